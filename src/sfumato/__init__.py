@@ -1,0 +1,1 @@
+"""Sfumato: publish and use person-level health data without giving the persons away."""

@@ -1,0 +1,66 @@
+"""What can go wrong, said so that the reader knows what to do next.
+
+A message names columns, files and counts; it never holds a cell value, because a rare value in a
+log is a disclosure. Where the values themselves help, they travel in `values` and only the person
+at the terminal sees them (`--show-values`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SfumatoError(Exception):
+    """Base of every error the package raises on purpose: what, where, and a hint what next."""
+
+    def __init__(self, message: str, *, hint: str = "", values: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.values = tuple(values)
+
+    def __str__(self) -> str:
+        return f"{self.message} Hint: {self.hint}" if self.hint else self.message
+
+
+class DataError(SfumatoError):
+    """The input cannot be read, or is not what it was said to be."""
+
+
+class SchemaError(SfumatoError):
+    """A schema contradicts itself or the data."""
+
+
+class ParameterError(SfumatoError):
+    """A parameter is out of its range."""
+
+
+class BudgetError(SfumatoError):
+    """A privacy budget does not cover what was asked, or a grant was used before."""
+
+
+class OutputError(SfumatoError):
+    """The result could not be written; nothing half-written is left behind."""
+
+
+class VerificationError(SfumatoError):
+    """A release is not what its record says."""
+
+
+class MissingExtraError(SfumatoError):
+    """An optional part is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs a part that is not installed.", hint=f'pip install "sfumato[{extra}]"'
+        )
+
+
+class SfumatoWarning(UserWarning):
+    """Something the user should know although the work goes on."""
+
+
+def listed(items: Sequence[str], most: int = 8) -> str:
+    """The first items and how many more: an error stays readable for a table of a thousand columns."""
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

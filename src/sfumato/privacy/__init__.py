@@ -1,0 +1,1 @@
+"""Privacy: what is promised, the noise that keeps the promise, and what has been spent."""
