@@ -85,17 +85,33 @@ _LEAKY = {"cell", "cells", "entry", "item", "level", "levels", "record", "record
 _FOREIGN = {"e", "err", "error", "exc", "exception"}  # another library's message may quote a cell
 _HARMLESS_CALLS = {"len", "sum", "type", "isinstance", "any", "all"}
 _HARMLESS_ATTRIBUTES = {"__class__", "__name__", "dtype", "errno", "filename", "lineno", "strerror", "type"}
+# These say where and what kind, or name a file; they quote no cell.
+_SAFE_EXCEPTIONS = {"tomllib.TOMLDecodeError", "OSError", "FileNotFoundError", "PermissionError"}
 _MESSAGE_LISTS = {"complaints", "differences", "errors", "faults", "problems", "warnings"}
 
 
 def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, str]]:
     """Messages of our errors and warnings that quote a variable whose name says it holds a cell."""
+    safe = _safe_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _makes_a_message(node, errors):
             texts = [*node.args, *(k.value for k in node.keywords if k.arg != "values")]
             for text in texts:
                 for leak in _leaks(text):
+                    if (ast.unparse(leak), leak.lineno) in safe:
+                        continue
                     yield leak.lineno, f"a message quotes `{ast.unparse(leak)}`"
+
+
+def _safe_names(tree: ast.Module) -> set[tuple[str, int]]:
+    """Exceptions by name and line, where the handler catches only kinds that quote no cell."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None and node.name:
+            kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            if {ast.unparse(k) for k in kinds} <= _SAFE_EXCEPTIONS:
+                found |= {(node.name, line) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return found
 
 
 def _makes_a_message(call: ast.Call, errors: set[str]) -> bool:

@@ -76,7 +76,7 @@ def outside_the_declared_domain(folder: Path) -> object:
     import sfumato as sf
 
     schema = sf.Schema((sf.Column("dx", sf.Kind.NOMINAL, levels=("a", "b")),))
-    return sf.scan(pa.table({"dx": ["a", "b", CANARY]}), schema).counts("dx")
+    return sf.Table.from_arrow(pa.table({"dx": ["a", "b", CANARY]}), schema).counts("dx")
 
 
 @provoke
@@ -86,7 +86,7 @@ def not_a_number(folder: Path) -> object:
     import sfumato as sf
 
     schema = sf.Schema((sf.Column("age", sf.Kind.NUMERIC, type="integer", edges=(0, 50, 100)),))
-    return sf.scan(pa.table({"age": ["1", "2", CANARY]}), schema).counts("age")
+    return sf.Table.from_arrow(pa.table({"age": ["1", "2", CANARY]}), schema).counts("age")
 
 
 @provoke
@@ -95,4 +95,5 @@ def unknown_column(folder: Path) -> object:
 
     import sfumato as sf
 
-    return sf.scan(pa.table({"dx": ["a", CANARY]})).counts("age")
+    schema = sf.Schema((sf.Column("dx", sf.Kind.NOMINAL),))
+    return sf.Table.from_arrow(pa.table({"dx": ["a", CANARY]}), schema).counts("age")

@@ -159,6 +159,8 @@ def test_no_cell_values_in_messages() -> None:
         ("raise SchemaError(f'{len(values)} values of {column.name}')", False),
         ("raise SchemaError('bad', values=[str(v) for v in values])", False),
         ("raise OutputError(f'cannot write: {exc.strerror}')", False),
+        ("try: pass\nexcept OSError as exc: raise DataError(f'{exc}')", False),
+        ("try: pass\nexcept (OSError, ValueError) as exc: raise DataError(f'{exc}')", True),
     ],
 )
 def test_planted_values_are_found(planted: str, leaks: bool) -> None:
