@@ -97,7 +97,9 @@ def _guess(name: str, column: pa.ChunkedArray) -> Column:
     if marker:
         notes.append(f"{marker} may stand for missing: add it to missing_codes if so")
     as_text = shapes.is_text(facts.values.type) and kind in (Kind.NOMINAL, Kind.FLAG)  # '1' is a name here
-    out = Column(name, kind, role, "text" if as_text else facts.type, missing_codes=codes, reason="; ".join(notes))
+    out = Column(
+        name, kind, role, "text" if as_text else facts.type, missing_codes=codes, reason="; ".join(notes)
+    )
     if kind is Kind.CODES:
         return replace(out, separator=separator or ";", type="text")
     return _with_categories(out, column)
@@ -195,7 +197,7 @@ def _weight(facts: _Facts) -> tuple[Role, str] | None:
         return Role.WEIGHT, "the name is that of a survey weight"
     if (pc.quantile(facts.values.cast(pa.float64()), 0.5)[0].as_py() or 0) > 1000:
         return Role.WEIGHT, "the name says weight and the numbers are those of a survey"
-    return Role.OTHER, "read as the weight of a body; set role = \"weight\" if it is a survey weight"
+    return Role.OTHER, 'read as the weight of a body; set role = "weight" if it is a survey weight'
 
 
 def _numbered(facts: _Facts, kind: Kind) -> tuple[Role, str] | None:
@@ -204,7 +206,11 @@ def _numbered(facts: _Facts, kind: Kind) -> tuple[Role, str] | None:
     direct = names.is_about(facts.name, names.DIRECT)
     if direct and not elsewhere and kind not in (Kind.FLAG, Kind.NUMERIC, Kind.DATE):
         return Role.IDENTIFIER, f"'{direct}' leads straight to a person"
-    if names.quasi_identifier(facts.name) or elsewhere or facts.type in ("date", "datetime", "real", "boolean"):
+    if (
+        names.quasi_identifier(facts.name)
+        or elsewhere
+        or facts.type in ("date", "datetime", "real", "boolean")
+    ):
         whole = facts.type == "real" and shapes.is_whole(facts.values)
         if not (whole and not elsewhere):
             return None
@@ -215,7 +221,10 @@ def _numbered(facts: _Facts, kind: Kind) -> tuple[Role, str] | None:
     if not (person or number) or facts.distinct < 2 or kind is Kind.FLAG:
         return None
     if facts.distinct == facts.filled or (not person and facts.share_distinct >= 0.95):
-        return Role.IDENTIFIER, f"'{alone or number}' in the name and a value of its own in (nearly) every row"
+        return (
+            Role.IDENTIFIER,
+            f"'{alone or number}' in the name and a value of its own in (nearly) every row",
+        )
     if person:
         return Role.PERSON, f"'{alone}' in the name, and values repeat"
     ends_numbered = names.words(facts.name)[-1] in names.NUMBERING

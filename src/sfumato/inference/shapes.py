@@ -20,6 +20,7 @@ _MARKERS = (
     "keine angabe", "inconnu", "nsp", "not available", "refused",
 )  # fmt: skip
 _NUMBERS = (-9, -8, -7, -1, -99, -999, -9999, 99, 999, 9999, 99999)
+_LOOK = 20_000  # cells looked at where a part is as good as the whole
 _SHAPES = (
     (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
     (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
@@ -30,7 +31,9 @@ _SHAPES = (
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether cells are text, in any of Arrow's layouts."""
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -53,6 +56,7 @@ def type_name(values: pa.Array, marks: int = 0) -> str:
         return "text"
     if is_compact_day(values):
         return "text"
+    values = pc.unique(values)
     for pattern, name in ((_INTEGER, "integer"), (_REAL, "real"), (_DAY, "date")):
         if _share(values.slice(0, 100), pattern) == 1.0 and _share(values, pattern) == 1.0:
             return name if name != "date" or _is_calendar(values) else "text"
@@ -93,6 +97,7 @@ def is_flag(values: pa.Array, distinct: int) -> bool:
 
 def is_prose(values: pa.Array, share_distinct: float) -> bool:
     """Free text: many words a cell, nearly never the same twice."""
+    values = values.slice(0, _LOOK)
     words = pc.mean(pc.count_substring_regex(values, r"\S+")).as_py() or 0.0
     length = pc.mean(pc.utf8_length(values)).as_py() or 0.0
     return (words >= 5 and length >= 30 and share_distinct >= 0.8) or (words >= 15 and share_distinct >= 0.3)
@@ -100,13 +105,18 @@ def is_prose(values: pa.Array, share_distinct: float) -> bool:
 
 def code_separator(values: pa.Array) -> str:
     """What divides several codes in a cell, if a good part of the cells has several."""
+    values = values.slice(0, _LOOK)
     for separator in (";", "|", ",", " "):
         several = values.filter(pc.match_substring(values, separator))
         if len(several) < max(2, 0.2 * len(values)):
             continue
         tokens = pc.utf8_trim_whitespace(pc.list_flatten(pc.split_pattern(several.slice(0, 5000), separator)))
         tokens = tokens.filter(pc.not_equal(tokens, ""))
-        if not len(tokens) or _share(tokens, _CODE) < 0.95 or len(pc.unique(tokens)) > 0.95 * len(tokens) > 20:
+        if (
+            not len(tokens)
+            or _share(tokens, _CODE) < 0.95
+            or len(pc.unique(tokens)) > 0.95 * len(tokens) > 20
+        ):
             continue
         if separator in ", " and not _more_than_a_number(several, tokens, separator):
             continue
@@ -115,7 +125,7 @@ def code_separator(values: pa.Array) -> str:
 
 
 def _more_than_a_number(several: pa.Array, tokens: pa.Array, separator: str) -> bool:
-    """'1,5' is a number and 'AB 12' a plate: several codes need three parts or a letter and a digit in each."""
+    """'1,5' is a number, 'AB 12' a plate: codes come in threes, or have letters and digits each."""
     parts = pc.max(pc.count_substring(several, separator)).as_py() or 0
     mixed = _share(tokens, r"[A-Za-z]\d|\d[A-Za-z]|\d\.\d") >= 0.3
     return bool(mixed or (parts >= 2 and _share(tokens, r"\d") >= 0.95))
@@ -141,7 +151,7 @@ def describe_text(values: pa.Array, distinct: int) -> str:
 def possible_missing(values: pa.Array) -> str:
     """A value of a fixed list that often stands for "missing", if the column holds it."""
     if is_text(values.type):
-        found = pc.index_in(pa.array(_MARKERS), value_set=pc.unique(pc.utf8_lower(values)))
+        found = pc.index_in(pa.array(_MARKERS), value_set=pc.unique(pc.utf8_lower(pc.unique(values))))
         hits = [marker for marker, at in zip(_MARKERS, found.to_pylist(), strict=True) if at is not None]
         return f"'{hits[0]}'" if hits else ""
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) < 20:

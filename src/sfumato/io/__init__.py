@@ -63,10 +63,7 @@ def scan(
     source, hints = _open(data, given, written, table, sheet)
     chosen = _chosen(source, columns)
     _require_known_types(source, chosen)
-    if given is None:
-        meant = infer(_sample(source, chosen), hints=hints)
-    else:
-        meant = _covering(given, chosen)
+    meant = infer(_sample(source, chosen), hints=hints) if given is None else _covering(given, chosen)
     if not keep_text:
         meant = _without_text(meant)
     return Table(source, meant, memory_limit)
@@ -156,7 +153,7 @@ def _require_known_types(source: Source, columns: Sequence[str]) -> None:
     ]
     if unfit:
         raise DataError(
-            f"{len(unfit)} column{'s' * (len(unfit) > 1)} of a type that cannot be described: {listed(unfit)}.",
+            f"{len(unfit)} column{'s' * (len(unfit) > 1)} of a type without a kind: {listed(unfit)}.",
             hint="convert them, or choose others with columns=[...]",
         )
 

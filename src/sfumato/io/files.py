@@ -44,7 +44,9 @@ def format_of(paths: Sequence[Path]) -> str:
             if not path.exists():
                 raise DataError(f"no file {path.name}.", hint="check the path")
         known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
-        raise DataError(f"unknown kind of file: {listed(unknown)}.", hint=f"known suffixes: {' '.join(known)}")
+        raise DataError(
+            f"unknown kind of file: {listed(unknown)}.", hint=f"known suffixes: {' '.join(known)}"
+        )
     kinds = sorted(set(found.values()))
     if len(kinds) > 1:
         raise DataError(f"the files are of {len(kinds)} formats: {', '.join(kinds)}.", hint="read them apart")
