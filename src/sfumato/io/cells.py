@@ -21,7 +21,7 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),
     "integer": pa.int64(),
     "real": pa.float64(),
-    "decimal": pa.string(),  # the scale is the schema's business: the table casts the text
+    "decimal": pa.string(),  # digits with a point: the table knows the scale and casts
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "datetime": pa.timestamp("us"),
@@ -73,7 +73,7 @@ def guess_type(array: pa.Array, dialect: Dialect) -> str:
 
 def convert(array: pa.Array, type_name: str, dialect: Dialect, *, strict: bool) -> Fit:
     """A cleaned column as its type. strict: as the rule guessed it, so codes with leading zeros misfit."""
-    if type_name in ("text", "decimal"):
+    if type_name == "text":
         return Fit(array)
     fast = _fast(array, type_name, dialect, strict)
     if fast is not None:
@@ -107,6 +107,8 @@ def _slow(array: pa.Array, type_name: str, dialect: Dialect, strict: bool) -> pa
         plain = _keep(array, _INTEGER if strict else _ANY_INTEGER)
         # Without the plus and the zeros in front: Arrow takes neither, and reads 0x as hexadecimal.
         return pc.replace_substring_regex(plain, r"^\+?(-?)0*(\d)", r"\1\2").cast(pa.int64())
+    if type_name == "decimal":
+        return _keep(_with_point(array, dialect), r"^[+-]?(\d+\.?\d*|\.\d+)$")
     if type_name == "real":
         plain = _keep(_with_point(array, dialect), _REAL)
         if strict:

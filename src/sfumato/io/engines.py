@@ -14,11 +14,10 @@ from urllib.parse import unquote, urlsplit
 import narwhals as nw
 import pyarrow as pa
 
+from sfumato.counts.duck import OFFLINE
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.sources import EngineFlavour, EngineSource
 
-# DuckDB would fetch missing extensions from the network on its own.
-DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 DATABASES = (
     "postgresql",
     "postgres",
@@ -162,7 +161,7 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
     import duckdb
 
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
+        connection = duckdb.connect(str(path), read_only=True, config=OFFLINE)
     except duckdb.Error as error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
