@@ -1,0 +1,207 @@
+"""The artefact every method returns: data, what is promised about it, and what must not leave.
+
+Saved, it is a folder with two parts. `public/` may leave the house and holds nothing computed from the
+original beyond what the guarantee covers; `internal/` must not leave. Both are written beside the target
+and renamed when whole, so that a full disk or Ctrl-C leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.counts.codebook import canonical_type
+from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
+from sfumato.io.output import atomic_directory
+from sfumato.privacy.guarantee import Guarantee, Pseudonymous
+from sfumato.release import manifest
+from sfumato.release.dictionary import Seen, card
+from sfumato.release.fingerprint import in_blocks
+from sfumato.release.record import InternalRecord
+from sfumato.schema import Role, Schema
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.counts import Counts
+    from sfumato.sources import Source
+
+_ROW_GROUP = 131_072
+_FORMATS = {"parquet": "parquet", "csv": "csv", "excel": "xlsx", "spss": "sav", "stata": "dta"}
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What a method gives back: data with a guarantee, and the internal record of how it was made.
+
+    data: the released rows, read again each time they are asked for.
+    internal: None for a release of which only the public part is here.
+    about: a sentence on what the data are, for the card.
+    like: the source the input came from, so that `to_native` gives back the same kind of object.
+    """
+
+    data: Table
+    guarantee: Guarantee
+    internal: InternalRecord | None = None
+    about: str = ""
+    like: Source | None = field(default=None, repr=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the data. What of it leaves the house: see sfumato.release.dictionary."""
+        return self.data.schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.data.columns
+
+    def counts(self, *columns: str, weight: str | None = None) -> Counts:
+        """The counts of the released data: a release is as countable as a table."""
+        return self.data.counts(*columns, weight=weight)
+
+    def tabulate(self, sets: Iterable[Iterable[str]], weight: str | None = None) -> dict[tuple[str, ...], Counts]:
+        """Many counts of the released data at once."""
+        return self.data.tabulate(sets, weight=weight)
+
+    def to_native(self) -> Any:
+        """The data as what went in: pandas for pandas, polars for polars, and so on; in memory."""
+        from sfumato.io import like
+
+        return like(self.data.to_arrow(), self.like or self.data.source)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two releases say the same: reads the data of both, batch by batch."""
+        if not isinstance(other, Release):
+            return NotImplemented
+        mine = (self.guarantee, self.internal, self.about, self.columns)
+        if mine != (other.guarantee, other.internal, other.about, other.columns):
+            return False
+        seen, theirs = Seen(self.schema), Seen(other.schema)
+        pairs = zip_longest(
+            in_blocks(seen.watch(self.data.batches()), _ROW_GROUP),
+            in_blocks(theirs.watch(other.data.batches()), _ROW_GROUP),
+        )
+        same = all(a is not None and b is not None and a.equals(b) for a, b in pairs)
+        return same and seen.public() == theirs.public()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- out -------------------------------------------------------------------------------------
+
+    def save(self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet") -> Path:
+        """Write `public/` and `internal/` into a new folder, chunk by chunk; whole or not at all.
+
+        overwrite: replace a release that is there. Its internal record, keys included, is gone then.
+        format: of the data: parquet, csv, excel, spss or stata. Only parquet keeps every type as it is.
+        """
+        target = Path(directory)
+        if format not in _FORMATS:
+            raise ParameterError(f"format must be one of {', '.join(_FORMATS)}.", hint="parquet keeps all types")
+        self._refuse_identifiers()
+        _refuse_what_is_no_release(target)
+        with atomic_directory(target, overwrite=overwrite) as folder:
+            self._write_public(folder / "public", f"data.{_FORMATS[format]}")
+            if self.internal is not None:
+                self.internal.write(folder / "internal", self.guarantee.to_dict())
+                manifest.seal(folder, self.internal.key)
+        return target
+
+    def _write_public(self, folder: Path, name: str) -> None:
+        folder.mkdir()
+        seen = Seen(self.schema)
+        _write_data(folder / name, self.schema, seen.watch(self.data.batches()))
+        schema = seen.public()
+        (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
+        text = json.dumps(self.guarantee.to_dict(), indent=2, ensure_ascii=False)
+        (folder / "guarantee.json").write_text(text + "\n", encoding="utf-8")
+        page = card(schema, self.guarantee, about=self.about, data=name)
+        (folder / "card.md").write_text(page, encoding="utf-8")
+        manifest.write_public(folder, {"sfumato_release": 1, "about": self.about, "data": name})
+
+    def _refuse_identifiers(self) -> None:
+        """A column that names people never leaves as it is, whatever a method did with the others."""
+        replaced = {c for claim in self.guarantee.claims if isinstance(claim, Pseudonymous) for c in claim.columns}
+        bare = [repr(c) for c in self.schema.of_role(Role.IDENTIFIER) if c not in replaced]
+        if bare:
+            raise OutputError(
+                f"{len(bare)} identifier column{'s' * (len(bare) > 1)} would be released: {listed(bare)}.",
+                hint="drop them, or replace them with sf.pseudonymize",
+            )
+
+    # -- in --------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Release:
+        """Read a saved release, or its public folder alone; `verify` says whether it is unchanged."""
+        public, internal = parts(Path(directory))
+        details, _ = manifest.read_manifest(public / manifest.MANIFEST)
+        record = None
+        if internal is not None:
+            try:
+                record = InternalRecord.read(internal)
+            except DataError as error:
+                warnings.warn(f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2)
+        return cls(
+            data=read_data(public, details),
+            guarantee=read_guarantee(public),
+            internal=record,
+            about=str(details.get("about", "")),
+        )
+
+
+def parts(directory: Path) -> tuple[Path, Path | None]:
+    """The public folder of a release, and the internal one if it is there."""
+    public = directory / "public"
+    if not public.is_dir() and (directory / manifest.MANIFEST).is_file():
+        return directory, None  # the public folder by itself, under whatever name it was sent
+    if not public.is_dir():
+        raise DataError(f"no release in '{directory.name}'.", hint="give the folder that holds public/")
+    internal = directory / "internal"
+    return public, internal if internal.is_dir() else None
+
+
+def read_guarantee(public: Path) -> Guarantee:
+    """The promises of a saved release."""
+    try:
+        return Guarantee.from_dict(json.loads((public / "guarantee.json").read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DataError(f"guarantee.json cannot be read: {error.strerror}.", hint="ask for a fresh copy") from None
+    except (ValueError, KeyError, TypeError):
+        raise DataError("guarantee.json is not a guarantee.", hint="ask for a fresh copy") from None
+
+
+def read_data(public: Path, details: dict[str, Any]) -> Table:
+    """The data of a saved release, not yet read."""
+    from sfumato.io import scan
+
+    name = str(details.get("data", "data.parquet"))
+    if Path(name).name != name:
+        raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
+    return scan(public / name, schema=Schema.read(public / "schema.toml"))
+
+
+def _write_data(path: Path, schema: Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+    if path.suffix != ".parquet":
+        from sfumato.io import write
+
+        write(batches, path, schema=schema)
+        return
+    # A schema made anew carries no metadata: nothing of pandas, no paths, no remarks of the source.
+    with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
+        for block in in_blocks(batches, _ROW_GROUP):
+            writer.write_table(block.select(arrow.names).cast(arrow))
+
+
+def _refuse_what_is_no_release(target: Path) -> None:
+    """`overwrite` replaces a release; it must not delete a folder of something else."""
+    if target.is_dir() and any(target.iterdir()) and not (target / "public" / manifest.MANIFEST).is_file():
+        raise OutputError(f"'{target.name}' is there and is not a release.", hint="choose a new folder")
