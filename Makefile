@@ -1,0 +1,58 @@
+# Each target does all of its own set-up: a machine needs Python 3.11 or later, pip and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench docs soak lock clean
+
+help: ## what there is to make
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+# Redone only when the lock or the project file changes. A half-made environment leaves no stamp.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Sfumato needs Python 3.11 or later: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(STAMP) ## the environment in .venv, pinned versions
+
+demo: $(STAMP) ## show what Sfumato does, on simulated data
+	@$(BIN)/sfumato demo
+
+test: $(STAMP) ## every test but the long ones
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP) ## rules, format, types, layers
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; 'make format' does it." >&2; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## put the code in the common form
+	@$(BIN)/ruff check --fix --quiet || true
+	@$(BIN)/ruff format
+
+bench: $(STAMP) ## measure: each benchmark prints ratios
+	@set -e; for script in benchmarks/*.py; do \
+	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
+
+docs: $(STAMP) ## the pages, into site/
+	@$(BIN)/mkdocs build --strict --quiet --clean
+	@$(BIN)/python docs/check_offline.py site
+
+soak: $(STAMP) ## the long statistical and fuzz runs
+	@SFUMATO_SOAK=1 $(BIN)/python -m pytest -m soak
+
+lock: $(STAMP) ## pin the versions anew
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
+	    --no-annotate --no-header --upgrade -o requirements.lock pyproject.toml
+
+clean: ## remove what was made, the environment too
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+"""The loops that count. Typed, free of I/O; imported only when something is counted."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+_BLOCK = 4096  # rows whose keys are formed together: 16 KiB, so that they never leave the first cache
+
+
+@numba.njit(nogil=True, cache=True)
+def tally(
+    codes: NDArray[np.unsignedinteger],
+    columns: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    banks: NDArray[np.uint32],
+) -> None:
+    """Add each row to its cell: key = (..(c0 * s1 + c1) * s2 + c2..), banks[i % 2, key] += 1.
+
+    codes: (all columns, rows); columns, sizes: those of the joint; banks: (2, cells), summed later.
+    Keys are formed column by column (the compiler makes vectors of it). Neighbouring rows often
+    fall in the same cell, and two banks keep one increment from waiting for the other.
+    """
+    rows = codes.shape[1]
+    keys = np.empty(_BLOCK, np.uint32)
+    even = banks[0]
+    odd = banks[1]
+    for start in range(0, rows, _BLOCK):
+        length = min(_BLOCK, rows - start)
+        part = codes[columns[0], start : start + length]
+        for i in range(length):
+            keys[i] = np.uint32(part[i])
+        for j in range(1, len(columns)):
+            size = np.uint32(sizes[j])
+            part = codes[columns[j], start : start + length]
+            for i in range(length):
+                keys[i] = keys[i] * size + np.uint32(part[i])
+        for i in range(0, length - 1, 2):
+            even[keys[i]] += np.uint32(1)
+            odd[keys[i + 1]] += np.uint32(1)
+        if length & 1:
+            even[keys[length - 1]] += np.uint32(1)
+
+
+@numba.njit(nogil=True, cache=True)
+def tally_weighted(
+    codes: NDArray[np.unsignedinteger],
+    columns: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    table: NDArray[np.float64],
+) -> None:
+    """As `tally`, with table[key] += weight.  table: (cells,)."""
+    for i in range(codes.shape[1]):
+        key = np.uint64(0)
+        for j in range(len(columns)):
+            key = key * np.uint64(sizes[j]) + np.uint64(codes[columns[j], i])
+        table[key] += weights[i]

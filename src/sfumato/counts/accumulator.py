@@ -1,0 +1,228 @@
+"""Rows in, joints out: the same accumulator for codes in memory, batches of a file, and Spark's executors."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts.codebook import Codebook, Codes
+from sfumato.counts.planner import cover
+from sfumato.counts.tables import Counts, check_set, flat_keys
+from sfumato.errors import DataError
+
+DENSE_CELLS = 2**22  # a joint up to this size is an array: 32 MiB with its two banks
+_FLUSH_ROWS = 2**31  # before a 32-bit counter could overflow
+
+Joint = tuple[str, ...]
+
+
+def threads() -> int:
+    """How many threads count: one per core this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cells_of(joint: Joint, books: Mapping[str, Codebook]) -> int:
+    """How many cells the full table of a joint has."""
+    return math.prod(books[c].size for c in joint)
+
+
+def encode_batch(batch: pa.RecordBatch, books: Sequence[Codebook]) -> NDArray[Any]:
+    """A batch as a matrix of codes (columns, rows), as narrow as its widest column allows."""
+    width = np.result_type(np.uint8, *[b.dtype for b in books])
+    matrix = np.empty((len(books), batch.num_rows), width)
+    for i, book in enumerate(books):
+        matrix[i] = book.encode(batch.column(i))
+    return matrix
+
+
+@dataclass
+class Accumulator:
+    """Dense joints that grow batch by batch. Memory follows the cells, never the rows.
+
+    books: the columns of the code matrices, in their order.
+    """
+
+    books: Sequence[Codebook]
+    joints: Sequence[Joint]
+    weighted: bool = False
+    _tables: list[NDArray[Any]] = field(init=False)
+    _totals: list[NDArray[np.int64]] | None = field(init=False, default=None)
+    _pending: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        index = {b.name: i for i, b in enumerate(self.books)}
+        self._columns = [np.array([index[c] for c in joint]) for joint in self.joints]
+        self._sizes = [np.array([self.books[i].size for i in columns]) for columns in self._columns]
+        cells = [int(s.prod()) for s in self._sizes]
+        self._tables = [np.zeros(c) if self.weighted else np.zeros((2, c), np.uint32) for c in cells]
+
+    def add(self, codes: NDArray[Any], weights: NDArray[np.float64] | None, pool: ThreadPoolExecutor) -> None:
+        """Count one batch: codes (columns, rows); the joints are shared out among the threads."""
+        from sfumato.counts import _kernels
+
+        if self._pending + codes.shape[1] > _FLUSH_ROWS:
+            self._flush()
+        self._pending += codes.shape[1]
+
+        def one(i: int) -> None:
+            if weights is not None:
+                _kernels.tally_weighted(codes, self._columns[i], self._sizes[i], weights, self._tables[i])
+            else:
+                _kernels.tally(codes, self._columns[i], self._sizes[i], self._tables[i])
+
+        list(pool.map(one, range(len(self.joints))))
+
+    def _flush(self) -> None:
+        """Move the 32-bit banks into 64-bit totals."""
+        if self.weighted:
+            return
+        sums = [t.sum(axis=0, dtype=np.int64) for t in self._tables]
+        self._totals = sums if self._totals is None else [a + b for a, b in zip(self._totals, sums, strict=True)]
+        for table in self._tables:
+            table[:] = 0
+        self._pending = 0
+
+    def flat(self) -> list[NDArray[Any]]:
+        """The joints as flat arrays of cells."""
+        self._flush()
+        return self._tables if self.weighted else (self._totals or [])
+
+    def dense(self) -> dict[Joint, NDArray[Any]]:
+        """The joints as arrays with one axis per column."""
+        return {j: t.reshape(s) for j, t, s in zip(self.joints, self.flat(), self._sizes, strict=True)}
+
+
+def marginals(
+    sets: Iterable[Joint], dense: Mapping[Joint, NDArray[Any]], books: Mapping[str, Codebook]
+) -> dict[Joint, Counts]:
+    """Each wanted set as a marginal of the smallest joint that holds it."""
+    by_size = sorted(dense, key=lambda j: dense[j].size)
+    out = {}
+    for wanted in sets:
+        joint = next(j for j in by_size if set(wanted) <= set(j))
+        kept = [c for c in joint if c in wanted]
+        table = dense[joint].sum(axis=tuple(i for i, c in enumerate(joint) if c not in wanted))
+        table = table.transpose([kept.index(c) for c in wanted])
+        out[wanted] = Counts.of_dense([books[c] for c in wanted], table)
+    return out
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A table as codes in memory: (columns, rows). Countable, and what kernels of every room read."""
+
+    books: tuple[Codebook, ...]
+    codes: Codes
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or len(self.codes) != len(self.books):
+            raise DataError("codes must have one row per column.", hint="shape (columns, rows)")
+        if self.codes.dtype.kind != "u":
+            raise DataError("codes must be unsigned whole numbers.", hint="codes.astype('uint8')")
+        for book, row in zip(self.books, self.codes, strict=True):
+            if row.size and row.max() >= book.size:
+                raise DataError(f"column '{book.name}' has codes past its levels.", hint="encode it anew")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in the order of the rows of `codes`."""
+        return tuple(b.name for b in self.books)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return int(self.codes.shape[1])
+
+    def counts(self, *columns: str, weights: NDArray[np.float64] | None = None) -> Counts:
+        """The joint counts of some columns."""
+        return self.tabulate([columns], weights=weights)[columns]
+
+    def tabulate(
+        self, sets: Iterable[Sequence[str]], *, weights: NDArray[np.float64] | None = None
+    ) -> dict[Joint, Counts]:
+        """The joint counts of many sets of columns, in as few passes as the planner finds."""
+
+        def matrices(columns: Sequence[str]) -> Iterator[Matrix]:
+            index = {b.name: i for i, b in enumerate(self.books)}
+            rows = [index[c] for c in columns]
+            whole = rows == list(range(len(self.books)))
+            yield (self.codes if whole else self.codes[rows]), weights
+
+        return tabulate(sets, {b.name: b for b in self.books}, matrices, weighted=weights is not None)
+
+
+Matrix = tuple[NDArray[Any], NDArray[np.float64] | None]
+
+
+def tabulate(
+    sets: Iterable[Sequence[str]],
+    books: Mapping[str, Codebook],
+    matrices: Any,
+    *,
+    weighted: bool = False,
+    memory_limit: str | None = None,
+) -> dict[Joint, Counts]:
+    """Count many sets: one pass for all joints that fit an array, DuckDB for each that does not.
+
+    matrices(columns): opens the rows anew, as pairs of code matrix and weights.
+    """
+    wanted = [tuple(s) for s in sets]
+    for columns in wanted:
+        check_set(columns, tuple(books))
+    sizes = {name: book.size for name, book in books.items()}
+    small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
+    out: dict[Joint, Counts] = {}
+    if small:
+        joints = cover(small, sizes)
+        used = [name for name in books if any(name in j for j in joints)]
+        accumulator = Accumulator([books[c] for c in used], joints, weighted)
+        with ThreadPoolExecutor(threads()) as pool:
+            for codes, weights in matrices(used):
+                accumulator.add(codes, weights, pool)
+        out = marginals(small, accumulator.dense(), books)
+    for columns in wanted:
+        if columns not in out:
+            out[columns] = _count_keys([books[c] for c in columns], matrices(columns), weighted, memory_limit)
+    return {s: out[s] for s in wanted}
+
+
+def _count_keys(
+    books: Sequence[Codebook], matrices: Iterable[Matrix], weighted: bool, memory_limit: str | None
+) -> Counts:
+    """Counts of many cells: DuckDB groups the codes, and spills to disk past its memory limit."""
+    sizes = [b.size for b in books]
+    flat = math.prod(sizes) < 2**63
+
+    def batch(codes: NDArray[Any], weights: NDArray[np.float64] | None) -> pa.RecordBatch:
+        keys = flat_keys(codes.T, sizes)
+        arrays = [keys] if keys is not None else list(codes.astype(np.uint32))
+        arrays += [weights] if weights is not None else []
+        return pa.RecordBatch.from_arrays([pa.array(a) for a in arrays], names=names)
+
+    keys = ["k0"] if flat else [f"k{i}" for i in range(len(books))]
+    names = [*keys, "w"] if weighted else keys
+    types = [pa.uint64() if flat else pa.uint32()] * len(keys) + [pa.float64()] * weighted
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    reader = pa.RecordBatchReader.from_batches(schema, (batch(c, w) for c, w in matrices))
+    table = _group(reader, keys, "sum(w)" if weighted else "count(*)", memory_limit)
+    columns = [table.column(k).to_numpy() for k in keys]
+    codes = np.stack(np.unravel_index(columns[0].astype(np.int64), sizes) if flat else columns, axis=1)
+    return Counts.of_cells(books, codes, table.column("n").to_numpy())
+
+
+def _group(reader: pa.RecordBatchReader, keys: Sequence[str], value: str, memory_limit: str | None) -> pa.Table:
+    from sfumato.counts.duck import connect
+
+    with connect(memory_limit) as connection:
+        rows = connection.from_arrow(reader)
+        listed = ", ".join(keys)
+        grouped = rows.aggregate(f"{listed}, ({value}) as n", listed)
+        return grouped.to_arrow_table()

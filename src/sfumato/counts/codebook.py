@@ -1,0 +1,348 @@
+"""Values to codes and back, the same for every engine.
+
+A codebook gives each level of a column a small whole number. Missing is a category of its own, the
+last code, whatever it looked like before: a null, NaN, or one of the schema's missing codes. Minus
+zero is zero; categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, SchemaError
+from sfumato.schema import Column, Kind
+
+_CANONICAL: dict[str, pa.DataType] = {
+    "text": pa.string(),
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "decimal": pa.decimal128(38, 9),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("us"),
+    "instant": pa.timestamp("us", "UTC"),
+}
+_LUT_SPAN = 65_536  # whole numbers within this span are looked up, not hashed
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+
+def type_name(arrow: pa.DataType) -> str:
+    """The schema's word for an Arrow type."""
+    if pa.types.is_dictionary(arrow):
+        return type_name(arrow.value_type)
+    tests: list[tuple[Callable[[pa.DataType], bool], str]] = [
+        (pa.types.is_boolean, "boolean"),
+        (pa.types.is_integer, "integer"),
+        (pa.types.is_floating, "real"),
+        (pa.types.is_decimal, "decimal"),
+        (pa.types.is_date, "date"),
+    ]
+    for test, name in tests:
+        if test(arrow):
+            return name
+    if pa.types.is_timestamp(arrow):
+        return "datetime" if arrow.tz is None else "instant"
+    return "text"
+
+
+def canonical_type(column: Column) -> pa.DataType:
+    """The Arrow type in which the column's values are compared, written and released."""
+    return _CANONICAL[column.type]
+
+
+def canonical(column: Column, array: pa.Array) -> pa.Array:
+    """The column's values in their one form: canonical type, every kind of missing as null."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        values = canonical(column, array.dictionary)
+        return values.take(array.indices)
+    if column.kind is Kind.CODES:
+        return _canonical_codes(column, array)
+    out = _cast(column, array)
+    if pa.types.is_floating(out.type):
+        # NaN is missing, and adding zero turns minus zero into zero.
+        out = pc.add(pc.if_else(pc.is_nan(out), pa.scalar(None, out.type), out), 0.0)
+    gaps = _missing_values(column, out.type)
+    if len(gaps):
+        out = pc.if_else(pc.is_in(out, value_set=gaps), pa.scalar(None, out.type), out)
+    return out
+
+
+def _cast(column: Column, array: pa.Array) -> pa.Array:
+    wanted = canonical_type(column)
+    if array.type == wanted:
+        return array
+    try:
+        if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
+            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        if pa.types.is_decimal(array.type) and wanted == pa.string():
+            array = _plain_decimal_text(array)
+        if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
+            array = array.cast(pa.decimal128(19 if array.type != pa.uint64() else 20, 0))
+        if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
+            return _cast_timestamp(array, wanted)
+        return array.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        # Arrow's own message shows the cell.
+        raise DataError(
+            f"column '{column.name}' holds cells that are not of type {column.type}.",
+            hint=f"give the column another type in the schema, or correct the {array.type} cells",
+        ) from None
+
+
+def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Instants are compared in UTC; a wall-clock time is never given a zone it did not have."""
+    if (array.type.tz is None) != (wanted.tz is None):
+        raise pa.ArrowInvalid("zone")
+    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(wanted)
+
+
+def _plain_decimal_text(array: pa.Array) -> pa.Array:
+    """1.50 and 1.5 are the same number: without trailing zeros."""
+    return pa.array([None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string())
+
+
+def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
+    """Cells with several codes as sorted, distinct codes joined by the separator."""
+
+    def cell(value: Any) -> str | None:
+        parts = value.split(column.separator) if isinstance(value, str) else map(str, value)
+        codes = sorted({p.strip() for p in parts} - {""} - set(map(str, column.missing_codes)))
+        return column.separator.join(codes) or None
+
+    if not pa.types.is_nested(array.type):  # few distinct cells: work on those
+        encoded = array.cast(pa.string()).dictionary_encode()
+        values = pa.array([cell(v) for v in encoded.dictionary.to_pylist()], pa.string())
+        return values.take(encoded.indices)
+    return pa.array([None if v is None else cell(v) for v in array.to_pylist()], pa.string())
+
+
+def _missing_values(column: Column, wanted: pa.DataType) -> pa.Array:
+    """The schema's missing codes that a cell of this type can hold at all."""
+    found = []
+    for value in column.missing_codes:
+        try:
+            found.append(pa.scalar(value).cast(wanted).as_py())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            continue
+    return pa.array(found, wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """The codes of one column: level i has code i, missing comes after the last level.
+
+    levels: canonical values without nulls; for a binned column the bins as text.
+    """
+
+    column: Column
+    levels: pa.Array
+    missing: bool
+
+    @classmethod
+    def declared(cls, column: Column) -> Codebook:
+        """From the levels or edges the schema declares."""
+        if column.edges is not None:
+            return cls(column, pa.array(_bin_names(column.edges), pa.string()), column.missing)
+        try:
+            levels = pa.array(list(column.levels or ()), canonical_type(column))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
+            raise SchemaError(
+                f"column '{column.name}': its levels are not of type {column.type}.",
+                hint="change the levels or the type in the schema",
+            ) from None
+        return cls.of_values(column, levels, sort=False)
+
+    @classmethod
+    def of_values(cls, column: Column, values: pa.Array, *, sort: bool = True) -> Codebook:
+        """From the values found in the data: distinct, sorted, without missing."""
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        levels = pc.unique(pc.drop_null(canonical(column, values)))
+        if not sort and len(levels) != len(values):
+            raise SchemaError(
+                f"column '{column.name}': two declared levels mean the same.", hint="remove one of them"
+            )
+        return cls(column, levels.take(pc.sort_indices(levels)) if sort else levels, column.missing)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, the one for missing included."""
+        return len(self.levels) + self.missing
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The narrowest unsigned type that holds the codes."""
+        return np.dtype(np.uint8 if self.size <= 2**8 else np.uint16 if self.size <= 2**16 else np.uint32)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Codebook)
+            and self.name == other.name
+            and self.missing == other.missing
+            and self.levels.equals(other.levels)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.levels), self.missing))
+
+    # -- values to codes -------------------------------------------------------------------------
+
+    def encode(self, array: pa.Array) -> Codes:
+        """The code of each cell; a cell outside the domain is refused, by number and not by value."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            return self._encode_dictionary(array)
+        if self._plain and not array.null_count and pa.types.is_unsigned_integer(array.type):
+            values = array.to_numpy()
+            if not len(values) or values.max() < len(self.levels):
+                return values.astype(self.dtype, copy=False)
+        return self.narrow(self._locate(array))
+
+    def narrow(self, places: NDArray[np.int64]) -> Codes:
+        """Places (-1 outside, past the levels missing) to codes, or the reason why not."""
+        self._refuse(int((places < 0).sum()))
+        self._refuse_missing(0 if self.missing else int((places == len(self.levels)).sum()))
+        return places.astype(self.dtype)
+
+    def _encode_dictionary(self, array: pa.Array) -> Codes:
+        """Locate the few distinct values, then look the rows up."""
+        places = np.append(self._locate(array.dictionary), len(self.levels))
+        indices = array.indices.fill_null(len(places) - 1) if array.indices.null_count else array.indices
+        rows = indices.to_numpy(zero_copy_only=False)
+        clean = self.missing and not (places < 0).any()
+        return places.astype(self.dtype)[rows] if clean else self.narrow(places[rows])
+
+    def _locate(self, array: pa.Array) -> NDArray[np.int64]:
+        """The place of each cell among the levels: -1 outside, one past the last for missing."""
+        if self.column.edges is not None:
+            return self._locate_bins(array)
+        if pa.types.is_integer(array.type) and self._lookup is not None and array.type != pa.uint64():
+            return self._locate_integers(array)
+        values = canonical(self.column, array)
+        found = pc.index_in(values, value_set=self.levels).fill_null(-1)
+        places = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        if values.null_count:
+            places[values.is_null().to_numpy(zero_copy_only=False)] = len(self.levels)
+        return places
+
+    @cached_property
+    def _lookup(self) -> tuple[int, NDArray[np.int64]] | None:
+        """Whole-number levels in a narrow span as a table: value - first -> place, -1 outside."""
+        if not pa.types.is_integer(self.levels.type) or not len(self.levels):
+            return None
+        values = self.levels.to_numpy()
+        gaps = _missing_values(self.column, self.levels.type).to_numpy(zero_copy_only=False)
+        every = np.concatenate([values, gaps.astype(np.int64)])
+        first, last = int(every.min()), int(every.max())
+        if last - first >= _LUT_SPAN:
+            return None
+        table = np.full(last - first + 1, -1, np.int64)
+        table[values - first] = np.arange(len(values))
+        table[gaps.astype(np.int64) - first] = len(self.levels)
+        return first, table
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Levels 0, 1, 2, ...: the values are the codes already."""
+        if self._lookup is None:
+            return False
+        first, table = self._lookup
+        return first == 0 and len(table) == len(self.levels) and bool((table == np.arange(len(table))).all())
+
+    def _locate_integers(self, array: pa.Array) -> NDArray[np.int64]:
+        assert self._lookup is not None
+        first, table = self._lookup
+        gaps = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+        values = (array if gaps is None else array.fill_null(0)).to_numpy(zero_copy_only=False).astype(np.int64)
+        inside = (values >= first) & (values < first + len(table))
+        places = np.where(inside, table[np.where(inside, values - first, 0)], -1)
+        if gaps is not None:
+            places[gaps] = len(self.levels)
+        return places
+
+    def _locate_bins(self, array: pa.Array) -> NDArray[np.int64]:
+        """Bin i is [edge i, edge i+1), the last one closed."""
+        values = canonical(self.column, array)
+        numbers, edges = _comparable(values, self.column)
+        bins = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
+        bins[numbers == edges[-1]] = len(edges) - 2
+        return self.bin_places(bins, values.is_null().to_numpy(zero_copy_only=False))
+
+    def bin_places(self, bins: NDArray[np.int64], gaps: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Bins -1 .. k (below, inside, above) to places: clamped, or -1 for what lies outside."""
+        last = len(self.levels) - 1
+        places = np.clip(bins, 0, last) if self.column.clamp else np.where(bins > last, -1, bins)
+        return np.where(gaps, len(self.levels), places)
+
+    def _refuse(self, outside: int) -> None:
+        if outside:
+            raise DataError(
+                f"column '{self.name}': {outside} cell{'s' * (outside > 1)} outside the declared domain.",
+                hint="sfumato schema check lists all such columns; extend the domain, or set clamp = true",
+            )
+
+    def _refuse_missing(self, gaps: int) -> None:
+        if gaps and not self.missing:
+            raise DataError(
+                f"column '{self.name}': {gaps} missing cell{'s' * (gaps > 1)}, but the schema says missing = false.",
+                hint="set missing = true for this column",
+            )
+
+    # -- codes to values -------------------------------------------------------------------------
+
+    def decode(self, codes: NDArray[Any]) -> pa.Array:
+        """The level of each code; missing is null. Bins come back as text such as '[0, 5)'."""
+        gaps = np.asarray(codes) >= len(self.levels)
+        indices = pa.array(np.where(gaps, 0, codes).astype(np.int64), mask=gaps if gaps.any() else None)
+        return self.levels.take(indices)
+
+    def code_of(self, value: object) -> int:
+        """The code of one value; None is missing."""
+        if value is None and not self.missing:
+            raise SchemaError(f"column '{self.name}' is never missing.", hint="ask for a level")
+        if self.column.edges is not None and isinstance(value, str):
+            found = pc.index(self.levels, pa.scalar(value)).as_py()
+            if found >= 0:
+                return int(found)
+        try:
+            return int(self.encode(pa.array([value], None if value is not None else self.levels.type))[0])
+        except DataError:
+            raise SchemaError(
+                f"column '{self.name}' has no such level.", hint=f"it has {len(self.levels)} levels"
+            ) from None
+
+
+def _comparable(values: pa.Array, column: Column) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Values and edges as numbers that compare the same way; nulls as the first edge."""
+    edges = column.edges or ()
+    if column.kind is Kind.DATE:
+        marks = pa.array(list(edges), values.type).cast(pa.int32() if column.type == "date" else pa.int64())
+        plain = values.cast(marks.type)
+        return plain.fill_null(marks[0].as_py()).to_numpy(zero_copy_only=False), marks.to_numpy()
+    numbers = values.cast(pa.float64(), safe=False)
+    marks_real = np.array([float(e) for e in edges])  # type: ignore[arg-type]
+    return numbers.fill_null(marks_real[0]).to_numpy(zero_copy_only=False), marks_real
+
+
+def _bin_names(edges: tuple[Any, ...]) -> list[str]:
+    """'[0, 5)', '[5, 10]': the last bin is closed."""
+    text = [str(e).removesuffix(".0") for e in edges]
+    last = len(text) - 2
+    return [f"[{a}, {b}{']' if i == last else ')'}" for i, (a, b) in enumerate(zip(text, text[1:], strict=False))]

@@ -1,0 +1,183 @@
+"""Counting where the data lives: one group-by per joint through narwhals, `mapInArrow` on Spark.
+
+The engine groups raw values; the codebook then makes the keys canonical, and cells that an engine
+kept apart (0.0 and -0.0, NaN and null) fall together. So engines may differ, and the counts do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
+from sfumato.counts.codebook import Codebook, Codes, canonical
+from sfumato.counts.planner import cover
+from sfumato.counts.tables import Counts, check_set
+from sfumato.errors import DataError
+from sfumato.schema import Column
+from sfumato.sources import EngineSource
+
+
+def tabulate(
+    source: EngineSource, sets: Iterable[Sequence[str]], books: Mapping[str, Codebook], weight: Column | None
+) -> dict[Joint, Counts]:
+    """Count many sets in the engine."""
+    wanted = [tuple(s) for s in sets]
+    for columns in wanted:
+        check_set(columns, tuple(books))
+    small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
+    joints = cover(small, {name: book.size for name, book in books.items()})
+    out: dict[Joint, Counts] = {}
+    if source.flavour == "spark" and joints:
+        out = marginals(small, _spark_joints(source, joints, books, weight), books)
+    else:
+        whole = {joint: grouped(source, joint, books, weight) for joint in joints}
+        for columns in small:
+            joint = min((j for j in joints if set(columns) <= set(j)), key=lambda j: whole[j].cells)
+            out[columns] = whole[joint].project(*columns)
+    for columns in wanted:
+        if columns not in out:
+            out[columns] = grouped(source, columns, books, weight)
+    return {s: out[s] for s in wanted}
+
+
+def distinct(source: EngineSource, column: str) -> pa.Array:
+    """The values a column has, as the engine stores them."""
+    table = collect(source.frame.select(source.inner(column)).unique())
+    return table.column(0).combine_chunks()
+
+
+def rows(source: EngineSource) -> int:
+    """How many rows the engine has."""
+    return int(collect(source.frame.select(nw.len())).column(0)[0].as_py())
+
+
+def grouped(source: EngineSource, joint: Joint, books: Mapping[str, Codebook], weight: Column | None) -> Counts:
+    """One group-by."""
+    keys = [key(source, books[c]).alias(f"k{i}") for i, c in enumerate(joint)]
+    names = [f"k{i}" for i in range(len(joint))]
+    if weight is None:
+        frame, value = source.frame.select(keys), nw.len()
+    else:
+        require_weights(source, weight)
+        weights = nw.col(source.inner(weight.name)).cast(nw.Float64).alias("w")
+        frame, value = source.frame.select([*keys, weights]), nw.col("w").sum()
+    table = collect(frame.group_by(names).agg(value.alias("cell_total")))
+    codes = [read_key(books[c], table.column(f"k{i}")) for i, c in enumerate(joint)]
+    n = table.column("cell_total").to_numpy()
+    return Counts.of_cells([books[c] for c in joint], np.stack(codes, axis=1), n)
+
+
+def key(source: EngineSource, book: Codebook) -> nw.Expr:
+    """The expression an engine groups by: the value itself, or for a binned column its bin."""
+    column, value = book.column, nw.col(source.inner(book.name))
+    edges = column.edges
+    if edges is None:
+        return value
+    # 0 below, 1 .. k the bins, k + 1 above; the last bin is closed; -1 missing.
+    steps = [(value >= nw.lit(e)).cast(nw.Int32) for e in edges[:-1]] + [(value > nw.lit(edges[-1])).cast(nw.Int32)]
+    place = steps[0]
+    for step in steps[1:]:
+        place = place + step
+    gap = value.is_null()
+    if pa.types.is_floating(source.arrow_schema.field(book.name).type):
+        gap = gap | value.is_nan()  # DuckDB and Spark hold NaN above every number
+    if column.missing_codes:
+        gap = gap | value.is_in(list(column.missing_codes))
+    return nw.when(gap).then(nw.lit(-1)).otherwise(place)
+
+
+def read_key(book: Codebook, values: pa.ChunkedArray) -> Codes:
+    """What came back from the engine, as codes."""
+    if book.column.edges is None:
+        return book.encode(values)
+    places = values.to_numpy().astype(np.int64)
+    return book.narrow(book.bin_places(places - 1, places == -1))
+
+
+def require_weights(source: EngineSource, weight: Column) -> None:
+    """Weights must be there and not negative."""
+    value = nw.col(source.inner(weight.name))
+    bad = value.is_null() | (value < 0)
+    table = collect(source.frame.select(bad.cast(nw.Int64).sum()))
+    refuse_weights(weight, int(table.column(0)[0].as_py() or 0))
+
+
+def refuse_weights(weight: Column, bad: int) -> None:
+    """The same words for every engine."""
+    if bad:
+        raise DataError(
+            f"weight column '{weight.name}': {bad} missing or negative weight{'s' * (bad > 1)}.",
+            hint="correct the weights, or leave those rows out",
+        )
+
+
+def batch_weights(weight: Column, array: pa.Array) -> NDArray[np.float64]:
+    """A batch of weights, checked."""
+    values = canonical(weight, array).cast(pa.float64(), safe=False)
+    numbers: NDArray[np.float64] = values.fill_null(-1.0).to_numpy(zero_copy_only=False)
+    refuse_weights(weight, int((~(numbers >= 0)).sum()))
+    return numbers
+
+
+def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
+    """What a lazy frame holds, as Arrow."""
+    return frame.collect("pyarrow").to_arrow()
+
+
+# -- Spark ---------------------------------------------------------------------------------------
+
+
+def _spark_joints(
+    source: EngineSource, joints: Sequence[Joint], books: Mapping[str, Codebook], weight: Column | None
+) -> dict[Joint, NDArray[Any]]:
+    """Each executor fills the accumulator with its own rows; only non-zero cells travel."""
+    used = [name for name in books if any(name in j for j in joints)]
+    names = [*used, weight.name] if weight else used
+    frame = source.frame.select([source.inner(c) for c in names]).to_native()
+    run = _Executor([books[c] for c in used], list(joints), weight)
+    cells = frame.mapInArrow(run, f"joint int, cell long, n {'double' if weight else 'long'}")
+    try:
+        table = cells.groupBy("joint", "cell").sum("n").toArrow()
+    except Exception as error:
+        raise _from_executor(error) from None
+    joint, cell, n = (table.column(i).to_numpy() for i in range(3))
+    out = {}
+    for i, columns in enumerate(joints):
+        flat = np.zeros(cells_of(columns, books), np.float64 if weight else np.int64)
+        flat[cell[joint == i]] = n[joint == i]
+        out[columns] = flat.reshape([books[c].size for c in columns])
+    return out
+
+
+class _Executor:
+    """What runs on an executor: batches of rows in, (joint, cell, n) out."""
+
+    def __init__(self, books: list[Codebook], joints: list[Joint], weight: Column | None) -> None:
+        self.books, self.joints, self.weight = books, joints, weight
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        accumulator = Accumulator(self.books, self.joints, self.weight is not None)
+        with ThreadPoolExecutor(1) as pool:
+            for batch in batches:
+                weights = batch_weights(self.weight, batch.column(len(self.books))) if self.weight else None
+                accumulator.add(encode_batch(batch, self.books), weights, pool)
+        for i, flat in enumerate(accumulator.flat()):
+            cell = np.flatnonzero(flat)
+            arrays = [pa.array(np.full(len(cell), i, np.int32)), pa.array(cell), pa.array(flat[cell])]
+            yield pa.RecordBatch.from_arrays(arrays, names=["joint", "cell", "n"])
+
+
+def _from_executor(error: Exception) -> Exception:
+    """The `DataError` an executor raised, out of Spark's long report; anything else as it is."""
+    for line in str(error).splitlines():
+        if "sfumato.errors.DataError: " in line:
+            message, _, hint = line.split("sfumato.errors.DataError: ", 1)[1].partition(" Hint: ")
+            return DataError(message, hint=hint)
+    return error

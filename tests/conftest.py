@@ -1,0 +1,132 @@
+"""What every test stands on: no way out to the network, real data if it is there, a real Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+# Deadlines measure the machine, not the code. Examples that failed before are tried again first.
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.register_profile("soak", parent=hypothesis.settings.get_profile("ci"), max_examples=2_000)
+hypothesis.settings.load_profile("soak" if os.environ.get("SFUMATO_SOAK") else "ci")
+
+
+# --- no network -----------------------------------------------------------------------------------
+
+_LOOPBACK = ("127.", "::1", "localhost", "0:0:0:0:0:0:0:1", "::ffff:127.")
+
+
+class NetworkBlockedError(AssertionError):
+    """Something tried to leave the machine."""
+
+
+def _stays_here(family: int, address: Any) -> bool:
+    """Unix sockets and loopback stay on the machine: Spark and PostgreSQL speak through them."""
+    if family == getattr(socket, "AF_UNIX", object()):
+        return True
+    return isinstance(address, tuple) and str(address[0]).startswith(_LOOPBACK)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> Iterator[None]:
+    """Refuse every connection and every name look-up that would leave the machine.
+
+    This sees what Python opens; libraries in C (DuckDB, libpq) are told apart in
+    test_architecture.py, which runs them where the kernel itself has no way out.
+    """
+    genuine = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
+    look_up = socket.getaddrinfo
+
+    def guarded(name: str) -> Any:
+        def method(self: socket.socket, *args: Any) -> Any:
+            # sendto(data, [flags,] address): the address is the last argument in all three.
+            if not _stays_here(self.family, args[-1]):
+                raise NetworkBlockedError(f"a test called socket.{name} towards another machine")
+            return genuine[name](self, *args)
+
+        return method
+
+    def guarded_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        text = host.decode() if isinstance(host, bytes) else host
+        if text and not text.startswith((*_LOOPBACK, "0.0.0.0")) and text != socket.gethostname():
+            raise NetworkBlockedError("a test looked up the name of another machine")
+        return look_up(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in genuine:
+            patch.setattr(socket.socket, name, guarded(name))
+        patch.setattr(socket, "getaddrinfo", guarded_look_up)
+        yield
+
+
+# --- data and engines -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real, public data that is not part of the project."""
+    folder = os.environ.get("SFUMATO_DATA", "")
+    if not folder:
+        pytest.skip("SFUMATO_DATA is not set: no real data here")
+    if not Path(folder).is_dir():
+        pytest.skip("SFUMATO_DATA does not name a folder")
+    return Path(folder).resolve()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """A PostgreSQL that tests may write to."""
+    url = os.environ.get("SFUMATO_POSTGRES_URL", "")
+    if not url:
+        pytest.skip("SFUMATO_POSTGRES_URL is not set: no PostgreSQL here")
+    return url
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark session with two executor processes of their own, as on a cluster."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("pyspark is not installed")
+    java_home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (java_home and Path(java_home, "bin", "java").exists()):
+        pytest.skip("Spark needs Java, and there is none on this machine")
+    session = _start_spark(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+def _start_spark(home: Path) -> Any:
+    # Executors are new processes: they must find this interpreter and this loopback address.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # The master of a local cluster writes its workers' folders below SPARK_WORKER_DIR.
+    os.environ["SPARK_WORKER_DIR"] = str(home / "work")
+    os.environ["SPARK_LOCAL_DIRS"] = str(home / "local")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": "4",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("sfumato-tests")
+    for name, setting in settings.items():
+        builder = builder.config(name, setting)
+    return builder.getOrCreate()

@@ -1,0 +1,40 @@
+"""The fixtures themselves: a guard that never bites, or a Spark in one process, would prove nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import pytest
+
+
+def test_another_machine_cannot_be_reached() -> None:
+    with socket.socket() as probe, pytest.raises(AssertionError, match="another machine"):
+        probe.connect(("192.0.2.1", 80))  # an address set aside for documentation
+    with pytest.raises(AssertionError, match="another machine"):
+        socket.create_connection(("example.invalid", 80), timeout=1)
+
+
+def test_loopback_can_be_reached() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname(), timeout=5) as client,
+        server.accept()[0] as accepted,
+    ):
+        accepted.sendall(b"x")
+        assert client.recv(1) == b"x"
+
+
+def test_spark_runs_arrow_batches_in_executors_of_their_own(spark: Any) -> None:
+    import pyarrow as pa
+
+    def count(batches: Any) -> Any:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"process": [os.getpid()], "rows": [batch.num_rows]})
+
+    frame = spark.range(1_000).repartition(4)
+    answer = frame.mapInArrow(count, "process long, rows long").toArrow()
+    assert sum(answer["rows"].to_pylist()) == 1_000
+    assert os.getpid() not in answer["process"].to_pylist()
+    assert spark.sparkContext.master.startswith("local-cluster[2,")
