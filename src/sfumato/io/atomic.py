@@ -1,0 +1,184 @@
+"""Write beside, then rename: a reader sees the old file or the new one, never half of one.
+
+Everything is written into a hidden directory next to the target, so that helper files of any writer
+lie there too, on the same disk, readable by the owner only. Success renames it into place and waits
+until the disk has it; any failure, full disk and Ctrl-C included, removes it and leaves what was
+there before. Only a killed process or a power cut can leave the hidden directory behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sfumato.errors import OutputError
+
+_HINTS = {
+    errno.ENOSPC: ("the disk is full", "free some space or write to another disk"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space or write to another disk"),
+    errno.EFBIG: ("the file grows beyond what is allowed", "raise the limit (ulimit -f) or write elsewhere"),
+    errno.EROFS: ("the disk is read-only", "write to another directory"),
+    errno.EACCES: ("permission is denied", "choose a directory you may write to"),
+    errno.EPERM: ("permission is denied", "choose a directory you may write to"),
+    errno.ENOENT: ("the directory does not exist", "make the directory first"),
+    errno.ENOTDIR: ("part of the path is a file, not a directory", "choose another path"),
+    errno.EISDIR: ("it is a directory", "give the name of a file"),
+    errno.EEXIST: ("it exists already", "overwrite=True replaces it"),
+    errno.ENOTEMPTY: ("it exists already", "overwrite=True replaces it"),
+    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name"),
+    errno.EBUSY: ("it is in use", "choose another path"),
+}
+
+
+def explained(error: OSError, target: Path) -> OutputError:
+    """An operating-system error as one that says what to do next."""
+    reason, hint = _HINTS.get(error.errno or 0, ("the system refused it", "try another directory"))
+    return OutputError(f"{target.name} could not be written: {reason}.", hint=hint)
+
+
+@contextmanager
+def atomic_file(target: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """A path to write to; what it holds becomes `target` when the block ends well."""
+    given = Path(target)
+    try:
+        path = Path(os.path.realpath(given))  # a link stays a link: what it points to is replaced
+        _refuse(path, overwrite, directory=False)
+        with _beside(path) as workplace:
+            draft = workplace / path.name
+            yield draft
+            _to_disk(draft)
+            _rename_file(draft, path, overwrite)
+            _to_disk(path.parent)
+    except OSError as error:
+        raise explained(error, given) from None
+
+
+@contextmanager
+def atomic_directory(target: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """A directory to fill; it becomes `target`, complete, when the block ends well."""
+    given = Path(target)
+    try:
+        path = Path(os.path.realpath(given))
+        _refuse(path, overwrite, directory=True)
+        with _beside(path) as workplace:
+            draft = workplace / path.name
+            draft.mkdir()
+            yield draft
+            for folder, _, files in os.walk(draft):
+                for name in files:
+                    _to_disk(Path(folder, name))
+                _to_disk(Path(folder))
+            _rename_directory(draft, path, workplace / "replaced", overwrite)
+            _to_disk(path.parent)
+    except OSError as error:
+        raise explained(error, given) from None
+
+
+def write_text(path: str | Path, text: str, *, overwrite: bool = False, private: bool = False) -> Path:
+    """Write a small text file (UTF-8, as it is) atomically; `private` lets the owner alone read it."""
+    with atomic_file(path, overwrite) as draft:
+        draft.write_bytes(text.encode("utf-8"))
+        if private:
+            owner_only(draft)
+    return Path(path)
+
+
+def owner_only(path: str | Path) -> None:
+    """Let the owner alone read and write a file (0600), or a directory and all in it (0700)."""
+    path = Path(path)
+    try:
+        if not path.is_dir():
+            path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+            return
+        path.chmod(stat.S_IRWXU)
+        for inner in path.rglob("*"):
+            if not inner.is_symlink():
+                inner.chmod(stat.S_IRWXU if inner.is_dir() else stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise explained(error, path) from None
+
+
+def _refuse(path: Path, overwrite: bool, *, directory: bool) -> None:
+    """Say no before any work is done."""
+    parent = path.parent
+    if not parent.is_dir():
+        made_of_files = any(p.exists() and not p.is_dir() for p in path.parents)
+        raise OSError(errno.ENOTDIR if made_of_files else errno.ENOENT, "")
+    if not path.exists():
+        return
+    if path.is_dir() and not directory:
+        raise OSError(errno.EISDIR, "")
+    if not overwrite:
+        raise OSError(errno.EEXIST, "")
+    if directory and not path.is_dir():
+        raise OutputError(f"{path.name} is a file, not a directory.", hint="choose another path")
+    precious = {Path.cwd(), *Path.cwd().parents, Path.home(), *Path.home().parents}
+    if directory and (path in precious or path.is_mount()):
+        raise OutputError(
+            f"{path.name or path} is not replaced: it is a home, a working or a system directory.",
+            hint="give a directory of its own to the result",
+        )
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A hidden directory on the disk of the target, gone afterwards whatever happens."""
+    workplace = Path(tempfile.mkdtemp(prefix=f".{path.name[:64]}.", suffix=".tmp", dir=path.parent))
+    try:
+        yield workplace
+    finally:
+        _remove(workplace)
+
+
+def _remove(workplace: Path) -> None:
+    """A second Ctrl-C during the tidying does not stop it."""
+    try:
+        shutil.rmtree(workplace, ignore_errors=True)
+    except KeyboardInterrupt:
+        shutil.rmtree(workplace, ignore_errors=True)
+        raise
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until the disk has it; some file systems cannot do that for a directory."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if not (path.is_dir() and error.errno in (errno.EINVAL, errno.ENOTSUP)):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _rename_file(draft: Path, path: Path, overwrite: bool) -> None:
+    if overwrite:
+        os.replace(draft, path)
+        return
+    try:
+        os.link(draft, path)  # unlike a rename, never replaces a file that came up in the meantime
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
+            raise
+        if path.exists():
+            raise OSError(errno.EEXIST, "") from None
+        os.replace(draft, path)
+
+
+def _rename_directory(draft: Path, path: Path, replaced: Path, overwrite: bool) -> None:
+    if not (overwrite and path.exists()):
+        os.rename(draft, path)
+        return
+    os.rename(path, replaced)
+    try:
+        os.rename(draft, path)
+    except BaseException:
+        with suppress(OSError):
+            os.rename(replaced, path)
+        raise

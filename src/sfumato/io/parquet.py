@@ -1,0 +1,282 @@
+"""Parquet: the hot path. Row groups are streamed, only the wanted columns, the next batch while you work.
+
+Memory does not grow with the file or with its row groups: column chunks are read through small
+buffers and given out in batches. Text columns that the file keeps as dictionaries stay dictionaries,
+which is several times faster than spelling every cell; columns of all-different text are left as
+text, because building a dictionary of them is several times slower.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Full, Queue
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.schema import Schema
+from sfumato.sources import BatchSource
+
+SCHEMA_KEY = b"sfumato_schema"
+"""Where a file written by Sfumato keeps its schema, as TOML."""
+
+BATCH_ROWS = 131_072
+_BATCH_BYTES = 64 << 20  # wide rows come in smaller batches
+_BUFFER_BYTES = 1 << 20  # without it, Arrow holds every column chunk of a row group whole
+_AHEAD = 2  # batches decoded while the consumer works
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the footer of a file says."""
+
+    path: Path
+    schema: pa.Schema
+    metadata: pq.FileMetaData
+
+
+def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
+    """Files of the same columns as one source, and the schema they carry if Sfumato wrote it."""
+    files = [_footer(Path(path)) for path in paths]
+    if not files:
+        raise DataError("no Parquet file was given.", hint="check the path or the pattern")
+    _require_same_columns(files)
+    dictionaries = _worth_a_dictionary(files)
+    schema = _as_read(files[0].schema, dictionaries)
+    source = BatchSource(
+        arrow_schema=schema,
+        open=lambda columns: _open(files, dictionaries, list(columns)),
+        rows=sum(file.metadata.num_rows for file in files),
+        origin=tuple(file.path for file in files),
+    )
+    return source, _stored_schema(files)
+
+
+# -- footers -------------------------------------------------------------------------------------
+
+
+def _footer(path: Path) -> _File:
+    with _parquet_file(path) as file:
+        schema: pa.Schema = file.schema_arrow
+        names = schema.names
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise DataError(
+                f"{path.name}: column names repeat: {listed([repr(n) for n in repeated])}.",
+                hint="write the file again with one name for each column",
+            )
+        return _File(path, schema, file.metadata)
+
+
+def _parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+    """Open a file; Arrow's own words are left out, for they may quote what they stumbled over."""
+    try:
+        return pq.ParquetFile(
+            path, read_dictionary=list(dictionaries), buffer_size=_BUFFER_BYTES, pre_buffer=False
+        )
+    except FileNotFoundError:
+        raise DataError(f"no file {path.name}.", hint="check the path") from None
+    except PermissionError:
+        raise DataError(f"{path.name} may not be read.", hint="ask for permission to read it") from None
+    except (pa.ArrowException, OSError, ValueError):
+        what = "is a directory" if path.is_dir() else "is not a Parquet file, or is damaged or cut short"
+        raise DataError(f"{path.name} {what}.", hint="copy it again from where it came") from None
+
+
+def _require_same_columns(files: Sequence[_File]) -> None:
+    """Every difference of every file from the first one, at once."""
+    first, faults = files[0], []
+    for file in files[1:]:
+        if file.schema.equals(first.schema):
+            continue
+        missing = [repr(n) for n in first.schema.names if n not in file.schema.names]
+        extra = [repr(n) for n in file.schema.names if n not in first.schema.names]
+        other = [
+            f"{name!r} ({file.schema.field(name).type}, not {first.schema.field(name).type})"
+            for name in file.schema.names
+            if name in first.schema.names and file.schema.field(name).type != first.schema.field(name).type
+        ]
+        parts = [
+            f"{word} {listed(names)}"
+            for word, names in (("without", missing), ("with also", extra), ("with another type of", other))
+            if names
+        ]
+        if parts:
+            faults.append(f"{file.path.name} {', '.join(parts)}")
+    if faults:
+        raise DataError(
+            f"{len(faults)} of {len(files)} files differ from {first.path.name}: {listed(faults)}.",
+            hint="scan files of one kind at a time",
+        )
+
+
+def _worth_a_dictionary(files: Sequence[_File]) -> list[str]:
+    """Text columns stored as dictionaries throughout.
+
+    Plain text takes at least four bytes for the length of each cell, so less than that for an
+    average cell shows that the writer did not give the dictionary up half-way.
+    """
+    sizes: dict[str, int] = {}
+    cells: dict[str, int] = {}
+    plain: set[str] = set()
+    text = {f.name for f in files[0].schema if _is_text(f.type)}
+    for file in files:
+        positions = _text_positions(file, text)
+        for g in range(file.metadata.num_row_groups):
+            group = file.metadata.row_group(g)
+            for name, i in positions.items():
+                chunk = group.column(i)
+                sizes[name] = sizes.get(name, 0) + chunk.total_uncompressed_size
+                cells[name] = cells.get(name, 0) + chunk.num_values
+                if not chunk.has_dictionary_page and chunk.num_values:
+                    plain.add(name)
+    return [n for n in files[0].schema.names if n in sizes and n not in plain and sizes[n] < 4 * cells[n]]
+
+
+def _text_positions(file: _File, text: set[str]) -> dict[str, int]:
+    """Where the text columns are among the leaves of the file."""
+    leaves = file.metadata.schema
+    positions = {leaves.column(i).path: i for i in range(len(leaves))}
+    return {name: positions[name] for name in text if name in positions}
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
+
+
+def _as_read(schema: pa.Schema, dictionaries: Sequence[str]) -> pa.Schema:
+    """The stored types, text in dictionaries marked as such; what the writer noted is left out."""
+    in_dictionary = pa.dictionary(pa.int32(), pa.string())
+    fields = [f.with_type(in_dictionary) if f.name in dictionaries else f for f in schema]
+    return pa.schema([f.remove_metadata().with_nullable(True) for f in fields])
+
+
+def _stored_schema(files: Sequence[_File]) -> Schema | None:
+    """The schema that Sfumato wrote into the files, if it is the same in all of them."""
+    stored = {(file.schema.metadata or {}).get(SCHEMA_KEY) for file in files}
+    text = stored.pop()
+    if stored or text is None:
+        return None
+    name = files[0].path.name
+    try:
+        schema = Schema.from_toml(text.decode("utf-8"), name=name)
+        return schema.select(files[0].schema.names)
+    except (SchemaError, UnicodeDecodeError):
+        message = f"the schema inside {name} does not fit its columns and is not used."
+        warnings.warn(message, SfumatoWarning, stacklevel=4)
+        return None
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    known = files[0].schema.names
+    unknown = [repr(name) for name in columns if name not in known]
+    if unknown:
+        raise DataError(
+            f"{files[0].path.name} has no column {listed(unknown)}.",
+            hint=f"it has {listed([repr(n) for n in known])}",
+        )
+    if not columns:
+        return iter(())
+    wanted = _as_read(files[0].schema, dictionaries)
+    schema = pa.schema([wanted.field(name) for name in columns])
+    rows = sum(file.metadata.num_rows for file in files)
+    batches = _decode(files, dictionaries, schema)
+    return batches if rows <= BATCH_ROWS else _ahead(batches)
+
+
+def _decode(
+    files: Sequence[_File], dictionaries: list[str], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        done = 0
+        with _parquet_file(file.path, dictionaries) as opened:
+            if opened.metadata.num_rows != file.metadata.num_rows or not opened.schema_arrow.equals(
+                _with_dictionaries(file.schema, opened.schema_arrow)
+            ):
+                raise DataError(
+                    f"{file.path.name} changed since it was opened.", hint="scan it again once it is complete"
+                )
+            try:
+                for batch in opened.iter_batches(
+                    batch_size=_batch_rows(file), columns=schema.names, use_threads=True
+                ):
+                    yield _ordered(batch, schema)
+                    done += batch.num_rows
+            except (pa.ArrowException, OSError, ValueError, MemoryError):
+                raise DataError(
+                    f"{file.path.name} cannot be decoded after row {done}: it is damaged.",
+                    hint="copy it again from where it came",
+                ) from None
+
+
+def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
+    """The stored schema with those fields taken over that only differ by being read as dictionaries."""
+    if stored.names != opened.names:
+        return stored
+    fields = [
+        o if _is_text(s.type) and pa.types.is_dictionary(o.type) else s
+        for s, o in zip(stored, opened, strict=True)
+    ]
+    return pa.schema(fields)
+
+
+def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns in the order asked for; structs whose leaves share a name with a column fall away."""
+    arrays = [batch.column(batch.schema.get_field_index(name)) for name in schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _batch_rows(file: _File) -> int:
+    metadata = file.metadata
+    size = sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups))
+    width = max(1, size // max(1, metadata.num_rows))
+    return int(min(BATCH_ROWS, max(1024, _BATCH_BYTES // width)))
+
+
+def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Decode in a second thread while the consumer works; at most `_AHEAD` batches wait."""
+    waiting: Queue[pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
+    stop = threading.Event()
+
+    def put(item: pa.RecordBatch | BaseException | None) -> None:
+        while not stop.is_set():
+            try:
+                return waiting.put(item, timeout=0.05)
+            except Full:
+                continue
+
+    def work() -> None:
+        try:
+            for batch in batches:
+                put(batch)
+                if stop.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # handed to the consumer, which raises it
+            put(error)
+
+    thread = threading.Thread(target=work, name="sfumato-parquet", daemon=True)
+    thread.start()
+    try:
+        while (item := waiting.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        while True:
+            try:
+                waiting.get_nowait()
+            except Empty:
+                break
+        thread.join()
