@@ -7,9 +7,8 @@ and renamed when whole, so that a full disk or Ctrl-C leaves nothing half-writte
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.counts.codebook import canonical_type
+from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
-from sfumato.io.output import atomic_directory
-from sfumato.privacy.guarantee import Guarantee, Pseudonymous
+from sfumato.io import parquet
+from sfumato.io.atomic import atomic_directory
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.release import manifest
 from sfumato.release.dictionary import Seen, card
 from sfumato.release.fingerprint import in_blocks
@@ -67,7 +67,7 @@ class Release:
         """The counts of the released data: a release is as countable as a table."""
         return self.data.counts(*columns, weight=weight)
 
-    def tabulate(self, sets: Iterable[Iterable[str]], weight: str | None = None) -> dict[tuple[str, ...], Counts]:
+    def tabulate(self, sets: Iterable[Sequence[str]], *, weight: str | None = None) -> dict[tuple[str, ...], Counts]:
         """Many counts of the released data at once."""
         return self.data.tabulate(sets, weight=weight)
 
@@ -110,7 +110,7 @@ class Release:
         with atomic_directory(target, overwrite=overwrite) as folder:
             self._write_public(folder / "public", f"data.{_FORMATS[format]}")
             if self.internal is not None:
-                self.internal.write(folder / "internal", self.guarantee.to_dict())
+                self.internal.write(folder / "internal", self.guarantee)
                 manifest.seal(folder, self.internal.key)
         return target
 
@@ -120,16 +120,14 @@ class Release:
         _write_data(folder / name, self.schema, seen.watch(self.data.batches()))
         schema = seen.public()
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
-        text = json.dumps(self.guarantee.to_dict(), indent=2, ensure_ascii=False)
-        (folder / "guarantee.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
         page = card(schema, self.guarantee, about=self.about, data=name)
         (folder / "card.md").write_text(page, encoding="utf-8")
         manifest.write_public(folder, {"sfumato_release": 1, "about": self.about, "data": name})
 
     def _refuse_identifiers(self) -> None:
         """A column that names people never leaves as it is, whatever a method did with the others."""
-        replaced = {c for claim in self.guarantee.claims if isinstance(claim, Pseudonymous) for c in claim.columns}
-        bare = [repr(c) for c in self.schema.of_role(Role.IDENTIFIER) if c not in replaced]
+        bare = [repr(c) for c in self.schema.of_role(Role.IDENTIFIER)]
         if bare:
             raise OutputError(
                 f"{len(bare)} identifier column{'s' * (len(bare) > 1)} would be released: {listed(bare)}.",
@@ -171,21 +169,24 @@ def parts(directory: Path) -> tuple[Path, Path | None]:
 def read_guarantee(public: Path) -> Guarantee:
     """The promises of a saved release."""
     try:
-        return Guarantee.from_dict(json.loads((public / "guarantee.json").read_text(encoding="utf-8")))
+        return Guarantee.from_json((public / "guarantee.json").read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"guarantee.json cannot be read: {error.strerror}.", hint="ask for a fresh copy") from None
-    except (ValueError, KeyError, TypeError):
+    except UnicodeDecodeError:
         raise DataError("guarantee.json is not a guarantee.", hint="ask for a fresh copy") from None
 
 
 def read_data(public: Path, details: dict[str, Any]) -> Table:
     """The data of a saved release, not yet read."""
-    from sfumato.io import scan
-
     name = str(details.get("data", "data.parquet"))
     if Path(name).name != name:
         raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
-    return scan(public / name, schema=Schema.read(public / "schema.toml"))
+    schema = Schema.read(public / "schema.toml")
+    if name.endswith(".parquet"):
+        return Table(parquet.read([public / name])[0], schema)
+    from sfumato.io import scan
+
+    return scan(public / name, schema=schema)
 
 
 def _write_data(path: Path, schema: Schema, batches: Iterable[pa.RecordBatch]) -> None:

@@ -34,7 +34,7 @@ def fingerprint(table: Table, key: Key) -> str:
 
 def fingerprint_batches(batches: Iterable[pa.RecordBatch], columns: list[tuple[str, str]], key: Key) -> str:
     """The same of canonical batches that are read for another purpose too."""
-    mac = hmac.new(key.derive("release", "fingerprint").raw, digestmod="sha256")
+    mac = hmac.new(key.derive("release", "fingerprint").to_bytes(), digestmod="sha256")
     mac.update(json.dumps(columns).encode() + b"\n")
     for block in in_blocks(batches, _ROWS):
         mac.update(block.num_rows.to_bytes(8, "little"))

@@ -116,7 +116,7 @@ _NOTE = "internal: must not leave the house"
 
 def _mac(files: Mapping[str, Any], key: Key) -> str:
     text = json.dumps(files, sort_keys=True, separators=(",", ":"))
-    return hmac.digest(key.derive("release", "manifest").raw, text.encode(), "sha256").hex()
+    return hmac.digest(key.derive("release", "manifest").to_bytes(), text.encode(), "sha256").hex()
 
 
 def _to_json(listing: Listing) -> dict[str, Any]:

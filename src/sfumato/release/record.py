@@ -19,7 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.io.output import owner_only
+from sfumato.io.atomic import owner_only
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.seeds import Key
 
 RECORD = "record.json"
@@ -74,7 +75,7 @@ class InternalRecord:
 
     # -- files -----------------------------------------------------------------------------------
 
-    def write(self, folder: Path, guarantee: Mapping[str, Any]) -> None:
+    def write(self, folder: Path, guarantee: Guarantee) -> None:
         """Write the record into a folder that only its owner can enter.
 
         guarantee: kept a second time, so that a public one that was changed does not match it.
@@ -98,11 +99,10 @@ class InternalRecord:
             "versions": self.versions,
             "tables": files,
             "extra": self.extra,
-            "guarantee": dict(guarantee),
+            "guarantee": json.loads(guarantee.to_json()),
         }
         (folder / RECORD).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        for path in folder.rglob("*"):
-            owner_only(path)
+        owner_only(folder)
 
     @classmethod
     def read(cls, folder: Path) -> InternalRecord:
@@ -154,7 +154,7 @@ def write_key(path: Path, key: Key) -> None:
     """A key as a small JSON file that never was readable by anyone else."""
     path.touch(mode=0o600)
     owner_only(path)
-    document = {"note": "secret: must not leave the house", "sfumato_key": 1, "hex": key.raw.hex(), "seeded": key.seeded}
+    document = {"note": "secret: must not leave the house", "sfumato_key": 1, "hex": key.to_bytes().hex()}
     path.write_text(json.dumps(document) + "\n", encoding="utf-8")
 
 
@@ -162,14 +162,14 @@ def read_key(path: Path) -> Key:
     """Read a key file; its content never appears in a message."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return Key(bytes.fromhex(document["hex"]), seeded=bool(document["seeded"]))
+        return Key.from_bytes(bytes.fromhex(document["hex"]))
     except FileNotFoundError:
         raise DataError(f"no key file {path.name} in {path.parent.name}/.", hint="give the internal/ folder") from None
     except OSError as error:
         raise DataError(
             f"key file {path.name} cannot be read: {error.strerror}.", hint="only its owner can read it"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, ParameterError):
         raise DataError(f"{path.name} is not a key file.", hint="restore it from a copy") from None
 
 
