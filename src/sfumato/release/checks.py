@@ -59,11 +59,16 @@ class Verification:
     def require(self) -> None:
         """Raise if anything failed, naming all of it."""
         if not self.ok:
+            found = [f"{c.subject} ({c.detail})" for c in self.failures]
             raise VerificationError(
-                f"the release is not what it says: {listed([f'{c.subject} ({c.detail})' for c in self.failures])}.",
+                f"the release is not what it says: {listed(found)}.",
                 hint="do not use this copy; ask for a fresh one, or restore it",
             )
 
     def __str__(self) -> str:
-        last = "Verified." if self.ok else f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
+        last = (
+            "Verified."
+            if self.ok
+            else f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
+        )
         return "\n".join([*map(str, self.checks), last])

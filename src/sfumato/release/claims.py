@@ -7,17 +7,16 @@ values as they stand in it. What it cannot show is said to be invisible, with th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato import criteria
 from sfumato.counts import Counts
 from sfumato.errors import listed
-from sfumato.privacy.guarantee import (
+from sfumato.privacy import (
+    ZCDP,
     ApproxDP,
     BoundedReidentification,
     Claim,
@@ -31,7 +30,6 @@ from sfumato.privacy.guarantee import (
     Pseudonymous,
     PureDP,
     TCloseness,
-    ZCDP,
 )
 from sfumato.release.checks import Check, Outcome
 from sfumato.schema import Kind, Role
@@ -59,17 +57,35 @@ def check_claim(claim: Claim, table: Table) -> Check:
     """What the file says about one claim."""
     if claim.scope:
         return unseen(claim, f"it is about {claim.scope} alone")
+    if not _countable(claim):
+        return unseen(claim, _UNSEEN.get(type(claim), "this version knows no way to count it"))
     columns = [*getattr(claim, "columns", ()), *getattr(claim, "sensitive", ())]
     absent = [repr(c) for c in columns if c not in table.schema]
-    recount = _RECOUNTS.get(type(claim))
-    if recount is None:
-        return unseen(claim, _UNSEEN.get(type(claim), "this version knows no way to count it"))
     if absent:
         return Check(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
     if claim.unit.of == "person" and len(table.schema.of_role(Role.PERSON)) != 1:
         return unseen(claim, "the file does not say which rows belong to the same person")
-    outcome, detail = recount(claim, table)
-    return Check(claim.title, Outcome.PASSED if outcome else Outcome.FAILED, _RECOUNTED, detail)
+    holds, detail = _recount(claim, table)
+    return Check(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
+
+
+def _countable(claim: Claim) -> bool:
+    if isinstance(claim, TCloseness):  # other ground distances need an order or a hierarchy of the values
+        return claim.distance == "equal"
+    return isinstance(claim, KAnonymity | LDiversity | Pseudonymous)
+
+
+def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
+    match claim:
+        case KAnonymity():
+            return _k_anonymity(claim, table)
+        case LDiversity():
+            return _l_diversity(claim, table)
+        case TCloseness():
+            return _t_closeness(claim, table)
+        case Pseudonymous():
+            return _pseudonymous(claim, table)
+    raise AssertionError("only countable claims come here")
 
 
 def unseen(claim: Claim, reason: str) -> Check:
@@ -138,8 +154,7 @@ def _l_diversity(claim: LDiversity, table: Table) -> tuple[bool, str]:
     return least >= claim.l - _SLACK, f"the least diverse class has l = {least:.6g}"
 
 
-def _least(claim: LDiversity, table: Table, diversity: object) -> float | None:
-    assert callable(diversity)
+def _least(claim: LDiversity, table: Table, diversity: Callable[[NDArray[np.int64]], float]) -> float | None:
     found = [
         diversity(group)
         for sensitive in claim.sensitive
@@ -174,12 +189,6 @@ def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
             cells = batch.column(name).drop_null().to_pylist()
             wrong[name] += sum(not (isinstance(v, str) and PSEUDONYM.fullmatch(v)) for v in cells)
     bad = [f"'{name}' ({n})" for name, n in wrong.items() if n]
-    return not bad, f"cells that are no pseudonyms: {listed(bad)}" if bad else "every value has the form of a pseudonym"
-
-
-_RECOUNTS = {
-    KAnonymity: _k_anonymity,
-    LDiversity: _l_diversity,
-    TCloseness: _t_closeness,
-    Pseudonymous: _pseudonymous,
-}
+    if bad:
+        return False, f"cells that are no pseudonyms: {listed(bad)}"
+    return True, "every value has the form of a pseudonym; that the key is secret shows in no file"

@@ -21,7 +21,7 @@ from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
 from sfumato.io import parquet
 from sfumato.io.atomic import atomic_directory
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy import Guarantee
 from sfumato.release import manifest
 from sfumato.release.dictionary import Seen, card
 from sfumato.release.fingerprint import in_blocks
@@ -67,7 +67,9 @@ class Release:
         """The counts of the released data: a release is as countable as a table."""
         return self.data.counts(*columns, weight=weight)
 
-    def tabulate(self, sets: Iterable[Sequence[str]], *, weight: str | None = None) -> dict[tuple[str, ...], Counts]:
+    def tabulate(
+        self, sets: Iterable[Sequence[str]], *, weight: str | None = None
+    ) -> dict[tuple[str, ...], Counts]:
         """Many counts of the released data at once."""
         return self.data.tabulate(sets, weight=weight)
 
@@ -104,7 +106,9 @@ class Release:
         """
         target = Path(directory)
         if format not in _FORMATS:
-            raise ParameterError(f"format must be one of {', '.join(_FORMATS)}.", hint="parquet keeps all types")
+            raise ParameterError(
+                f"format must be one of {', '.join(_FORMATS)}.", hint="parquet keeps all types"
+            )
         self._refuse_identifiers()
         _refuse_what_is_no_release(target)
         with atomic_directory(target, overwrite=overwrite) as folder:
@@ -146,9 +150,11 @@ class Release:
             try:
                 record = InternalRecord.read(internal)
             except DataError as error:
-                warnings.warn(f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2)
+                warnings.warn(
+                    f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
+                )
         return cls(
-            data=read_data(public, details),
+            data=read_data(public),
             guarantee=read_guarantee(public),
             internal=record,
             about=str(details.get("about", "")),
@@ -171,13 +177,16 @@ def read_guarantee(public: Path) -> Guarantee:
     try:
         return Guarantee.from_json((public / "guarantee.json").read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(f"guarantee.json cannot be read: {error.strerror}.", hint="ask for a fresh copy") from None
+        raise DataError(
+            f"guarantee.json cannot be read: {error.strerror}.", hint="ask for a fresh copy"
+        ) from None
     except UnicodeDecodeError:
         raise DataError("guarantee.json is not a guarantee.", hint="ask for a fresh copy") from None
 
 
-def read_data(public: Path, details: dict[str, Any]) -> Table:
+def read_data(public: Path) -> Table:
     """The data of a saved release, not yet read."""
+    details, _ = manifest.read_manifest(public / manifest.MANIFEST)
     name = str(details.get("data", "data.parquet"))
     if Path(name).name != name:
         raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")

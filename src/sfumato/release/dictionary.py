@@ -19,7 +19,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy import Guarantee
 from sfumato.schema import Column, Draw, Kind, Schema, Value
 
 _SHOWN = 24  # levels a card lists before it refers to schema.toml

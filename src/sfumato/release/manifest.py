@@ -76,7 +76,9 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
         document = json.loads(path.read_text(encoding="utf-8"))
         listing = {n: Entry(str(e["sha256"]), int(e["bytes"])) for n, e in document.pop("files").items()}
     except FileNotFoundError:
-        raise DataError(f"no {path.name} in {path.parent.name}/.", hint="give a folder that holds a release") from None
+        raise DataError(
+            f"no {path.name} in {path.parent.name}/.", hint="give a folder that holds a release"
+        ) from None
     except OSError as error:
         raise DataError(f"{path.parent.name}/{path.name} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -84,7 +86,9 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
             f"{path.parent.name}/{path.name} is not a manifest.", hint="ask for a fresh copy of the release"
         ) from None
     if any(not _is_inside(name) for name in listing):
-        raise DataError(f"{path.parent.name}/{path.name} names files outside its folder.", hint="do not trust it")
+        raise DataError(
+            f"{path.parent.name}/{path.name} names files outside its folder.", hint="do not trust it"
+        )
     return document, listing
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io.atomic import owner_only
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy import Guarantee
 from sfumato.seeds import Key
 
 RECORD = "record.json"
@@ -71,7 +71,9 @@ class InternalRecord:
             for name in ("plan", "extra"):
                 object.__setattr__(self, name, json.loads(json.dumps(getattr(self, name), allow_nan=False)))
         except (TypeError, ValueError):
-            raise ParameterError("plan and extra must be plain JSON.", hint="give tables in `tables`") from None
+            raise ParameterError(
+                "plan and extra must be plain JSON.", hint="give tables in `tables`"
+            ) from None
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -101,7 +103,9 @@ class InternalRecord:
             "extra": self.extra,
             "guarantee": json.loads(guarantee.to_json()),
         }
-        (folder / RECORD).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / RECORD).write_text(
+            json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         owner_only(folder)
 
     @classmethod
@@ -120,7 +124,9 @@ class InternalRecord:
                 extra=document["extra"],
             )
         except (KeyError, TypeError, AttributeError):
-            raise DataError(f"internal/{RECORD} is not a record.", hint="restore the folder from a copy") from None
+            raise DataError(
+                f"internal/{RECORD} is not a record.", hint="restore the folder from a copy"
+            ) from None
 
 
 def read_document(folder: Path) -> dict[str, Any]:
@@ -164,7 +170,9 @@ def read_key(path: Path) -> Key:
         document = json.loads(path.read_text(encoding="utf-8"))
         return Key.from_bytes(bytes.fromhex(document["hex"]))
     except FileNotFoundError:
-        raise DataError(f"no key file {path.name} in {path.parent.name}/.", hint="give the internal/ folder") from None
+        raise DataError(
+            f"no key file {path.name} in {path.parent.name}/.", hint="give the internal/ folder"
+        ) from None
     except OSError as error:
         raise DataError(
             f"key file {path.name} cannot be read: {error.strerror}.", hint="only its owner can read it"
@@ -187,4 +195,6 @@ def _read_table(folder: Path, file: str) -> pa.Table:
         with pa.OSFile(str(path), "rb") as source:
             return pa.ipc.open_file(source).read_all()
     except (OSError, pa.ArrowInvalid):
-        raise DataError(f"internal/tables/{path.name} cannot be read.", hint="restore it from a copy") from None
+        raise DataError(
+            f"internal/tables/{path.name} cannot be read.", hint="restore it from a copy"
+        ) from None
