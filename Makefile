@@ -15,7 +15,9 @@ help: ## what there is to make
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Sfumato needs Python 3.11 or later: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || \
+	    { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	      $(PYTHON) -m pip --quiet --python $(BIN)/python install pip; }  # some systems part pip from venv
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@

@@ -38,3 +38,10 @@ def test_spark_runs_arrow_batches_in_executors_of_their_own(spark: Any) -> None:
     assert sum(answer["rows"].to_pylist()) == 1_000
     assert os.getpid() not in answer["process"].to_pylist()
     assert spark.sparkContext.master.startswith("local-cluster[2,")
+
+
+def test_postgres_answers(postgres_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("select 1 + 1").fetchone() == (2,)

@@ -1,1 +1,86 @@
-"""Sfumato: publish and use person-level health data without giving the persons away."""
+"""Sfumato: publish and use person-level health data without giving the persons away.
+
+The public names, nothing else. Each is loaded when it is first used (PEP 562), so that
+`import sfumato` stays quick and a command pays only for the parts it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
+    from sfumato import samples as samples
+    from sfumato.counts import Counts as Counts
+    from sfumato.description import describe as describe
+    from sfumato.errors import BudgetError as BudgetError
+    from sfumato.errors import DataError as DataError
+    from sfumato.errors import MissingExtraError as MissingExtraError
+    from sfumato.errors import OutputError as OutputError
+    from sfumato.errors import ParameterError as ParameterError
+    from sfumato.errors import SchemaError as SchemaError
+    from sfumato.errors import SfumatoError as SfumatoError
+    from sfumato.errors import SfumatoWarning as SfumatoWarning
+    from sfumato.errors import VerificationError as VerificationError
+    from sfumato.io import scan as scan
+    from sfumato.privacy.guarantee import Guarantee as Guarantee
+    from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.pseudonyms import pseudonymize as pseudonymize
+    from sfumato.release import Release as Release
+    from sfumato.release import verify as verify
+    from sfumato.schema import Column as Column
+    from sfumato.schema import Kind as Kind
+    from sfumato.schema import Role as Role
+    from sfumato.schema import Schema as Schema
+    from sfumato.seeds import Key as Key
+    from sfumato.table import Table as Table
+
+    __version__: str
+
+# Where each public name lives; a module lives in itself.
+_HOME = {
+    "BudgetError": "errors",
+    "Column": "schema",
+    "Counts": "counts",
+    "DataError": "errors",
+    "Guarantee": "privacy.guarantee",
+    "Key": "seeds",
+    "Kind": "schema",
+    "Ledger": "privacy.ledger",
+    "MissingExtraError": "errors",
+    "OutputError": "errors",
+    "ParameterError": "errors",
+    "Release": "release",
+    "Role": "schema",
+    "Schema": "schema",
+    "SchemaError": "errors",
+    "SfumatoError": "errors",
+    "SfumatoWarning": "errors",
+    "Table": "table",
+    "VerificationError": "errors",
+    "describe": "description",
+    "pseudonymize": "pseudonyms",
+    "samples": "samples",
+    "scan": "io",
+    "verify": "release",
+}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found: Any = version("sfumato")
+    elif name in _HOME:
+        module = import_module(f"sfumato.{_HOME[name]}")
+        found = module if name == _HOME[name] else getattr(module, name)
+    else:
+        raise AttributeError(f"module 'sfumato' has no attribute '{name}'")
+    globals()[name] = found  # the next look-up does not come here
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

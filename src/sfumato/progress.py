@@ -25,7 +25,9 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def track(batches: Iterable[pa.RecordBatch], label: str, total: int | None = None) -> Iterator[pa.RecordBatch]:
+def track(
+    batches: Iterable[pa.RecordBatch], label: str, total: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """The same batches, reported as they pass."""
     listener = _listener.get()
     done = 0

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def _edge_faults(column: Column) -> list[str]:
     if not all(isinstance(e, wanted) and not isinstance(e, bool) for e in edges):
         return [f"edges must be {'numbers' if column.kind is Kind.NUMERIC else 'dates'}"]
     try:
-        increasing = all(a < b for a, b in zip(edges, edges[1:], strict=False))  # type: ignore[operator]
+        increasing = all(a < b for a, b in pairwise(edges))  # type: ignore[operator]
     except TypeError:
         return ["edges must be all days, or all instants of one kind"]
     return [] if increasing else ["edges must increase"]
@@ -197,6 +198,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
         return tuple(c.name for c in self.columns)
 
     def __iter__(self) -> Iterator[Column]:

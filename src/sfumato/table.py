@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, type_name
 from sfumato.counts import accumulator as counting
+from sfumato.counts.tables import check_set
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.progress import track
 from sfumato.schema import Column, Kind, Schema
@@ -22,7 +23,7 @@ _BATCH = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows and what they mean. Lazy: nothing is read before it is asked for, and nothing is kept but codebooks.
+    """Rows and what they mean. Lazy: nothing is read before it is asked for, and only codebooks are kept.
 
     memory_limit: for counts of many cells, how much memory DuckDB may use before it spills to disk.
     """
@@ -152,7 +153,10 @@ class Table:
                 found[i].append(pc.unique(canonical(column, array)))
                 if sum(map(len, found[i][1:])) > max(len(found[i][0]), _BATCH):  # merge before it grows
                     found[i] = [pc.unique(pa.concat_arrays(found[i]))]
-        return [pa.concat_arrays(f) if f else pa.array([], canonical_type(c)) for f, c in zip(found, columns, strict=True)]
+        return [
+            pa.concat_arrays(f) if f else pa.array([], canonical_type(c))
+            for f, c in zip(found, columns, strict=True)
+        ]
 
     def encode(self, columns: Sequence[str] | None = None) -> Coded:
         """The named columns as codes in memory."""
@@ -186,7 +190,7 @@ class Table:
         """Many joint counts at once: the planner covers them by few passes (see docs/counts.md)."""
         wanted = [tuple(s) for s in sets]
         for columns in wanted:
-            counting.check_set(columns, self.columns)
+            check_set(columns, self.columns)
         if not wanted:
             raise ParameterError("no set of columns was named.", hint="tabulate([('sex', 'age'), ...])")
         books = self.codebooks(list(dict.fromkeys(c for s in wanted for c in s)))
@@ -219,7 +223,7 @@ class Table:
         from sfumato.counts import moments
 
         described = self._numeric(of)
-        counting.check_set(by, self.columns)
+        check_set(by, self.columns)
         books = list(self.codebooks(by).values())
         weigh = self._weight(weight)
         if isinstance(self.source, EngineSource):
@@ -230,7 +234,7 @@ class Table:
     def _numeric(self, columns: Sequence[str]) -> list[Column]:
         from sfumato.counts import moments
 
-        counting.check_set(columns, self.columns)
+        check_set(columns, self.columns)
         described = [self.schema[c] for c in columns]
         moments.require_numeric(described)
         return described
@@ -247,7 +251,9 @@ class Table:
 def plain_column(stored: pa.Field) -> Column:
     """What a column is when only its Arrow type is known."""
     name = type_name(stored.type)
-    kind = {"integer": Kind.NUMERIC, "real": Kind.NUMERIC, "decimal": Kind.NUMERIC, "boolean": Kind.FLAG}.get(name)
+    kind = {"integer": Kind.NUMERIC, "real": Kind.NUMERIC, "decimal": Kind.NUMERIC, "boolean": Kind.FLAG}.get(
+        name
+    )
     if kind is None:
         kind = Kind.NOMINAL if name == "text" else Kind.DATE
     return Column(stored.name, kind, type=name, reason=f"its type is {stored.type}")

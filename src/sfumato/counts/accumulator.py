@@ -85,7 +85,9 @@ class Accumulator:
         if self.weighted:
             return
         sums = [t.sum(axis=0, dtype=np.int64) for t in self._tables]
-        self._totals = sums if self._totals is None else [a + b for a, b in zip(self._totals, sums, strict=True)]
+        self._totals = (
+            sums if self._totals is None else [a + b for a, b in zip(self._totals, sums, strict=True)]
+        )
         for table in self._tables:
             table[:] = 0
         self._pending = 0
@@ -218,7 +220,9 @@ def _count_keys(
     return Counts.of_cells(books, codes, table.column("n").to_numpy())
 
 
-def _group(reader: pa.RecordBatchReader, keys: Sequence[str], value: str, memory_limit: str | None) -> pa.Table:
+def _group(
+    reader: pa.RecordBatchReader, keys: Sequence[str], value: str, memory_limit: str | None
+) -> pa.Table:
     from sfumato.counts.duck import connect
 
     with connect(memory_limit) as connection:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,9 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 def _plain_decimal_text(array: pa.Array) -> pa.Array:
     """1.50 and 1.5 are the same number: without trailing zeros."""
-    return pa.array([None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string())
+    return pa.array(
+        [None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string()
+    )
 
 
 def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
@@ -212,7 +215,8 @@ class Codebook:
         if self._plain and not array.null_count and pa.types.is_unsigned_integer(array.type):
             values = array.to_numpy()
             if not len(values) or values.max() < len(self.levels):
-                return values.astype(self.dtype, copy=False)
+                narrow: Codes = values.astype(self.dtype, copy=False)
+                return narrow
         return self.narrow(self._locate(array))
 
     def narrow(self, places: NDArray[np.int64]) -> Codes:
@@ -224,10 +228,13 @@ class Codebook:
     def _encode_dictionary(self, array: pa.Array) -> Codes:
         """Locate the few distinct values, then look the rows up."""
         places = np.append(self._locate(array.dictionary), len(self.levels))
-        indices = array.indices.fill_null(len(places) - 1) if array.indices.null_count else array.indices
+        indices = array.indices
+        if indices.null_count:  # the last place is missing's; narrow indices might not reach it
+            indices = indices.cast(pa.int64()).fill_null(len(places) - 1)
         rows = indices.to_numpy(zero_copy_only=False)
         clean = self.missing and not (places < 0).any()
-        return places.astype(self.dtype)[rows] if clean else self.narrow(places[rows])
+        codes: Codes = places.astype(self.dtype)[rows] if clean else self.narrow(places[rows])
+        return codes
 
     def _locate(self, array: pa.Array) -> NDArray[np.int64]:
         """The place of each cell among the levels: -1 outside, one past the last for missing."""
@@ -237,7 +244,7 @@ class Codebook:
             return self._locate_integers(array)
         values = canonical(self.column, array)
         found = pc.index_in(values, value_set=self.levels).fill_null(-1)
-        places = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        places: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
         if values.null_count:
             places[values.is_null().to_numpy(zero_copy_only=False)] = len(self.levels)
         return places
@@ -270,7 +277,9 @@ class Codebook:
         assert self._lookup is not None
         first, table = self._lookup
         gaps = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-        values = (array if gaps is None else array.fill_null(0)).to_numpy(zero_copy_only=False).astype(np.int64)
+        values = (
+            (array if gaps is None else array.fill_null(0)).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         inside = (values >= first) & (values < first + len(table))
         places = np.where(inside, table[np.where(inside, values - first, 0)], -1)
         if gaps is not None:
@@ -301,7 +310,8 @@ class Codebook:
     def _refuse_missing(self, gaps: int) -> None:
         if gaps and not self.missing:
             raise DataError(
-                f"column '{self.name}': {gaps} missing cell{'s' * (gaps > 1)}, but the schema says missing = false.",
+                f"column '{self.name}': {gaps} missing cell{'s' * (gaps > 1)}, "
+                "but the schema says missing = false.",
                 hint="set missing = true for this column",
             )
 
@@ -345,4 +355,4 @@ def _bin_names(edges: tuple[Any, ...]) -> list[str]:
     """'[0, 5)', '[5, 10]': the last bin is closed."""
     text = [str(e).removesuffix(".0") for e in edges]
     last = len(text) - 2
-    return [f"[{a}, {b}{']' if i == last else ')'}" for i, (a, b) in enumerate(zip(text, text[1:], strict=False))]
+    return [f"[{a}, {b}{']' if i == last else ')'}" for i, (a, b) in enumerate(pairwise(text))]

@@ -6,7 +6,7 @@ number is reported, so that every figure of one result is about the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,11 @@ class Sums:
 
 def require_numeric(columns: Sequence[Column]) -> None:
     """Only quantities can be summed."""
-    wrong = [repr(c.name) for c in columns if c.kind is not Kind.NUMERIC and c.type not in ("integer", "real", "decimal")]
+    wrong = [
+        repr(c.name)
+        for c in columns
+        if c.kind is not Kind.NUMERIC and c.type not in ("integer", "real", "decimal")
+    ]
     if wrong:
         raise ParameterError(f"not numeric: {', '.join(wrong)}.", hint="sum numeric columns only")
 
@@ -108,7 +112,10 @@ def cross_products_of_engine(
 
 
 def sums_of_batches(
-    batches: Iterable[pa.RecordBatch], columns: Sequence[Column], books: Sequence[Codebook], weight: Column | None
+    batches: Iterable[pa.RecordBatch],
+    columns: Sequence[Column],
+    books: Sequence[Codebook],
+    weight: Column | None,
 ) -> Sums:
     """Batches hold the summed columns, the group columns, then the weight."""
     cells, values, dropped = [], [], 0
@@ -116,7 +123,11 @@ def sums_of_batches(
     for batch in batches:
         x, ok = _complete(batch, columns)
         codes = np.stack([b.encode(batch.column(p + i)) for i, b in enumerate(books)], axis=1)[ok]
-        w = pushdown.batch_weights(weight, batch.column(p + len(books)))[ok] if weight else np.ones(int(ok.sum()))
+        w = (
+            pushdown.batch_weights(weight, batch.column(p + len(books)))[ok]
+            if weight
+            else np.ones(int(ok.sum()))
+        )
         cell, value = _group(codes, np.column_stack([w, x[ok] * w[:, None]]), books)
         cells.append(cell)
         values.append(value)

@@ -58,7 +58,9 @@ def rows(source: EngineSource) -> int:
     return int(collect(source.frame.select(nw.len())).column(0)[0].as_py())
 
 
-def grouped(source: EngineSource, joint: Joint, books: Mapping[str, Codebook], weight: Column | None) -> Counts:
+def grouped(
+    source: EngineSource, joint: Joint, books: Mapping[str, Codebook], weight: Column | None
+) -> Counts:
     """One group-by."""
     keys = [key(source, books[c]).alias(f"k{i}") for i, c in enumerate(joint)]
     names = [f"k{i}" for i in range(len(joint))]
@@ -81,7 +83,9 @@ def key(source: EngineSource, book: Codebook) -> nw.Expr:
     if edges is None:
         return value
     # 0 below, 1 .. k the bins, k + 1 above; the last bin is closed; -1 missing.
-    steps = [(value >= nw.lit(e)).cast(nw.Int32) for e in edges[:-1]] + [(value > nw.lit(edges[-1])).cast(nw.Int32)]
+    steps = [(value >= nw.lit(e)).cast(nw.Int32) for e in edges[:-1]] + [
+        (value > nw.lit(edges[-1])).cast(nw.Int32)
+    ]
     place = steps[0]
     for step in steps[1:]:
         place = place + step

@@ -113,7 +113,9 @@ class Counts:
         head = "".join(f"<th>{escape(name)}</th>" for name in (*self.columns, "n"))
         rows = self.to_arrow().slice(0, 20).to_pylist()
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape('' if v is None else str(v))}</td>" for v in row.values())
+            + "</tr>"
             for row in rows
         )
         more = f"<p>{self.cells - 20:,} more cells</p>" if self.cells > 20 else ""
@@ -137,7 +139,7 @@ class Counts:
         return Counts.of_cells([self.codebooks[a] for a in axes], self.codes[:, axes], self.n)
 
     def condition(self, given: Mapping[str, object] | None = None, /, **more: object) -> Counts:
-        """Only the rows where the named columns have the given values (None: missing); drops those columns."""
+        """The rows where the named columns have the given values (None: missing), by the other columns."""
         values = {**(given or {}), **more}
         axes = self._axes(tuple(values))
         keep = np.ones(self.cells, bool)
@@ -180,7 +182,8 @@ class Counts:
 
     def to_pandas(self) -> pandas.DataFrame:
         """As `to_arrow`, for pandas."""
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """As `to_arrow`, for polars."""

@@ -1,0 +1,222 @@
+"""Planner, kernels, accumulators: every way of counting gives the same counts."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import oracles
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sfumato.counts import Codebook, Coded, accumulator, cover
+from sfumato.counts import _kernels as kernels
+from sfumato.errors import DataError, ParameterError
+from sfumato.schema import Column, Kind, Schema
+from sfumato.table import Table
+
+LEVELS = (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
+NAMES = [f"v{i:02}" for i in range(13)]
+
+
+def book(name: str, size: int) -> Codebook:
+    levels = tuple(range(size))
+    return Codebook.declared(Column(name, Kind.NOMINAL, type="integer", levels=levels, missing=False))
+
+
+def coded(rows: int, seed: int = 0, levels: tuple[int, ...] = LEVELS) -> Coded:
+    rng = np.random.default_rng(seed)
+    width = np.min_scalar_type(max(levels) - 1)
+    codes = np.stack([rng.integers(0, s, rows).astype(width) for s in levels])
+    return Coded(tuple(book(n, s) for n, s in zip(NAMES, levels, strict=False)), codes)
+
+
+# -- planner -------------------------------------------------------------------------------------
+
+sets_ = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True).map(tuple), min_size=1)
+
+
+@given(sets_, st.integers(1, 10**6))
+def test_every_wanted_set_lies_in_a_joint(sets: list[tuple[str, ...]], limit: int) -> None:
+    sizes = dict(zip(NAMES, LEVELS, strict=True))
+    joints = cover(sets, sizes, limit)
+    largest = max(math.prod(sizes[c] for c in s) for s in sets)
+    assert all(any(set(s) <= set(j) for j in joints) for s in sets)
+    assert all(math.prod(sizes[c] for c in j) <= max(limit, largest) for j in joints)
+    assert len(joints) <= len({frozenset(s) for s in sets})
+    assert joints == cover(list(reversed(sets)), sizes, limit)
+
+
+def test_all_pairs_of_thirteen_columns_need_few_joints() -> None:
+    joints = cover(list(combinations(NAMES, 2)), dict(zip(NAMES, LEVELS, strict=True)))
+    assert len(joints) <= 13  # as many as a projective plane has lines
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def brute(codes: NDArray[Any], columns: list[int], sizes: list[int]) -> NDArray[np.int64]:
+    table = np.zeros(sizes, np.int64)
+    for row in codes[columns].T:
+        table[tuple(row)] += 1
+    return table.ravel()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 9000), st.sampled_from([np.uint8, np.uint16, np.uint32]), st.integers(0, 2**32 - 1))
+def test_kernel_plain_python_and_oracle_agree(rows: int, width: type, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes, columns = [5, 3, 7], [2, 0, 1]
+    codes = np.stack([rng.integers(0, s, rows) for s in sizes]).astype(width)
+    ordered = [sizes[c] for c in columns]
+    expected = brute(codes, columns, ordered)
+    few = codes[:, : min(rows, 200)]  # the uncompiled loops are slow
+    for kernel, data in ((kernels.tally, codes), (kernels.tally.py_func, few)):
+        banks = np.zeros((2, 105), np.uint32)
+        kernel(data, np.array(columns), np.array(ordered), banks)
+        assert np.array_equal(banks.sum(axis=0), brute(data, columns, ordered) if data is few else expected)
+    weights = rng.random(rows)
+    for kernel, data in ((kernels.tally_weighted, codes), (kernels.tally_weighted.py_func, few)):
+        table = np.zeros(105)
+        kernel(data, np.array(columns), np.array(ordered), weights, table)
+        keys = np.ravel_multi_index(tuple(data[columns].astype(np.int64)), ordered)
+        assert np.allclose(table, np.bincount(keys, weights[: data.shape[1]], 105))
+
+
+def test_counters_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accumulator, "_FLUSH_ROWS", 100)  # stands for 2^31 rows
+    acc = accumulator.Accumulator([book("a", 2)], [("a",)])
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(7):
+            acc.add(np.zeros((1, 90), np.uint8), None, pool)
+            acc._tables[0][0, 0] += np.uint32(2**31)  # as if so many rows had come
+    assert acc.flat()[0].tolist() == [7 * (2**31 + 90), 0]
+
+
+# -- all ways agree ------------------------------------------------------------------------------
+
+
+def test_many_sets_at_once_are_the_single_ones() -> None:
+    data = coded(20_000)
+    sets = [*combinations(NAMES, 2), ("v09", "v10", "v01", "v05"), ("v00",), ("v10", "v00")]
+    for columns, counted in data.tabulate(sets).items():
+        rows = [data.codes[data.columns.index(c)].tolist() for c in columns]
+        assert oracles.as_dict(counted) == oracles.counts(list(zip(*rows, strict=True)))
+
+
+def test_many_cells_are_counted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = coded(5_000)
+    weights = np.random.default_rng(1).random(5_000)
+    columns = ("v09", "v01", "v10")
+    plain, weighted = data.counts(*columns), data.counts(*columns, weights=weights)
+    monkeypatch.setattr(accumulator, "DENSE_CELLS", 10)
+    assert data.counts(*columns) == plain
+    sparse = data.counts(*columns, weights=weights)
+    assert np.array_equal(sparse.codes, weighted.codes) and np.allclose(sparse.n, weighted.n)
+
+
+def test_more_combinations_than_64_bits_can_number() -> None:
+    data = coded(500, levels=(60_000,) * 5)
+    counted = data.counts(*data.columns)
+    assert oracles.as_dict(counted) == oracles.counts(data.codes.T.tolist())
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = coded(50_000)
+    sets = list(combinations(NAMES, 2))
+    first = data.tabulate(sets)
+    monkeypatch.setattr(accumulator, "threads", lambda: 1)
+    assert data.tabulate(sets) == first
+
+
+@given(st.integers(1, 40))
+@settings(max_examples=10)
+def test_batch_sizes_do_not_matter(size: int) -> None:
+    rng = np.random.default_rng(3)
+    whole = pa.table({"a": rng.integers(0, 5, 200), "b": rng.integers(0, 3, 200)})
+    parts = pa.Table.from_batches(whole.to_batches(max_chunksize=size))
+    assert Table.from_arrow(parts).counts("a", "b") == Table.from_arrow(whole).counts("a", "b")
+
+
+def test_no_rows() -> None:
+    empty = Table.from_arrow(pa.table({"a": pa.array([], pa.string())}))
+    assert (empty.rows(), empty.counts("a").total, empty.counts("a").cells) == (0, 0, 0)
+
+
+def test_codes_past_the_levels_are_refused() -> None:
+    with pytest.raises(DataError, match="past its levels"):
+        Coded((book("a", 2),), np.array([[0, 2]], np.uint8))
+    with pytest.raises(DataError):
+        Coded((book("a", 2),), np.array([0, 1], np.uint8))
+    with pytest.raises(DataError):
+        Coded((book("a", 2),), np.array([[0, 1]], np.int64))
+
+
+def test_a_count_larger_than_duckdbs_memory_spills(tmp_path: Any) -> None:
+    # 3 million groups of 16 bytes and more, with 24 MB to hold them: DuckDB must use the disk.
+    rows = 3_000_000
+    rng = np.random.default_rng(0)
+    levels = tuple(range(2))
+    a = pa.array(rng.permutation(rows))
+    b = pa.array(rng.integers(0, 2, rows).astype(np.uint8))
+    schema = Schema((Column("a", Kind.NUMERIC, type="integer", missing=False),
+                     Column("b", Kind.NOMINAL, type="integer", levels=levels, missing=False)))  # fmt: skip
+    table = Table.from_arrow(pa.table({"a": a, "b": b}), schema)
+    limited = Table(table.source, schema, memory_limit="64MB")
+    counted = limited.counts("a", "b")
+    assert (counted.cells, counted.total) == (rows, rows)
+
+
+def test_a_memory_limit_that_is_no_size() -> None:
+    data = Table.from_arrow(pa.table({"a": list(range(3000)), "b": list(range(3000))}))
+    with pytest.raises(ParameterError, match="memory_limit"):
+        Table(data.source, data.schema, memory_limit="lots").counts("a", "b")
+
+
+# -- weights, sums, cross-products ---------------------------------------------------------------
+
+
+@pytest.fixture
+def visits() -> Table:
+    return Table.from_arrow(pa.table({
+        "sex": ["f", "m", "f", None], "x": [1.0, 2.0, float("nan"), 4.0],
+        "y": [1, 1, 1, 3], "w": [0.5, 1.0, 2.0, 4.0],
+    }))  # fmt: skip
+
+
+def test_weighted_counts(visits: Table) -> None:
+    assert oracles.as_dict(visits.counts("sex", weight="w")) == {("f",): 2.5, ("m",): 1.0, (None,): 4.0}
+
+
+def test_sums_and_cross_products(visits: Table) -> None:
+    x = np.array([[1, 1, 1], [1, 2, 1], [1, 4, 3]], float)
+    w = np.array([0.5, 1, 4])
+    assert np.allclose(visits.cross_products(["x", "y"]).matrix, x.T @ x)
+    weighted = visits.cross_products(["x", "y"], weight="w")
+    assert np.allclose(weighted.matrix, x.T @ (x * w[:, None]))
+    assert (weighted.rows, weighted.dropped, weighted.columns) == (3, 1, ("x", "y"))
+    sums = visits.sums("sex", of=["x", "y"])
+    assert oracles.as_dict(sums.groups) == {("f",): 1, ("m",): 1, (None,): 1}
+    assert sums.totals.tolist() == [[1, 1], [2, 1], [4, 3]] == sums.means.tolist()
+    assert visits.sums("sex", of=["y"], weight="w").totals.tolist() == [[2.5], [1.0], [12.0]]
+
+
+@pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")]])
+def test_bad_weights_are_refused(weights: list[Any]) -> None:
+    table = Table.from_arrow(pa.table({"a": ["x", "y"], "w": pa.array(weights, pa.float64())}))
+    with pytest.raises(DataError, match="1 missing or negative weight"):
+        table.counts("a", weight="w")
+
+
+def test_only_quantities_are_summed(visits: Table) -> None:
+    for call in (lambda: visits.cross_products(["sex"]), lambda: visits.sums("x", of=["sex"])):
+        with pytest.raises(ParameterError, match="not numeric"):
+            call()
+    with pytest.raises(ParameterError, match="not numeric"):
+        visits.counts("x", weight="sex")

@@ -1,0 +1,74 @@
+"""Every snippet runs: the Python blocks of a page, top to bottom, as one script in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from architecture import ROOT, SOURCE
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*$")
+
+
+def script_of(text: str) -> str:
+    """The Python blocks, every line at the line number it has on the page."""
+    script: list[str] = []
+    inside: str | None = None
+    indent = ""
+    for line in text.splitlines():
+        fence = _FENCE.match(line)
+        if inside is None and fence:
+            inside, indent = fence["language"], fence["indent"]
+            script.append("")
+        elif inside is not None and line.strip() == "```":
+            inside = None
+            script.append("")
+        else:
+            script.append(line.removeprefix(indent) if inside == "python" else "")
+    if inside is not None:
+        raise ValueError("a fence is not closed")
+    return "\n".join(script)
+
+
+WITH_PYTHON = [p for p in PAGES if script_of(p.read_text(encoding="utf-8")).strip()]
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_snippets_run(page: Path, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(script_of(page.read_text(encoding="utf-8")), encoding="utf-8")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    environment.pop("SFUMATO_DATA", None)
+    answer = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if answer.returncode:
+        name = page.relative_to(ROOT).as_posix()
+        trouble = answer.stderr.replace(str(script), name)
+        pytest.fail(f"a snippet of {name} fails (line numbers are the page's):\n{trouble}", pytrace=False)
+
+
+def test_blocks_keep_their_line_numbers() -> None:
+    page = "a\n```python\nx = 1\n```\ntext\n```console\n$ ls\n```\n  ```python\n  y = 2\n  ```\n"
+    assert script_of(page).split("\n") == ["", "", "x = 1", "", "", "", "", "", "", "y = 2", ""]
+
+
+def test_an_open_fence_is_refused() -> None:
+    with pytest.raises(ValueError, match="not closed"):
+        script_of("```python\nx = 1\n")
+
+
+def test_the_pages_are_found() -> None:
+    assert ROOT / "README.md" in WITH_PYTHON
