@@ -10,17 +10,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
 from sfumato.io import parquet
-from sfumato.io.atomic import atomic_directory
+from sfumato.io.back import like
+from sfumato.io.output import atomic_directory, suffixes, write
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
 from sfumato.release.dictionary import Seen, card
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sfumato.sources import Source
 
 _ROW_GROUP = 131_072
-_FORMATS = {"parquet": "parquet", "csv": "csv", "excel": "xlsx", "spss": "sav", "stata": "dta"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +43,14 @@ class Release:
     data: the released rows, read again each time they are asked for.
     internal: None for a release of which only the public part is here.
     about: a sentence on what the data are, for the card.
-    like: the source the input came from, so that `to_native` gives back the same kind of object.
+    origin: the source the input came from, so that `to_native` gives back the same kind of object.
     """
 
     data: Table
     guarantee: Guarantee
     internal: InternalRecord | None = None
     about: str = ""
-    like: Source | None = field(default=None, repr=False)
+    origin: Source | None = field(default=None, repr=False)
 
     @property
     def schema(self) -> Schema:
@@ -75,9 +74,7 @@ class Release:
 
     def to_native(self) -> Any:
         """The data as what went in: pandas for pandas, polars for polars, and so on; in memory."""
-        from sfumato.io import like
-
-        return like(self.data.to_arrow(), self.like or self.data.source)
+        return like(self.data.to_arrow(), self.origin or self.data.source)
 
     def __eq__(self, other: object) -> bool:
         """Whether two releases say the same: reads the data of both, batch by batch."""
@@ -94,6 +91,11 @@ class Release:
         same = all(a is not None and b is not None and a.equals(b) for a, b in pairs)
         return same and seen.public() == theirs.public()
 
+    def __repr__(self) -> str:
+        claims = ", ".join(claim.title for claim in self.guarantee.claims) or "nothing"
+        record = "with" if self.internal is not None else "without"
+        return f"Release({self.data!r}; promises {claims}; {record} internal record)"
+
     __hash__ = None  # type: ignore[assignment]
 
     # -- out -------------------------------------------------------------------------------------
@@ -102,17 +104,19 @@ class Release:
         """Write `public/` and `internal/` into a new folder, chunk by chunk; whole or not at all.
 
         overwrite: replace a release that is there. Its internal record, keys included, is gone then.
-        format: of the data: parquet, csv, excel, spss or stata. Only parquet keeps every type as it is.
+        format: suffix of the data's file: parquet, csv, xlsx, sav, dta and so on. Only parquet keeps every
+            type as it is; files of statistics packages hold the time of writing.
         """
         target = Path(directory)
-        if format not in _FORMATS:
+        formats = [suffix[1:] for suffix in suffixes()]
+        if format not in formats:
             raise ParameterError(
-                f"format must be one of {', '.join(_FORMATS)}.", hint="parquet keeps all types"
+                f"format must be one of {', '.join(formats)}.", hint="parquet keeps all types"
             )
         self._refuse_identifiers()
         _refuse_what_is_no_release(target)
         with atomic_directory(target, overwrite=overwrite) as folder:
-            self._write_public(folder / "public", f"data.{_FORMATS[format]}")
+            self._write_public(folder / "public", f"data.{format}")
             if self.internal is not None:
                 self.internal.write(folder / "internal", self.guarantee)
                 manifest.seal(folder, self.internal.key)
@@ -120,9 +124,7 @@ class Release:
 
     def _write_public(self, folder: Path, name: str) -> None:
         folder.mkdir()
-        seen = Seen(self.schema)
-        _write_data(folder / name, self.schema, seen.watch(self.data.batches()))
-        schema = seen.public()
+        schema = _write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
         page = card(schema, self.guarantee, about=self.about, data=name)
@@ -198,17 +200,19 @@ def read_data(public: Path) -> Table:
     return scan(public / name, schema=schema)
 
 
-def _write_data(path: Path, schema: Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
-    if path.suffix != ".parquet":
-        from sfumato.io import write
-
-        write(batches, path, schema=schema)
-        return
-    # A schema made anew carries no metadata: nothing of pandas, no paths, no remarks of the source.
-    with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
-        for block in in_blocks(batches, _ROW_GROUP):
-            writer.write_table(block.select(arrow.names).cast(arrow))
+def _write_data(path: Path, data: Table) -> Schema:
+    """Write the data chunk by chunk, and give back the schema that may leave with it."""
+    seen = Seen(data.schema)
+    if path.suffix == ".parquet":  # the schema lies beside it, so one reading is enough
+        batches, schema = iter(seen.watch(data.batches())), None
+    else:  # these formats keep labels inside: look first, so that no label leaves that must not
+        for batch in data.batches():
+            seen.look(batch)
+        batches, schema = iter(data.batches()), seen.public()
+    first = next(batches, None)
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in data.schema])
+    write(arrow.empty_table() if first is None else chain([first], batches), path, schema)
+    return seen.public()
 
 
 def _refuse_what_is_no_release(target: Path) -> None:

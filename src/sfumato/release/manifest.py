@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError
+from sfumato.io.atomic import owner_only
 from sfumato.seeds import Key
 
 MANIFEST = "manifest.json"
@@ -105,7 +106,9 @@ def seal(root: Path, key: Key) -> None:
     """List both parts under an HMAC; the key itself is not listed, the HMAC proves it."""
     files = _to_json(survey(root, skip=(f"internal/{MANIFEST}", "internal/release.key")))
     document = {"note": _NOTE, "files": files, "hmac": _mac(files, key)}
-    (root / "internal" / MANIFEST).write_text(_text(document), encoding="utf-8")
+    path = root / "internal" / MANIFEST
+    path.write_text(_text(document), encoding="utf-8")
+    owner_only(path)
 
 
 def read_seal(root: Path, key: Key) -> Listing | None:

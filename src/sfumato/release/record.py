@@ -83,11 +83,12 @@ class InternalRecord:
         guarantee: kept a second time, so that a public one that was changed does not match it.
         """
         folder.mkdir()
-        owner_only(folder)
+        owner_only(folder)  # before anything lies in it
         (folder / "README").write_text(_README, encoding="utf-8")
         for name, key in {RELEASE_KEY: self.key, **self.keys}.items():
             write_key(folder / f"{name}.key", key)
-        (folder / "tables").mkdir()
+        if self.tables:
+            (folder / "tables").mkdir()
         files = {name: f"tables/{i:04d}.arrow" for i, name in enumerate(self.tables)}
         for name, file in files.items():
             _write_table(folder / file, self.tables[name])
