@@ -44,9 +44,7 @@ def _to_pandas(table: pa.Table, original: Any) -> Any:
             dtypes[str(name)] = original.index.get_level_values(name).dtype
     families = [type(dtype) for dtype in dtypes.values()]
     all_arrow = bool(families) and all(family is pd.ArrowDtype for family in families)
-    columns = {
-        name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names
-    }
+    columns = {name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names}
     return pd.DataFrame(columns, columns=table.column_names)
 
 
@@ -68,8 +66,11 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
     try:
         nullable = pd.Int64Dtype() if pa.types.is_integer(column.type) else None
         plain = column.to_pandas(types_mapper=lambda _: nullable) if nullable else column.to_pandas()
-        if dtype.kind in "iufb" and not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-                                         or pa.types.is_boolean(column.type)):
+        if dtype.kind in "iufb" and not (
+            pa.types.is_integer(column.type)
+            or pa.types.is_floating(column.type)
+            or pa.types.is_boolean(column.type)
+        ):
             return plain  # generalized: the numbers have become text
         if dtype.kind in "iu" and pa.types.is_floating(column.type):
             return plain  # whole numbers have become fractions

@@ -135,9 +135,7 @@ def _calendar(array: pa.Array, pattern: str) -> pa.Array:
     parts = pc.extract_regex(array, pattern)
     names = {parts.type.field(i).name for i in range(parts.type.num_fields)}
     year, month, day = (pc.struct_field(parts, name) for name in "ymd")
-    iso = pc.binary_join_element_wise(
-        year, pc.utf8_lpad(month, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-"
-    )
+    iso = pc.binary_join_element_wise(year, pc.utf8_lpad(month, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-")
     days = pc.strptime(iso, format="%Y-%m-%d", unit="s", error_is_null=True)
     real = pc.equal(pc.strftime(days, format="%Y-%m-%d"), iso)
     iso = _null_where(iso, pc.invert(pc.fill_null(real, False)))
@@ -150,7 +148,9 @@ def _calendar(array: pa.Array, pattern: str) -> pa.Array:
     iso = _null_where(iso, pc.invert(pc.fill_null(pc.or_(ok, midnight), False)))
     text = pc.binary_join_element_wise(iso, time, "T")
     if "z" in names:
-        return pc.binary_join_element_wise(text, pc.struct_field(parts, "z"), "").cast(pa.timestamp("us", "UTC"))
+        return pc.binary_join_element_wise(text, pc.struct_field(parts, "z"), "").cast(
+            pa.timestamp("us", "UTC")
+        )
     return text.cast(pa.timestamp("us"))
 
 
