@@ -38,6 +38,7 @@ def _to_toml_value(value: Any) -> Any:
 
 
 def column_from_dict(name: str, entries: Mapping[str, Any]) -> Column:
+    """The column a TOML table describes, or all that is wrong with it."""
     known = {f.name: f for f in fields(Column) if f.name != "name"}
     faults = [f"unknown key '{key}'" for key in entries if key not in known]
     values = {key: value for key, value in entries.items() if key in known}
