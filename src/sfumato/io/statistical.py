@@ -242,9 +242,7 @@ def _array(values: list[Any], variable: _Variable, type_: pa.DataType, path: Pat
     return _moments(numbers, variable, type_, path)
 
 
-def _moments(
-    numbers: np.ndarray[Any, Any], variable: _Variable, type_: pa.DataType, path: Path
-) -> pa.Array:
+def _moments(numbers: np.ndarray[Any, Any], variable: _Variable, type_: pa.DataType, path: Path) -> pa.Array:
     """Days, seconds or milliseconds since the program's first day, as dates and times."""
     seconds = _since_1970(numbers, variable)
     outside = (seconds < _FIRST_SECOND) | (seconds >= _LAST_SECOND)  # never true of NaN
@@ -335,7 +333,7 @@ def _missing_codes(variable: _Variable) -> tuple[Value, ...]:
         labelled = {v for v in variable.labels if isinstance(v, str)}
         found |= {tag_code(tag) for tag in variable.tags | labelled}
     values = {_value(v, variable) for v in found}
-    return tuple(sorted(v for v in values if v is not None))  # type: ignore[type-var]
+    return tuple(sorted(v for v in values if v is not None))
 
 
 def _value(raw: Any, variable: _Variable) -> Value | None:
