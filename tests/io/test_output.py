@@ -58,7 +58,7 @@ def in_private_mount(script: str, *arguments: str) -> subprocess.CompletedProces
     return subprocess.run([*spaces, "sh", "-c", script, "sh", *arguments], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s not in (".feather", ".zsav")])
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str) -> None:
     script = """
     mount -t tmpfs -o size=256k none "$1" && printf old > "$1/t$2"
@@ -92,23 +92,29 @@ def test_a_read_only_disk_is_explained(tmp_path: Path) -> None:
     assert lines[1:] == ["t.csv", "old"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_without_permission_is_explained(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", FILL, str(tmp_path / "t.csv")]
+    if os.geteuid() == 0:  # root may write anywhere, unless that power is taken away
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may write anywhere, and setpriv is not installed")
+        program = ["setpriv", "--bounding-set=-dac_override", *program]
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(OutputError, match="permission is denied"):
-            output.write(SMALL, tmp_path / "t.csv")
+        done = subprocess.run(program, capture_output=True, text=True)
     finally:
         tmp_path.chmod(0o700)
+    assert "permission is denied" in done.stdout, done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 INTERRUPTED = """
 import itertools, sys, pyarrow as pa
 from sfumato.io import output
+output.CHUNK_ROWS = 16_384
 batch = pa.record_batch({"n": list(range(16_384)), "t": ["abcdef"] * 16_384})
 def endless():
     for i in itertools.count():
-        if i == 8:  # a chunk has been written
+        if i == 2:  # a chunk has been written
             print("writing", flush=True)
         yield batch
 output.write(endless(), sys.argv[1], overwrite=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,31 @@ def test_what_does_not_fit_is_refused_or_told(tmp_path: Path) -> None:
     with pytest.warns(SfumatoWarning, match="stay as plain values"):
         output.write(pa.table({"x": [1, -9]}), tmp_path / "t.dta", few)
     assert pyreadstat.read_dta(tmp_path / "t.dta")[0]["x"].tolist() == [1, -9]
+
+
+def test_long_labels_are_cut_and_told(tmp_path: Path) -> None:
+    column = Column("x", Kind.NOMINAL, type="integer", labels={"1": "é" * 100}, description="L" * 400)
+    for suffix, most in ((".sav", 255), (".dta", 80)):
+        with pytest.warns(SfumatoWarning, match=f"labels of more than {most} bytes"):
+            output.write(pa.table({"x": [1]}), tmp_path / f"t{suffix}", Schema((column,)))
+        _, back = statistical.read(tmp_path / f"t{suffix}")
+        assert back["x"].description == "L" * most
+        assert back["x"].labels["1"] == "é" * (60 if suffix == ".sav" else 100)
+
+
+def test_polars_serves_where_pandas_is_not_installed(tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("polars")
+    files = {
+        pyreadstat.read_sav: spss_file(tmp_path / "t.sav"),
+        pyreadstat.read_dta: stata_file(tmp_path / "t.dta"),
+    }
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for reader, path in files.items():
+        source, schema = statistical.read(path)
+        output.write(source, tmp_path / f"back{path.suffix}", schema)
+        before, _ = reader(path, user_missing=True, output_format="dict")
+        after, _ = reader(tmp_path / f"back{path.suffix}", user_missing=True, output_format="dict")
+        assert before == after
 
 
 def test_dates_that_no_calendar_has_are_refused(tmp_path: Path) -> None:

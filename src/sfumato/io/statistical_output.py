@@ -37,6 +37,7 @@ _MEASURES = {
     Kind.NOMINAL: "nominal", Kind.FLAG: "nominal", Kind.ORDINAL: "ordinal", Kind.NUMERIC: "scale",
     Kind.DATE: "scale",
 }  # fmt: skip
+_LABEL_BYTES = {"spss": (255, 120), "stata": (80, 32_000), "sas": (255, 0)}  # of a variable, of a value
 _INTEGERS = {"spss": 2**31 - 1, "stata": 2_147_483_620, "sas": 2**31 - 1}  # Stata keeps the rest for .a to .z
 
 
@@ -105,7 +106,7 @@ class _Plan:
         marks = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
         known = schema[field.name] if schema is not None and field.name in schema else None
         self.content = _content(field.type)
-        self.description = known.description if known else ""
+        self.description = self._fitting(known.description if known else "", _LABEL_BYTES[family][0])
         same = marks.get("sfumato.family") == family
         by_kind = _MEASURES.get(known.kind, "unknown") if known else "unknown"
         self.measure = marks.get("sfumato.measure") or by_kind
@@ -117,6 +118,14 @@ class _Plan:
         codes = [c for c in (known.missing_codes if known else ()) if self.content in ("number", "text")]
         self.ranges = self._ranges(codes, marks if same and (codes or not known) else {}, family)
         self.tags = self._tag(codes, family)
+
+    def _fitting(self, text: str, most: int) -> str:
+        """Text cut to so many bytes, and the cut told: some writers cut in silence."""
+        encoded = text.encode("utf-8")
+        if len(encoded) <= most:
+            return text
+        self.lost.append(f"labels of more than {most} bytes")
+        return encoded[:most].decode("utf-8", "ignore")
 
     def _default_format(self, family: Family) -> str:
         if family == "spss" and self.whole:
@@ -132,8 +141,8 @@ class _Plan:
             self.lost.append("value labels")
             return {}
         labels: dict[Any, str] = {}
-        for key, text in known.labels.items():
-            value = _parsed(key, self.content)
+        for key, whole_text in known.labels.items():
+            value, text = _parsed(key, self.content), self._fitting(whole_text, _LABEL_BYTES[family][1])
             if value is None:
                 self.lost.append("labels that fit no value")
             elif family == "stata" and (tag := code_tag(value)) and tag != "_":
