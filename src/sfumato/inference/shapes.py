@@ -156,7 +156,7 @@ def possible_missing(values: pa.Array) -> str:
         return f"'{hits[0]}'" if hits else ""
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) < 20:
         return ""
-    ordered = pc.unique(values.cast(pa.float64())).sort()
+    ordered = pc.unique(values.cast(pa.float64(), safe=False)).sort()
     low, high = ordered[0].as_py(), ordered[-1].as_py()
     if len(ordered) < 3:
         return ""
