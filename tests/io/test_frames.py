@@ -110,7 +110,7 @@ def test_whole_numbers_with_gaps_are_integers():
         pd.Series([1, None, 3], dtype="int32[pyarrow]"),
         pd.Series(["a", None, "b"], dtype=pd.ArrowDtype(pa.string())),
         pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"])),
-        pd.Series(pd.to_datetime(["2020-01-01 10:00", None, "2021-01-01"])).dt.tz_localize("UTC"),
+        pd.Series(pd.to_datetime(["2020-01-01 10:00", None, "2021-01-01 11:00"])).dt.tz_localize("UTC"),
         pd.Series(pd.Categorical(["a", None, "b"], categories=["c", "b", "a"], ordered=True)),
         pd.Series(pd.Categorical([1, None, 2])),
     ],

@@ -80,7 +80,7 @@ def _is_calendar(values: pa.Array) -> bool:
 
 def is_whole(values: pa.Array) -> bool:
     """Whether numbers stored as reals are whole."""
-    numbers = values.cast(pa.float64())
+    numbers = values.cast(pa.float64(), safe=False)
     return len(values) > 0 and bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())
 
 
