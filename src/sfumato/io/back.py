@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.io.engines import DUCKDB_CONFIG
+from sfumato.counts.duck import OFFLINE
 from sfumato.sources import Source
 
 
@@ -24,7 +24,7 @@ def like(table: pa.Table, source: Source) -> Any:
     if source.flavour == "duckdb":
         import duckdb
 
-        return duckdb.connect(":memory:", config=DUCKDB_CONFIG).from_arrow(table)
+        return duckdb.connect(":memory:", config=OFFLINE).from_arrow(table)
     if source.flavour == "ibis":
         import ibis
 

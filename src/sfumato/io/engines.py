@@ -15,14 +15,10 @@ from urllib.parse import unquote, urlsplit
 import narwhals as nw
 import pyarrow as pa
 
+from sfumato.counts.duck import OFFLINE
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.sources import EngineFlavour, EngineSource
 
-# DuckDB would fetch missing extensions from the network on its own.
-DUCKDB_CONFIG: dict[str, Any] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 DATABASES = (
     "postgresql",
     "postgres",
@@ -38,6 +34,8 @@ DATABASES = (
     "databricks",
     "redshift",
 )
+
+_CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
 
 
 class IbisSource(EngineSource):
@@ -67,13 +65,20 @@ def from_ibis(table: Any, origin: Any = None) -> EngineSource:
     names = list(table.columns)
     folded = [name.casefold() for name in names]
     alike = [repr(name) for name in names if folded.count(name.casefold()) > 1]
-    if alike:  # Ibis on DuckDB then gives the values of one column for the other, without a word
+    if alike and _backend(table) not in _CASE_SENSITIVE:
+        # DuckDB behind Ibis then gives the values of one column for the other, without a word.
         raise DataError(
-            f"columns whose names differ in case only cannot be read through Ibis: {listed(alike)}.",
+            f"this Ibis backend mixes up columns whose names differ in case only: {listed(alike)}.",
             hint="rename one of them",
         )
     frame = table.rename({f"c{k}": name for k, name in enumerate(names)})
     return _engine(frame, frame.schema().to_pyarrow(), names, "ibis", origin or table)
+
+
+def _backend(table: Any) -> str:
+    """The name of the engine behind an Ibis table; one in memory runs on the default one, DuckDB."""
+    backends = table._find_backends()[0]
+    return str(backends[0].name) if backends else "duckdb"
 
 
 def from_spark(frame: Any) -> EngineSource:
@@ -171,7 +176,7 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
     import duckdb
 
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
+        connection = duckdb.connect(str(path), read_only=True, config=OFFLINE)
     except duckdb.Error as error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",

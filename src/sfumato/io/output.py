@@ -109,9 +109,7 @@ def _suffix(path: Path) -> str:
 # -- rows of any origin --------------------------------------------------------------------------
 
 
-def _stream(
-    data: Any, schema: Schema | None
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch], Schema | None]:
+def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.RecordBatch], Schema | None]:
     """Arrow schema, batches, and the data's own Sfumato schema if it has one."""
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data]), None
@@ -165,7 +163,9 @@ def _chunks(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
     for batch in batches:
         if batch.schema.names != schema.names:
             raise OutputError("the batches do not have the same columns.", hint="write one table at a time")
-        table = pa.table([_cast(c, f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema)
+        table = pa.table(
+            [_cast(c, f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema
+        )
         waiting.append(table)
         rows += table.num_rows
         while rows >= CHUNK_ROWS:

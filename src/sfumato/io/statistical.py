@@ -242,9 +242,7 @@ def _array(values: list[Any], variable: _Variable, type_: pa.DataType, path: Pat
     return _moments(numbers, variable, type_, path)
 
 
-def _moments(
-    numbers: np.ndarray[Any, Any], variable: _Variable, type_: pa.DataType, path: Path
-) -> pa.Array:
+def _moments(numbers: np.ndarray[Any, Any], variable: _Variable, type_: pa.DataType, path: Path) -> pa.Array:
     """Days, seconds or milliseconds since the program's first day, as dates and times."""
     seconds = _since_1970(numbers, variable)
     outside = (seconds < _FIRST_SECOND) | (seconds >= _LAST_SECOND)  # never true of NaN

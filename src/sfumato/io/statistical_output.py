@@ -83,7 +83,9 @@ class _Plan:
         self.content = _content(field.type)
         self.description = known.description if known else ""
         same = marks.get("sfumato.family") == family
-        self.measure = marks.get("sfumato.measure") or (_MEASURES.get(known.kind) if known else None) or "unknown"
+        self.measure = (
+            marks.get("sfumato.measure") or (_MEASURES.get(known.kind) if known else None) or "unknown"
+        )
         self.format = marks.get("sfumato.format", "") if same and self.content != "text" else ""
         self.values: Any = _stored(column, self.content, family, field.name)
         self.whole = pa.types.is_int32(self.values.type)
@@ -102,7 +104,9 @@ class _Plan:
         """Value labels with the values typed as the column is."""
         if known is None or not known.labels:
             return {}
-        if family == "sas" or (family == "stata" and not (self.content == "number" and self._labelled_whole(known))):
+        if family == "sas" or (
+            family == "stata" and not (self.content == "number" and self._labelled_whole(known))
+        ):
             self.lost.append("value labels")
             return {}
         labels: dict[Any, str] = {}
