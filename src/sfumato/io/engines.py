@@ -7,7 +7,6 @@ fold case and reserve words; the user's names stay on the outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -36,19 +35,6 @@ DATABASES = (
 )
 
 _CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
-
-
-class IbisSource(EngineSource):
-    """An Ibis table. Ibis streams from DuckDB through a method that DuckDB 2 has dropped: then all at once."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns, batch by batch, under the user's names."""
-        native = self.frame.select([self.inner(c) for c in columns]).to_native()
-        backend = native.get_backend()
-        if backend.name != "duckdb" or hasattr(backend.con, "fetch_record_batch"):
-            yield from super().batches(columns)
-            return
-        yield from native.to_pyarrow().rename_columns(list(columns)).to_batches(max_chunksize=65_536)
 
 
 def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
@@ -97,8 +83,7 @@ def _engine(
     if not names:
         raise DataError("the data has no columns.", hint="select some columns")
     fields = [inner.field(k).with_name(name) for k, name in enumerate(names)]
-    source = IbisSource if flavour == "ibis" else EngineSource
-    return source(nw.from_native(native).lazy(), pa.schema(fields), flavour, origin)
+    return EngineSource(nw.from_native(native).lazy(), pa.schema(fields), flavour, origin)
 
 
 # -- databases -------------------------------------------------------------------------------------
