@@ -65,7 +65,7 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
-    if shapes.is_text(array.type):
+    if shapes.is_text(array.type) or pa.types.is_time(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
     values = array.drop_null()
