@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy.base import Neighbours
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.rounding import ceil_units, exact, sqrt_up, up
 
@@ -124,6 +125,11 @@ def noisy_max(scores: ArrayLike, sensitivity: float, grant: Grant, *, monotone: 
     """
     _require(grant)
     array = _scores(scores)
+    if monotone and grant.budget.neighbours is Neighbours.REPLACE:
+        raise ParameterError(
+            "scores are not monotone under replace neighbours: one row goes and another comes.",
+            hint="leave monotone out, or use a budget for add/remove neighbours",
+        )
     whole = array.dtype.kind == "i"
     sensitivity = _whole_sensitivity(sensitivity) if whole else _real_sensitivity(sensitivity)
     number = "i64" if whole else "f64"
@@ -217,19 +223,25 @@ def _affordable(
     if scale is not None:
         scale = _scale(scale)
         measurement = make(scale)
-        if Fraction(measurement.map(sensitivity)) > grant.loss:
+        if not _covers(grant, measurement, sensitivity):
             raise BudgetError(
                 "noise of this scale costs more than the grant.", hint="ask for its cost, or more noise"
             )
         return measurement, scale
     for _ in range(64):
         measurement = make(start)
-        if Fraction(measurement.map(sensitivity)) <= grant.loss:
+        if _covers(grant, measurement, sensitivity):
             return measurement, start
         start = math.nextafter(start, math.inf)
     raise BudgetError(
         "no noise was found that the grant covers.", hint="the sensitivity is out of proportion"
     )
+
+
+def _covers(grant: Grant, measurement: Any, sensitivity: float) -> bool:
+    """Whether the grant pays for what OpenDP's map, which rounds up, says the measurement costs."""
+    cost = measurement.map(sensitivity)
+    return math.isfinite(cost) and Fraction(cost) <= grant.loss
 
 
 def _released(measurement: Any, array: NDArray[np.int64], grant: Grant) -> NDArray[np.int64]:
