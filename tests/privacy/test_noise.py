@@ -322,6 +322,18 @@ def test_a_draw_that_fails_has_been_paid_for():
     assert ticket.burnt
 
 
+def test_a_draw_that_fails_inside_opendp_has_been_paid_for_and_says_nothing():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    picks_from_nothing = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=1.0)
+    ticket = grant(epsilon=1.0)
+    with pytest.raises(SfumatoError, match="spent") as caught:
+        noise._drawn(picks_from_nothing, [], ticket)
+    assert ticket.burnt and "candidates" not in str(caught.value)
+
+
 @pytest.mark.parametrize("draw", [noise.laplace, noise.noisy_max, noise.permute_and_flip])
 def test_every_draw_burns_its_grant(draw):
     ticket = grant(epsilon=1.0)
