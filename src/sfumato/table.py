@@ -143,7 +143,8 @@ class Table:
         if isinstance(self.source, EngineSource):
             from sfumato.counts import pushdown
 
-            return [canonical(c, pushdown.distinct(self.source, c.name)) for c in columns]
+            found_there = pushdown.distinct(self.source, [c.name for c in columns])
+            return [canonical(c, values) for c, values in zip(columns, found_there, strict=True)]
         found: list[list[pa.Array]] = [[] for _ in columns]
         for batch in self._raw([c.name for c in columns], "looking for levels"):
             for i, column in enumerate(columns):

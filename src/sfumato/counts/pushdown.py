@@ -13,6 +13,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc
 from numpy.typing import NDArray
 
 from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
@@ -47,11 +49,15 @@ def tabulate(
     return {s: out[s] for s in wanted}
 
 
-def distinct(source: EngineSource, column: str) -> pa.Array:
-    """The values a column has, as the engine stores them."""
-    name = source.inner(column)
-    table = collect(source.frame.select(name).group_by(name).agg(nw.len().alias("cell_total")))
-    return table.column(0).combine_chunks()
+def distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
+    """The values each column has, as the engine stores them."""
+    if source.flavour == "spark":
+        return _spark_distinct(source, columns)
+    found = []
+    for name in map(source.inner, columns):
+        values = source.frame.select(name).group_by(name).agg(nw.len().alias("cell_total"))
+        found.append(collect(values).column(0).combine_chunks())
+    return found
 
 
 def rows(source: EngineSource) -> int:
@@ -159,6 +165,35 @@ def _spark_joints(
         flat[cell[joint == i]] = n[joint == i]
         out[columns] = flat.reshape([books[c].size for c in columns])
     return out
+
+
+def _spark_distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
+    """One pass for all columns: each executor sends the values it met, as Arrow."""
+    frame = source.frame.select([source.inner(c) for c in columns]).to_native()
+    try:
+        parts = frame.mapInArrow(_distinct_values, "position int, found binary").toArrow()
+    except Exception as error:
+        raise _from_executor(error) from None
+    found: list[list[pa.Array]] = [[] for _ in columns]
+    for position, values in zip(parts.column(0).to_pylist(), parts.column(1).to_pylist(), strict=True):
+        found[position] += pa.ipc.open_stream(values).read_all().column(0).chunks
+    types = [source.arrow_schema.field(c).type for c in columns]
+    return [pa.concat_arrays(f) if f else pa.array([], t) for f, t in zip(found, types, strict=True)]
+
+
+def _distinct_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    found: dict[int, pa.Array] = {}
+    for batch in batches:
+        for i, array in enumerate(batch.columns):
+            met = pc.unique(array)
+            found[i] = pc.unique(pa.concat_arrays([found[i], met])) if i in found else met
+    for i, values in found.items():
+        table = pa.table({"found": values})
+        out = pa.BufferOutputStream()
+        with pa.ipc.new_stream(out, table.schema) as writer:
+            writer.write_table(table)
+        arrays = [pa.array([i], pa.int32()), pa.array([out.getvalue().to_pybytes()], pa.binary())]
+        yield pa.RecordBatch.from_arrays(arrays, names=["position", "found"])
 
 
 class _Executor:
