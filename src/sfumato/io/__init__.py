@@ -204,8 +204,9 @@ def _with_declared_categories_only(sample: pa.Table, flavour: str) -> pa.Table:
 
 def _covering(schema: Schema, columns: Sequence[str]) -> Schema:
     """The schema, if it names exactly the columns that are read; every difference at once otherwise."""
-    unknown = [repr(name) for name in schema.names if name not in columns]
-    unnamed = [repr(name) for name in columns if name not in schema]
+    read, named = set(columns), set(schema.names)
+    unknown = [repr(name) for name in schema.names if name not in read]
+    unnamed = [repr(name) for name in columns if name not in named]
     faults = []
     if unknown:
         faults.append(f"{len(unknown)} named by the schema but not read: {listed(unknown)}")
