@@ -49,9 +49,10 @@ def test_whole_words_only():
 @pytest.mark.parametrize(
     "name",
     ["age", "AgeAtAdmission", "Alter", "âge", "sex", "Geschlecht", "sexe", "PLZ", "Postleitzahl",
-     "code_postal", "zip3", "county", "Landkreis", "departement", "race", "ethnicity", "Familienstand", "etat_civil",
-     "marital-status", "education", "Beruf", "profession", "native-country", "pays", "DOB", "Geburtsdatum",
-     "date_naissance", "admission_date", "Entlassung_Datum", "hospital", "Krankenhaus", "hopital"],
+     "code_postal", "zip3", "county", "Landkreis", "departement", "race", "ethnicity", "Familienstand",
+     "etat_civil", "marital-status", "education", "Beruf", "profession", "native-country", "pays", "DOB",
+     "Geburtsdatum", "date_naissance", "admission_date", "Entlassung_Datum", "hospital", "Krankenhaus",
+     "hopital"],
 )  # fmt: skip
 def test_quasi_identifiers_by_name(name):
     assert one(name, cycle(["red", "green", "blue"])).role is Role.QUASI_IDENTIFIER

@@ -81,6 +81,20 @@ def test_connections_of_ours_fetch_no_extensions(tmp_path):
     ]
 
 
+def test_a_query_that_fails_later_quotes_no_cell(duck, tmp_path):
+    relation = duck.sql("SELECT CAST(x AS INTEGER) AS a FROM (VALUES ('1'), ('SECRET')) t(x)")
+    with pytest.raises(DataError, match="duckdb could not give the first rows") as caught:
+        scan(relation)
+    assert "SECRET" not in str(caught.value)
+    with sqlite3.connect(tmp_path / "loose.db") as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.execute("INSERT INTO t VALUES (1), ('SECRET')")
+    connection.close()
+    with pytest.raises(DataError, match="ibis could not give the first rows") as caught:
+        scan(f"sqlite:///{tmp_path}/loose.db")
+    assert "SECRET" not in str(caught.value)
+
+
 # -- Ibis ------------------------------------------------------------------------------------------
 
 

@@ -237,3 +237,10 @@ def test_fractions_do_not_become_whole_numbers_again():
     out = like(pa.table({"i": [1.5, 2.5], "e": ["*", "a"]}), source)
     assert out["i"].to_list() == [1.5, 2.5]
     assert out["e"].to_list() == ["*", "a"]
+
+
+def test_a_lazy_query_that_fails_quotes_no_cell():
+    lazy = pl.LazyFrame({"a": ["1", "SECRET"]}).with_columns(pl.col("a").cast(pl.Int64))
+    with pytest.raises(DataError, match="lazy polars query failed") as caught:
+        rows(from_frame(lazy))
+    assert "SECRET" not in str(caught.value)
