@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from sfumato.errors import DataError, SfumatoError
+
 if TYPE_CHECKING:
     import narwhals as nw
 
@@ -59,8 +61,21 @@ class EngineSource:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch, under the user's names."""
         native = self.frame.select([self.inner(c) for c in columns]).to_native()
-        for batch in _native_batches(native, self.flavour):
-            yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+        try:
+            for batch in _native_batches(native, self.flavour):
+                yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+        except Exception as error:
+            raise engine_fault(error) from None
+
+
+def engine_fault(error: Exception) -> SfumatoError:
+    """What an engine's failure may say: its kind. Its own words may quote the cell it stumbled over."""
+    if isinstance(error, SfumatoError):
+        return error
+    return DataError(
+        f"the engine could not read its data ({type(error).__name__}).",
+        hint="ask it the same in its own client to see why",
+    )
 
 
 def _native_batches(native: Any, flavour: EngineFlavour) -> Iterator[pa.RecordBatch]:

@@ -232,4 +232,20 @@ def test_an_executors_error_reaches_the_user_in_our_words() -> None:
         "extend it",
     )
     other = RuntimeError("something else")
-    assert pushdown._from_executor(other) is other
+    assert "something else" not in str(pushdown._from_executor(other))
+
+
+def test_an_engines_own_words_are_not_repeated() -> None:
+    """DuckDB quotes the cell it cannot convert."""
+    import duckdb
+
+    relation = duckdb.connect(config=pushdown_config()).sql(
+        "select a::int as a from (values ('1'), ('canary')) t(a)"
+    )
+    source = from_frame(relation)
+    assert source is not None
+    table = Table(source, Schema((Column("a", Kind.NOMINAL, type="integer"),)))
+    for call in (lambda: table.counts("a"), lambda: table.to_arrow(), lambda: table.cross_products(["a"])):
+        with pytest.raises(DataError, match="ConversionException") as caught:
+            call()
+        assert "canary" not in str(caught.value) and caught.value.__cause__ is None

@@ -23,7 +23,7 @@ from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
 from sfumato.errors import DataError
 from sfumato.schema import Column
-from sfumato.sources import EngineSource
+from sfumato.sources import EngineSource, engine_fault
 
 
 def tabulate(
@@ -139,7 +139,10 @@ def batch_weights(weight: Column, array: pa.Array) -> NDArray[np.float64]:
 
 def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
     """What a lazy frame holds, as Arrow."""
-    return frame.collect("pyarrow").to_arrow()
+    try:
+        return frame.collect("pyarrow").to_arrow()
+    except Exception as error:
+        raise engine_fault(error) from None
 
 
 # -- Spark ---------------------------------------------------------------------------------------
@@ -215,7 +218,7 @@ class _Executor:
 
 
 def _from_executor(error: Exception) -> Exception:
-    """The `DataError` an executor raised, out of Spark's long report; anything else as it is."""
+    """The `DataError` an executor raised, out of Spark's long report; anything else by its kind."""
     if "No module named 'sfumato'" in str(error):
         return DataError(
             "Spark's executors do not have Sfumato.",
@@ -225,4 +228,4 @@ def _from_executor(error: Exception) -> Exception:
         if "sfumato.errors.DataError: " in line:
             message, _, hint = line.split("sfumato.errors.DataError: ", 1)[1].partition(" Hint: ")
             return DataError(message, hint=hint)
-    return error
+    return engine_fault(error)
