@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
     from sfumato.io import scan as scan
+    from sfumato.io import write as write
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -63,6 +64,7 @@ _HOME = {
     "samples": "samples",
     "scan": "io",
     "verify": "release",
+    "write": "io",
 }
 
 __all__ = sorted([*_HOME, "__version__"])
