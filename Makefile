@@ -48,8 +48,8 @@ docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean
 	@$(BIN)/python docs/check_offline.py site
 
-soak: $(STAMP) ## the long statistical and fuzz runs
-	@SFUMATO_SOAK=1 $(BIN)/python -m pytest -m soak
+soak: $(STAMP) ## every test, the long ones too, with more draws and examples
+	@SFUMATO_SOAK=1 $(BIN)/python -m pytest -m "soak or not soak"
 
 lock: $(STAMP) ## pin the versions anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
