@@ -1,0 +1,277 @@
+"""Text tables (.csv, .tsv, .txt, also packed with gzip), read block by block.
+
+The head of the file decides the dialect and the types; every later cell is held to them. Faults are
+counted to the end of the file and said at once: names and numbers, never the text of a cell.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from sfumato.errors import DataError, listed
+from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
+from sfumato.io.dialect import Dialect, first_rows, is_gzip, ragged_lines
+from sfumato.schema import Schema
+from sfumato.sources import BatchSource
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+_BLOCK = 4 << 20
+_HEAD = 16 << 20  # types are decided on this much of the file
+
+
+@dataclass(frozen=True)
+class TextFiles:
+    """The files a table was read from and how they are written."""
+
+    paths: tuple[Path, ...]
+    dialect: Dialect
+
+    def __str__(self) -> str:
+        return f"{listed([path.name for path in self.paths])}: {self.dialect}"
+
+
+def read(
+    path: Path | Sequence[Path], *, schema: Schema | None = None, **dialect: Any
+) -> tuple[BatchSource, None]:
+    """A source over one file, or over several that are written alike. A schema's types decide."""
+    paths = tuple(path) if isinstance(path, Sequence) else (path,)
+    found = Dialect.detect(paths[0], **dialect)
+    names = _header(paths[0], found)
+    _require_same_header(paths, names, found)
+    given = {c.name: c.type for c in schema} if schema is not None else {}
+    types = _types(paths, names, found, given)
+    fields = [pa.field(name, ARROW_TYPES[types[name]]) for name in names]
+
+    def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        wanted = {name: types[name] for name in columns}
+        for file in paths:
+            yield from _typed_batches(file, names, wanted, found, set(types) - set(given))
+
+    origin = TextFiles(paths, found)
+    return BatchSource(pa.schema(fields), open_, "file", None, origin), None
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def _header(path: Path, dialect: Dialect) -> list[str]:
+    """The names of the columns, all faults of the header at once."""
+    rows = first_rows(path, dialect)
+    if len(rows) <= dialect.header and path.stat().st_size > 1 << 20:
+        raise _unclosed_quote(path)
+    if len(rows) <= dialect.header:
+        raise DataError(f"{path.name} has no rows.", hint="give a file with rows below its header")
+    if not dialect.header:
+        return [f"column_{k + 1}" for k in range(len(rows[0]))]
+    names = rows[0]
+    faults = []
+    empty = [str(k + 1) for k, name in enumerate(names) if not name]
+    if empty:
+        faults.append(f"no name above column {listed(empty)}")
+    repeated = [repr(name) for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        faults.append(f"names that repeat: {listed(repeated)}")
+    if faults:
+        raise DataError(
+            f"the header of {path.name} has {' and '.join(faults)}.",
+            hint="name every column once; a row index without a name should be left out when writing",
+        )
+    return names
+
+
+def _require_same_header(paths: Sequence[Path], names: Sequence[str], dialect: Dialect) -> None:
+    other = [path.name for path in paths[1:] if _header(path, dialect) != list(names)]
+    if other:
+        raise DataError(
+            f"{len(other)} of {len(paths)} files have other columns than {paths[0].name}: {listed(other)}.",
+            hint="read files of different columns on their own",
+        )
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+def _types(
+    paths: Sequence[Path], names: Sequence[str], dialect: Dialect, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The given types; for the other columns what the heads of the files show."""
+    types = {name: given[name] for name in names if name in given}
+    open_names = [name for name in names if name not in types]
+    if not open_names:
+        return types
+    heads = [_head(path, dialect, names, open_names, max(_BLOCK, _HEAD // len(paths))) for path in paths]
+    head = pa.Table.from_batches([batch for head in heads for batch in head])
+    for name in open_names:
+        types[name] = guess_type(clean(head[name].combine_chunks(), dialect), dialect)
+    return types
+
+
+def _head(
+    path: Path, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], size: int
+) -> list[pa.RecordBatch]:
+    faults = _Faults(path, dialect, len(names))
+    batches: list[pa.RecordBatch] = []
+    for batch in _text_batches(path, dialect, names, wanted, faults):
+        batches.append(batch)
+        size -= _BLOCK
+        if size <= 0 and not faults:
+            break
+    faults.raise_if_any()
+    return batches
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Faults:
+    """What does not fit, counted while reading."""
+
+    path: Path
+    dialect: Dialect
+    width: int
+    ragged: int = 0
+    misfits: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __bool__(self) -> bool:
+        return bool(self.ragged or self.misfits)
+
+    def on_invalid_row(self, row: Any) -> str:
+        """Count a row of the wrong width; its text is not kept."""
+        self.ragged += 1
+        return "skip"
+
+    def raise_if_any(self) -> None:
+        """One error for everything that was counted."""
+        said, hints = [], []
+        if self.ragged:
+            rows = "1 row has" if self.ragged == 1 else f"{self.ragged} rows have"
+            lines = list(islice(ragged_lines(self.path, self.dialect, self.width), 3))
+            at = f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
+            said.append(f"{rows} not {self.width} cells like the first row{at}")
+            hints.append("quote cells that hold the separator, or say separator=...")
+        if self.misfits:
+            columns = [
+                f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
+                for (name, type_name), count in self.misfits.items()
+            ]
+            said.append(f"{len(columns)} column{'s' * (len(columns) > 1)} with cells of another type: "
+                        f"{listed(columns)}")
+            hints.append('give a schema with type = "text" for such a column, or say missing=[...]')
+        if said:
+            raise DataError(f"{self.path.name}: {'; '.join(said)}.", hint="; ".join(hints))
+
+
+def _typed_batches(
+    path: Path, names: Sequence[str], wanted: Mapping[str, str], dialect: Dialect, guessed: set[str]
+) -> Iterator[pa.RecordBatch]:
+    """Typed batches. From the first fault on nothing more is given out, only counted."""
+    faults = _Faults(path, dialect, len(names))
+    types = pa.schema([pa.field(name, ARROW_TYPES[t]) for name, t in wanted.items()])
+    for batch in _text_batches(path, dialect, names, list(wanted), faults):
+        arrays = []
+        for column, (name, type_name) in zip(batch.columns, wanted.items(), strict=True):
+            fit = convert(clean(column, dialect), type_name, dialect, strict=name in guessed)
+            if fit.misfits:
+                faults.misfits[name, type_name] += fit.misfits
+            arrays.append(fit.array)
+        if not faults and batch.num_rows:
+            yield pa.RecordBatch.from_arrays(arrays, schema=types) if arrays else batch
+    faults.raise_if_any()
+
+
+def _text_batches(
+    path: Path, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], faults: _Faults
+) -> Iterator[pa.RecordBatch]:
+    """Batches of text cells. Arrow's own messages quote cells, so none of them gets through."""
+    quotes = [0]
+    try:
+        yield from _open(path, dialect, names, wanted, faults, quotes)
+        if quotes[0] % 2 and _last_row_spans_lines(path, dialect, names):
+            raise _unclosed_quote(path)
+    except (pa.ArrowInvalid, UnicodeError, OSError, EOFError) as error:
+        raise _as_data_error(error, path, dialect) from None
+
+
+def _as_data_error(error: Exception, path: Path, dialect: Dialect) -> DataError:
+    message = str(error)
+    if isinstance(error, UnicodeError) or "UTF8" in message or "codec" in message:
+        return DataError(
+            f"{path.name} is not {dialect.encoding} text throughout.",
+            hint="say encoding='latin-1', or 'cp1252', or what the writing program used",
+        )
+    if "straddl" in message:
+        return _unclosed_quote(path)
+    if isinstance(error, pa.ArrowInvalid):
+        return DataError(f"{path.name} cannot be read as a text table.", hint="say separator=...")
+    return DataError(f"{path.name} cannot be read to its end.", hint="copy or pack the file again")
+
+
+def _unclosed_quote(path: Path) -> DataError:
+    return DataError(
+        f"{path.name} has a quote that never closes, or a row longer than {_BLOCK >> 20} MB.",
+        hint="close the quote, or say quote='...' if the file quotes in another way",
+    )
+
+
+def _last_row_spans_lines(path: Path, dialect: Dialect, names: Sequence[str]) -> bool:
+    """Arrow reads an open quote to the end of the file without a word: all those rows would be lost."""
+    last = None
+    for batch in _open(path, dialect, names, names, _Faults(path, dialect, len(names)), [0]):
+        last = batch if batch.num_rows else last
+    return last is not None and any("\n" in (column[-1].as_py() or "") for column in last.columns)
+
+
+class _CountedStream(io.RawIOBase):
+    """Bytes of a stream; counts the quotes that pass, since closed ones come in pairs."""
+
+    def __init__(self, stream: pa.NativeFile, quote: bytes, count: list[int]) -> None:
+        self._stream, self._quote, self._count = stream, quote, count
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        data: bytes = self._stream.read(size)
+        self._count[0] += data.count(self._quote)
+        return data
+
+
+def _open(
+    path: Path, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], faults: _Faults, quotes: list[int]
+) -> Iterator[pa.RecordBatch]:
+    """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
+    packed = "gzip" if is_gzip(path) else None
+    source = pa.input_stream(str(path), compression=packed, buffer_size=None if packed else 1 << 20)
+    reader = pyarrow.csv.open_csv(
+        _CountedStream(source, dialect.quote.encode(), quotes),
+        read_options=pyarrow.csv.ReadOptions(
+            use_threads=False,
+            block_size=_BLOCK,
+            column_names=list(names),
+            skip_rows_after_names=int(dialect.header),  # rows, where skip_rows would count lines
+            encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=dialect.separator,
+            quote_char=dialect.quote,
+            newlines_in_values=True,
+            invalid_row_handler=faults.on_invalid_row,
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={name: pa.string() for name in wanted},
+            include_columns=list(wanted),
+            strings_can_be_null=False,
+        ),
+    )
+    with source, reader:
+        yield from reader
