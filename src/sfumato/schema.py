@@ -58,6 +58,13 @@ class Draw(StrEnum):
     MIDDLE = "middle"  # the middle of the bin
 
 
+# The types a kind can have; the first is the default. Any type can be nominal, ordinal or a flag.
+_TYPES = {
+    Kind.NUMERIC: ("real", "integer", "decimal"),
+    Kind.DATE: ("date", "datetime", "instant"),
+    Kind.CODES: ("text",),
+    Kind.TEXT: ("text",),
+}
 _WITH_LEVELS = {Kind.NOMINAL, Kind.ORDINAL, Kind.FLAG, Kind.CODES}
 _WITH_EDGES = {Kind.NUMERIC, Kind.DATE}
 
@@ -66,6 +73,7 @@ _WITH_EDGES = {Kind.NUMERIC, Kind.DATE}
 class Column:
     """One column: what it holds, what it may hold, and who may know it.
 
+    type: how a value is written; by default what the kind suggests.
     levels: the values a cell may have, in order (for codes: the single codes).
     edges: bins [e0, e1), [e1, e2), ... of a numeric or date column; the last one is closed.
     clamp: values outside the edges go to the outer bins instead of being refused.
@@ -78,7 +86,7 @@ class Column:
     name: str
     kind: Kind
     role: Role = Role.OTHER
-    type: str = "text"
+    type: str = ""
     levels: tuple[Value, ...] | None = None
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     edges: tuple[Value, ...] | None = None
@@ -103,6 +111,7 @@ class Column:
             value = getattr(self, attribute)
             if value is not None:
                 object.__setattr__(self, attribute, tuple(value))
+        object.__setattr__(self, "type", self.type or _TYPES.get(self.kind, ("text",))[0])
         object.__setattr__(self, "labels", dict(self.labels))
         faults += _column_faults(self)
         if faults:
@@ -142,6 +151,8 @@ def _column_faults(column: Column) -> list[str]:
         faults.append("the name is empty")
     if column.type not in type_names:
         faults.append(f"type must be one of {', '.join(type_names)}")
+    elif column.type not in _TYPES.get(column.kind, type_names):
+        faults.append(f"a {column.kind} column is of type {' or '.join(_TYPES[column.kind])}")
     if column.levels is not None:
         if column.kind not in _WITH_LEVELS:
             faults.append(f"a {column.kind} column has no levels")
@@ -345,7 +356,8 @@ def _column_from_dict(name: str, entries: Mapping[str, Any]) -> Column:
     if not all(isinstance(label, str) for label in labels.values()):
         faults.append("labels must be text")
     for key in ("levels", "edges", "missing_codes"):
-        values[key] = _typed_values(values.get(key), values.get("type"), faults, key)
+        real = values.get("kind") == Kind.NUMERIC and "type" not in values
+        values[key] = _typed_values(values.get(key), "real" if real else values.get("type"), faults, key)
         if values[key] is None:
             del values[key]
     if faults:

@@ -194,9 +194,7 @@ def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -
     return batches if rows <= BATCH_ROWS else _ahead(batches)
 
 
-def _decode(
-    files: Sequence[_File], dictionaries: list[str], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def _decode(files: Sequence[_File], dictionaries: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for file in files:
         done = 0
         with _parquet_file(file.path, dictionaries) as opened:

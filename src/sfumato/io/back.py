@@ -1,0 +1,106 @@
+"""Results back in the user's own kind of frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.io.engines import DUCKDB_CONFIG
+from sfumato.sources import Source
+
+
+def like(table: pa.Table, source: Source) -> Any:
+    """The rows as the library of the source holds them: pandas for pandas, Spark for Spark.
+
+    A table that was read from a file or from a database comes back as an Arrow table, an Ibis table or
+    a DuckDB relation in a connection of its own.
+    """
+    if source.flavour == "pandas":
+        return _to_pandas(table, source.origin)
+    if source.flavour == "polars":
+        return _to_polars(table, source.origin)
+    if source.flavour == "duckdb":
+        import duckdb
+
+        return duckdb.connect(":memory:", config=DUCKDB_CONFIG).from_arrow(table)
+    if source.flavour == "ibis":
+        import ibis
+
+        return ibis.memtable(table)
+    if source.flavour == "spark":
+        return source.origin.sparkSession.createDataFrame(table)
+    return table
+
+
+def _to_pandas(table: pa.Table, original: Any) -> Any:
+    """Columns the user's frame has get the same family of dtype; new ones that of the frame's majority."""
+    import pandas as pd
+
+    dtypes = {str(name): dtype for name, dtype in original.dtypes.items()}
+    for name in original.index.names:
+        if name is not None:
+            dtypes[str(name)] = original.index.get_level_values(name).dtype
+    families = [type(dtype) for dtype in dtypes.values()]
+    all_arrow = bool(families) and all(family is pd.ArrowDtype for family in families)
+    columns = {
+        name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names
+    }
+    return pd.DataFrame(columns, columns=table.column_names)
+
+
+def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _to_categorical(column, dtype)
+    if isinstance(dtype, pd.ArrowDtype) or (dtype is None and all_arrow):
+        return column.to_pandas(types_mapper=pd.ArrowDtype)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_extension = isinstance(dtype, pd.api.extensions.ExtensionDtype)
+    wanted = dtype
+    if pa.types.is_integer(column.type) and column.null_count and not is_extension:
+        wanted = dtype if dtype == "float64" else pd.Int64Dtype()  # numpy has no integer with gaps
+    if wanted is None:
+        return column.to_pandas()
+    try:
+        nullable = pd.Int64Dtype() if pa.types.is_integer(column.type) else None
+        plain = column.to_pandas(types_mapper=lambda _: nullable) if nullable else column.to_pandas()
+        if dtype.kind in "iufb" and not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+                                         or pa.types.is_boolean(column.type)):
+            return plain  # generalized: the numbers have become text
+        if dtype.kind in "iu" and pa.types.is_floating(column.type):
+            return plain  # whole numbers have become fractions
+        return plain.astype(wanted)
+    except (TypeError, ValueError, OverflowError):
+        return column.to_pandas()
+
+
+def _to_categorical(column: pa.ChunkedArray, dtype: Any) -> Any:
+    """The user's categories in the user's order, where the values are among them."""
+    import pandas as pd
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = column.to_pandas()
+    found = pc.unique(column.drop_null()).to_pylist()
+    if set(found) <= set(dtype.categories):
+        return values.astype(dtype)
+    return values.astype(pd.CategoricalDtype(sorted(found, key=str)))
+
+
+def _to_polars(table: pa.Table, original: Any) -> Any:
+    """Categories and enums come back as such."""
+    import polars as pl
+
+    frame = pl.from_arrow(table)
+    schema = original.collect_schema()
+    for name, dtype in schema.items():
+        if name in frame.columns and frame.schema[name] != dtype:
+            try:
+                frame = frame.with_columns(frame[name].cast(dtype))
+            except pl.exceptions.PolarsError:
+                continue  # generalized values do not fit the old type: the new one stays
+    return frame

@@ -1,0 +1,176 @@
+"""Tables that live in an engine: DuckDB, Ibis, Spark, and databases named by a URL.
+
+An engine groups where the data is. Its columns are renamed by position to c0, c1, ..., because engines
+fold case and reserve words; the user's names stay on the outside.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import narwhals as nw
+import pyarrow as pa
+
+from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
+from sfumato.sources import EngineFlavour, EngineSource
+
+# DuckDB would fetch missing extensions from the network on its own.
+DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+DATABASES = ("postgresql", "postgres", "sqlite", "duckdb", "mysql", "mssql", "snowflake", "bigquery", "trino",
+             "clickhouse", "oracle", "databricks", "redshift")
+
+
+def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
+    """A DuckDB relation, in the connection it came from."""
+    inner = ", ".join(f"c{k}" for k in range(len(relation.columns)))
+    frame = relation.query("sfumato_scan", f"SELECT * FROM sfumato_scan AS sfumato_scan({inner})")
+    return _engine(frame, frame.limit(0).to_arrow_table().schema, relation.columns, "duckdb", origin or relation)
+
+
+def from_ibis(table: Any, origin: Any = None) -> EngineSource:
+    """An Ibis table of any backend."""
+    names = list(table.columns)
+    folded = [name.casefold() for name in names]
+    alike = [repr(name) for name in names if folded.count(name.casefold()) > 1]
+    if alike:  # Ibis on DuckDB then gives the values of one column for the other, without a word
+        raise DataError(
+            f"columns whose names differ in case only cannot be read through Ibis: {listed(alike)}.",
+            hint="rename one of them",
+        )
+    frame = table.rename({f"c{k}": name for k, name in enumerate(names)})
+    return _engine(frame, frame.schema().to_pyarrow(), names, "ibis", origin or table)
+
+
+def from_spark(frame: Any) -> EngineSource:
+    """A Spark frame, classic or Connect."""
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        repeated = sorted({repr(n) for n in names if names.count(n) > 1})
+        raise DataError(f"the data has names that repeat: {listed(repeated)}.", hint="name every column once")
+    renamed = frame.toDF(*[f"c{k}" for k in range(len(names))])
+    return _engine(renamed, renamed.limit(0).toArrow().schema, names, "spark", frame)
+
+
+def _engine(
+    native: Any, inner: pa.Schema, names: list[str], flavour: EngineFlavour, origin: Any
+) -> EngineSource:
+    if not names:
+        raise DataError("the data has no columns.", hint="select some columns")
+    fields = [inner.field(k).with_name(name) for k, name in enumerate(names)]
+    return EngineSource(nw.from_native(native).lazy(), pa.schema(fields), flavour, origin)
+
+
+# -- databases -------------------------------------------------------------------------------------
+
+
+def is_url(data: str) -> bool:
+    """Whether a text names a database or something remote rather than a file."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", data))
+
+
+def from_url(url: str, table: str | None) -> EngineSource:
+    """A table of a database, or a query against it. The URL may hold a password: it is never repeated."""
+    scheme = url.partition("://")[0].lower().partition("+")[0]
+    if scheme not in DATABASES:
+        raise DataError(
+            f"'{scheme}' addresses are not read: nothing is fetched from the network.",
+            hint=f"download the file first; databases are {listed(list(DATABASES[:4]))}, ...",
+        )
+    if scheme == "duckdb":
+        return _from_duckdb_file(_local_file(url, "DuckDB"), table)
+    try:
+        import ibis
+    except ImportError:
+        raise MissingExtraError(f"reading from {scheme}", "ibis") from None
+    try:
+        if scheme == "sqlite":
+            connection = ibis.sqlite.connect(_local_file(url, "SQLite"))
+        else:
+            connection = ibis.connect(url)
+    except DataError:
+        raise
+    except ImportError:
+        raise MissingExtraError(f"reading from {scheme}", "ibis") from None
+    except Exception as error:  # every driver has its own; their messages may repeat the password
+        raise _no_connection(scheme, url, error) from None
+    return from_ibis(_ibis_table(connection, table), connection)
+
+
+def _no_connection(scheme: str, url: str, error: Exception) -> DataError:
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None
+    where = f" on {host}" if host else ""
+    return DataError(
+        f"no connection to the {scheme} database{where} ({type(error).__name__}).",
+        hint="check address, name and password with the database's own client",
+    )
+
+
+def _local_file(url: str, what: str) -> Path:
+    """The file of a URL such as sqlite:///relative.db or sqlite:////absolute.db."""
+    path = Path(unquote(urlsplit(url).path.removeprefix("/")))
+    if not path.is_file():  # the drivers would make an empty one
+        raise DataError(f"no {what} file {path.name or '(no name)'}.", hint="check the path after ///")
+    return path
+
+
+def _is_query(table: str) -> bool:
+    return bool(re.match(r"\s*(select|with|from|values)\s", table, flags=re.IGNORECASE))
+
+
+def _chosen(table: str | None, names: list[str]) -> str:
+    """The table asked for, or the only one there is."""
+    if table is None and len(names) == 1:
+        return names[0]
+    if table is None:
+        raise ParameterError(
+            f"the database has {len(names)} tables: {listed(sorted(names))}.", hint="say table='...'"
+        )
+    return table
+
+
+def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
+    import duckdb
+
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
+    except duckdb.Error as error:
+        raise DataError(
+            f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
+            hint="close other programs that write to it; if it is open here, give a relation instead",
+        ) from None
+    names = [row[0] for row in connection.sql("SELECT table_name FROM duckdb_tables() UNION ALL "
+             "SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
+    wanted = _chosen(table, names)
+    try:
+        relation = connection.sql(wanted) if _is_query(wanted) else connection.table(wanted)
+        return from_duckdb(relation, connection)
+    except duckdb.Error as error:
+        raise _bad_table(wanted, names, error) from None
+
+
+def _ibis_table(connection: Any, table: str | None) -> Any:
+    names = list(connection.list_tables())
+    wanted = _chosen(table, names)
+    try:
+        if _is_query(wanted):
+            return connection.sql(wanted)
+        if "." in wanted and wanted not in names:
+            database, _, name = wanted.rpartition(".")
+            return connection.table(name, database=database)
+        return connection.table(wanted)
+    except Exception as error:  # drivers differ, and quote values of a failed query
+        raise _bad_table(wanted, names, error) from None
+
+
+def _bad_table(wanted: str, names: list[str], error: Exception) -> DataError:
+    if _is_query(wanted):
+        return DataError(f"the query failed ({type(error).__name__}).", hint="try it in the database's own client")
+    return DataError(
+        f"no table {wanted!r}.", hint=f"the database has {listed(sorted(names))}" if names else "it has no tables"
+    )
