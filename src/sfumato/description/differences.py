@@ -215,7 +215,11 @@ def _levels(column: Column, counts: Counts) -> Iterator[Difference]:
             for part in set(value.split(column.separator)) if column.kind is Kind.CODES else (value,):
                 cells[part] += n
     single = replace(column, kind=Kind.NOMINAL) if column.kind is Kind.CODES else column
-    declared = Codebook.declared(single).levels.to_pylist()
+    try:
+        declared = Codebook.declared(single).levels.to_pylist()
+    except SchemaError:
+        yield Difference(column.name, f"its declared levels are not all of type {column.type}, each once")
+        return
     unlisted = [v for v in cells if v not in set(declared)]
     if unlisted:
         number = sum(cells[v] for v in unlisted)

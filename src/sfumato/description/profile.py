@@ -9,7 +9,7 @@ who holds the file would see. Missing is a category like any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 _MOST_COLUMNS = 24  # crossed when no column is called a quasi-identifier
 _DENSE_PAIR = 2**22  # a pair of more cells is taken from the joint: counting it would be a pass of its own
@@ -110,10 +110,10 @@ class Description:
         """As plain values, ready for JSON."""
         return asdict(self)
 
-    def __rich__(self) -> Group:
-        from sfumato.description.show import rich_description
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from sfumato.description.show import describe_lines
 
-        return rich_description(self)
+        return describe_lines(self, options.max_width)
 
     def _repr_html_(self) -> str:
         from sfumato.description.show import html_description

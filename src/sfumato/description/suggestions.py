@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table
@@ -25,6 +26,7 @@ from sfumato.table import Table, plain_column
 MOST_LEVELS = 1_000
 _SINGLE_BINS = 20
 _MONTHS = 24
+_YEARS = 200
 _NAMES_PEOPLE = (Role.IDENTIFIER, Role.PERSON)
 _LEVEL_KINDS = (Kind.NOMINAL, Kind.ORDINAL, Kind.FLAG, Kind.CODES)
 
@@ -132,7 +134,7 @@ def _filled(column: Column, counts: Counts) -> Column:
         return column
     edges, rule = _suggested(column, counts)
     if len(edges) < 2:
-        return column
+        return _because(column, rule) if rule else column
     return _because(replace(column, edges=edges, confirmed=False), rule)
 
 
@@ -156,7 +158,7 @@ def _suggested(column: Column, counts: Counts) -> tuple[tuple[Value, ...], str]:
         return (), ""
     if column.kind is Kind.DATE:
         return _calendar(column, values[0].as_py(), values[-1].as_py())
-    numbers = np.array([float(v) for v in values.to_pylist()])
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     kept = np.isfinite(numbers)
     if not kept.any():
         return (), ""
@@ -207,8 +209,10 @@ def _calendar(column: Column, low: Any, high: Any) -> tuple[tuple[Value, ...], s
         first = low.year * 12 + low.month - 1
         days = [date((first + i) // 12, (first + i) % 12 + 1, 1) for i in range(months + 1)]
         rule = "edges suggested: months"
+    elif months > 12 * _YEARS:
+        return (), f"no edges: the dates span more than {_YEARS} years, is one of them a missing code?"
     else:
-        days = [date(y, 1, 1) for y in range(low.year, high.year + 2)]
+        days = [date(y, 1, 1) for y in range(low.year, min(high.year + 2, 10_000))]
         rule = "edges suggested: years"
     if column.type == "date":
         return tuple(days), rule
