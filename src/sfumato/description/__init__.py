@@ -1,6 +1,7 @@
 """Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema."""
 
 from sfumato.description.differences import Difference, Differences, check
+from sfumato.description.opening import scan_as
 from sfumato.description.profile import ColumnProfile, Description, PersonRows, Step, Together, describe
 from sfumato.description.suggestions import Change, changes, update
 
@@ -16,5 +17,6 @@ __all__ = [
     "changes",
     "check",
     "describe",
+    "scan_as",
     "update",
 ]
