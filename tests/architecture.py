@@ -92,7 +92,7 @@ _MESSAGE_LISTS = {"complaints", "differences", "errors", "faults", "problems", "
 
 def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, str]]:
     """Messages of our errors and warnings that quote a variable whose name says it holds a cell."""
-    safe = _safe_names(tree)
+    safe = _safe_names(tree, _SAFE_EXCEPTIONS | errors)  # our own messages are clean already
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _makes_a_message(node, errors):
             texts = [*node.args, *(k.value for k in node.keywords if k.arg != "values")]
@@ -103,13 +103,13 @@ def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, st
                     yield leak.lineno, f"a message quotes `{ast.unparse(leak)}`"
 
 
-def _safe_names(tree: ast.Module) -> set[tuple[str, int]]:
+def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[str, int]]:
     """Exceptions by name and line, where the handler catches only kinds that quote no cell."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None and node.name:
             kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-            if {ast.unparse(k) for k in kinds} <= _SAFE_EXCEPTIONS:
+            if {ast.unparse(k) for k in kinds} <= kinds_without_cells:
                 found |= {(node.name, line) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     return found
 

@@ -159,6 +159,7 @@ def test_no_cell_values_in_messages() -> None:
         ("raise SchemaError(f'{len(values)} values of {column.name}')", False),
         ("raise SchemaError('bad', values=[str(v) for v in values])", False),
         ("raise OutputError(f'cannot write: {exc.strerror}')", False),
+        ("try: pass\nexcept DataError as exc: faults.append(f'{exc.message}')", False),
         ("try: pass\nexcept OSError as exc: raise DataError(f'{exc}')", False),
         ("try: pass\nexcept (OSError, ValueError) as exc: raise DataError(f'{exc}')", True),
     ],

@@ -69,7 +69,14 @@ def _native_batches(native: Any, flavour: EngineFlavour) -> Iterator[pa.RecordBa
     elif flavour == "duckdb":
         yield from native.to_arrow_reader(65_536)
     else:
-        yield from native.to_pyarrow_batches(chunk_size=65_536)
+        yield from _ibis_batches(native)
+
+
+def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:
+    if table.get_backend().name == "duckdb":  # Ibis 12 streams from DuckDB 2 by a method that is gone
+        yield from table.to_pyarrow().to_batches()
+    else:
+        yield from table.to_pyarrow_batches(chunk_size=65_536)
 
 
 Source = BatchSource | EngineSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, ParameterError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Hospitals are offline: an extension is never fetched, nor loaded from somebody's home directory.
-OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
 @contextmanager

@@ -49,7 +49,8 @@ def tabulate(
 
 def distinct(source: EngineSource, column: str) -> pa.Array:
     """The values a column has, as the engine stores them."""
-    table = collect(source.frame.select(source.inner(column)).unique())
+    name = source.inner(column)
+    table = collect(source.frame.select(name).group_by(name).agg(nw.len().alias("cell_total")))
     return table.column(0).combine_chunks()
 
 
@@ -180,6 +181,11 @@ class _Executor:
 
 def _from_executor(error: Exception) -> Exception:
     """The `DataError` an executor raised, out of Spark's long report; anything else as it is."""
+    if "No module named 'sfumato'" in str(error):
+        return DataError(
+            "Spark's executors do not have Sfumato.",
+            hint="install it in the Python that PYSPARK_PYTHON names",
+        )
     for line in str(error).splitlines():
         if "sfumato.errors.DataError: " in line:
             message, _, hint = line.split("sfumato.errors.DataError: ", 1)[1].partition(" Hint: ")

@@ -159,6 +159,8 @@ def _to_disk(path: Path) -> None:
 
 def _rename_file(draft: Path, path: Path, overwrite: bool) -> None:
     if overwrite:
+        if path.exists():  # a file that others may not read stays so
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(draft, path)
         return
     try:

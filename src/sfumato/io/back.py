@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.io.engines import DUCKDB_CONFIG
+from sfumato.counts.duck import OFFLINE
 from sfumato.sources import Source
 
 
@@ -24,7 +24,7 @@ def like(table: pa.Table, source: Source) -> Any:
     if source.flavour == "duckdb":
         import duckdb
 
-        return duckdb.connect(":memory:", config=DUCKDB_CONFIG).from_arrow(table)
+        return duckdb.connect(":memory:", config=OFFLINE).from_arrow(table)
     if source.flavour == "ibis":
         import ibis
 
@@ -44,9 +44,7 @@ def _to_pandas(table: pa.Table, original: Any) -> Any:
             dtypes[str(name)] = original.index.get_level_values(name).dtype
     families = [type(dtype) for dtype in dtypes.values()]
     all_arrow = bool(families) and all(family is pd.ArrowDtype for family in families)
-    columns = {
-        name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names
-    }
+    columns = {name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names}
     return pd.DataFrame(columns, columns=table.column_names)
 
 
@@ -56,6 +54,8 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
     if isinstance(dtype, pd.CategoricalDtype):
         return _to_categorical(column, dtype)
     if isinstance(dtype, pd.ArrowDtype) or (dtype is None and all_arrow):
+        if dtype is not None and _same_family(column.type, dtype.pyarrow_dtype):
+            column = _cast_or_keep(column, dtype.pyarrow_dtype)
         return column.to_pandas(types_mapper=pd.ArrowDtype)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -68,14 +68,35 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
     try:
         nullable = pd.Int64Dtype() if pa.types.is_integer(column.type) else None
         plain = column.to_pandas(types_mapper=lambda _: nullable) if nullable else column.to_pandas()
-        if dtype.kind in "iufb" and not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-                                         or pa.types.is_boolean(column.type)):
+        if dtype.kind in "iufb" and not (
+            pa.types.is_integer(column.type)
+            or pa.types.is_floating(column.type)
+            or pa.types.is_boolean(column.type)
+        ):
             return plain  # generalized: the numbers have become text
         if dtype.kind in "iu" and pa.types.is_floating(column.type):
             return plain  # whole numbers have become fractions
         return plain.astype(wanted)
     except (TypeError, ValueError, OverflowError):
         return column.to_pandas()
+
+
+def _same_family(a: pa.DataType, b: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, _is_text, pa.types.is_temporal)
+    return any(test(a) and test(b) for test in tests)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
+
+
+def _cast_or_keep(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    try:
+        return column.cast(type_)
+    except pa.ArrowInvalid:  # too large for the old width, or a time of day where days were
+        return column
 
 
 def _to_categorical(column: pa.ChunkedArray, dtype: Any) -> Any:
@@ -95,10 +116,15 @@ def _to_polars(table: pa.Table, original: Any) -> Any:
     """Categories and enums come back as such."""
     import polars as pl
 
-    frame = pl.from_arrow(table)
+    frame: Any = pl.from_arrow(table)
     schema = original.collect_schema()
     for name, dtype in schema.items():
-        if name in frame.columns and frame.schema[name] != dtype:
+        if name not in frame.columns or frame.schema[name] == dtype:
+            continue
+        now = frame.schema[name]
+        words = now == pl.String and dtype.base_type() in (pl.Categorical, pl.Enum)
+        numbers = (now.is_integer() and dtype.is_integer()) or (now.is_float() and dtype.is_float())
+        if words or numbers:
             try:
                 frame = frame.with_columns(frame[name].cast(dtype))
             except pl.exceptions.PolarsError:

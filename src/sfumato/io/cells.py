@@ -21,7 +21,7 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),
     "integer": pa.int64(),
     "real": pa.float64(),
-    "decimal": pa.string(),  # the scale is the schema's business: the table casts the text
+    "decimal": pa.string(),  # digits with a point: the table knows the scale and casts
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "datetime": pa.timestamp("us"),
@@ -73,7 +73,7 @@ def guess_type(array: pa.Array, dialect: Dialect) -> str:
 
 def convert(array: pa.Array, type_name: str, dialect: Dialect, *, strict: bool) -> Fit:
     """A cleaned column as its type. strict: as the rule guessed it, so codes with leading zeros misfit."""
-    if type_name in ("text", "decimal"):
+    if type_name == "text":
         return Fit(array)
     fast = _fast(array, type_name, dialect, strict)
     if fast is not None:
@@ -107,6 +107,8 @@ def _slow(array: pa.Array, type_name: str, dialect: Dialect, strict: bool) -> pa
         plain = _keep(array, _INTEGER if strict else _ANY_INTEGER)
         # Without the plus and the zeros in front: Arrow takes neither, and reads 0x as hexadecimal.
         return pc.replace_substring_regex(plain, r"^\+?(-?)0*(\d)", r"\1\2").cast(pa.int64())
+    if type_name == "decimal":
+        return _keep(_with_point(array, dialect), r"^[+-]?(\d+\.?\d*|\.\d+)$")
     if type_name == "real":
         plain = _keep(_with_point(array, dialect), _REAL)
         if strict:
@@ -135,9 +137,7 @@ def _calendar(array: pa.Array, pattern: str) -> pa.Array:
     parts = pc.extract_regex(array, pattern)
     names = {parts.type.field(i).name for i in range(parts.type.num_fields)}
     year, month, day = (pc.struct_field(parts, name) for name in "ymd")
-    iso = pc.binary_join_element_wise(
-        year, pc.utf8_lpad(month, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-"
-    )
+    iso = pc.binary_join_element_wise(year, pc.utf8_lpad(month, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-")
     days = pc.strptime(iso, format="%Y-%m-%d", unit="s", error_is_null=True)
     real = pc.equal(pc.strftime(days, format="%Y-%m-%d"), iso)
     iso = _null_where(iso, pc.invert(pc.fill_null(real, False)))
@@ -150,7 +150,9 @@ def _calendar(array: pa.Array, pattern: str) -> pa.Array:
     iso = _null_where(iso, pc.invert(pc.fill_null(pc.or_(ok, midnight), False)))
     text = pc.binary_join_element_wise(iso, time, "T")
     if "z" in names:
-        return pc.binary_join_element_wise(text, pc.struct_field(parts, "z"), "").cast(pa.timestamp("us", "UTC"))
+        return pc.binary_join_element_wise(text, pc.struct_field(parts, "z"), "").cast(
+            pa.timestamp("us", "UTC")
+        )
     return text.cast(pa.timestamp("us"))
 
 

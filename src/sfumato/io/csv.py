@@ -156,7 +156,9 @@ class _Faults:
         if self.ragged:
             rows = "1 row has" if self.ragged == 1 else f"{self.ragged} rows have"
             lines = list(islice(ragged_lines(self.path, self.dialect, self.width), 3))
-            at = f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
+            at = (
+                f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
+            )
             said.append(f"{rows} not {self.width} cells like the first row{at}")
             hints.append("quote cells that hold the separator, or say separator=...")
         if self.misfits:
@@ -164,8 +166,10 @@ class _Faults:
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
                 for (name, type_name), count in self.misfits.items()
             ]
-            said.append(f"{len(columns)} column{'s' * (len(columns) > 1)} with cells of another type: "
-                        f"{listed(columns)}")
+            said.append(
+                f"{len(columns)} column{'s' * (len(columns) > 1)} with cells of another type: "
+                f"{listed(columns)}"
+            )
             hints.append('give a schema with type = "text" for such a column, or say missing=[...]')
         if said:
             raise DataError(f"{self.path.name}: {'; '.join(said)}.", hint="; ".join(hints))
@@ -247,7 +251,12 @@ class _CountedStream(io.RawIOBase):
 
 
 def _open(
-    path: Path, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], faults: _Faults, quotes: list[int]
+    path: Path,
+    dialect: Dialect,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    faults: _Faults,
+    quotes: list[int],
 ) -> Iterator[pa.RecordBatch]:
     """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
     packed = "gzip" if is_gzip(path) else None

@@ -91,7 +91,7 @@ class Dialect:
         parts += [f"decimal '{self.decimal}'", f"encoding {self.encoding}"]
         parts.append(f"dates {_ORDER_WORDS[self.date_order]}")
         if self.quote != '"':
-            parts.append(f'quote {self.quote!r}')
+            parts.append(f"quote {self.quote!r}")
         if not self.header:
             parts.append("no header")
         if self.missing:

@@ -14,20 +14,36 @@ from urllib.parse import unquote, urlsplit
 import narwhals as nw
 import pyarrow as pa
 
+from sfumato.counts.duck import OFFLINE
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.sources import EngineFlavour, EngineSource
 
-# DuckDB would fetch missing extensions from the network on its own.
-DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-DATABASES = ("postgresql", "postgres", "sqlite", "duckdb", "mysql", "mssql", "snowflake", "bigquery", "trino",
-             "clickhouse", "oracle", "databricks", "redshift")
+DATABASES = (
+    "postgresql",
+    "postgres",
+    "sqlite",
+    "duckdb",
+    "mysql",
+    "mssql",
+    "snowflake",
+    "bigquery",
+    "trino",
+    "clickhouse",
+    "oracle",
+    "databricks",
+    "redshift",
+)
+
+_CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
 
 
 def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
     """A DuckDB relation, in the connection it came from."""
     inner = ", ".join(f"c{k}" for k in range(len(relation.columns)))
     frame = relation.query("sfumato_scan", f"SELECT * FROM sfumato_scan AS sfumato_scan({inner})")
-    return _engine(frame, frame.limit(0).to_arrow_table().schema, relation.columns, "duckdb", origin or relation)
+    return _engine(
+        frame, frame.limit(0).to_arrow_table().schema, relation.columns, "duckdb", origin or relation
+    )
 
 
 def from_ibis(table: Any, origin: Any = None) -> EngineSource:
@@ -35,13 +51,20 @@ def from_ibis(table: Any, origin: Any = None) -> EngineSource:
     names = list(table.columns)
     folded = [name.casefold() for name in names]
     alike = [repr(name) for name in names if folded.count(name.casefold()) > 1]
-    if alike:  # Ibis on DuckDB then gives the values of one column for the other, without a word
+    if alike and _backend(table) not in _CASE_SENSITIVE:
+        # DuckDB behind Ibis then gives the values of one column for the other, without a word.
         raise DataError(
-            f"columns whose names differ in case only cannot be read through Ibis: {listed(alike)}.",
+            f"this Ibis backend mixes up columns whose names differ in case only: {listed(alike)}.",
             hint="rename one of them",
         )
     frame = table.rename({f"c{k}": name for k, name in enumerate(names)})
     return _engine(frame, frame.schema().to_pyarrow(), names, "ibis", origin or table)
+
+
+def _backend(table: Any) -> str:
+    """The name of the engine behind an Ibis table; one in memory runs on the default one, DuckDB."""
+    backends = table._find_backends()[0]
+    return str(backends[0].name) if backends else "duckdb"
 
 
 def from_spark(frame: Any) -> EngineSource:
@@ -138,14 +161,19 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
     import duckdb
 
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=DUCKDB_CONFIG)
+        connection = duckdb.connect(str(path), read_only=True, config=OFFLINE)
     except duckdb.Error as error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
             hint="close other programs that write to it; if it is open here, give a relation instead",
         ) from None
-    names = [row[0] for row in connection.sql("SELECT table_name FROM duckdb_tables() UNION ALL "
-             "SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
+    names = [
+        row[0]
+        for row in connection.sql(
+            "SELECT table_name FROM duckdb_tables() UNION ALL "
+            "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+    ]
     wanted = _chosen(table, names)
     try:
         relation = connection.sql(wanted) if _is_query(wanted) else connection.table(wanted)
@@ -170,7 +198,10 @@ def _ibis_table(connection: Any, table: str | None) -> Any:
 
 def _bad_table(wanted: str, names: list[str], error: Exception) -> DataError:
     if _is_query(wanted):
-        return DataError(f"the query failed ({type(error).__name__}).", hint="try it in the database's own client")
+        return DataError(
+            f"the query failed ({type(error).__name__}).", hint="try it in the database's own client"
+        )
     return DataError(
-        f"no table {wanted!r}.", hint=f"the database has {listed(sorted(names))}" if names else "it has no tables"
+        f"no table {wanted!r}.",
+        hint=f"the database has {listed(sorted(names))}" if names else "it has no tables",
     )

@@ -70,7 +70,9 @@ def in_memory(table: pa.Table, flavour: BatchFlavour, origin: Any) -> BatchSourc
 
 def require_names(names: Sequence[Any]) -> None:
     """Refuse columns without a name of their own."""
-    repeated = sorted({repr(n) for n in names if list(names).count(n) > 1}) if len(set(names)) < len(names) else []
+    repeated = (
+        sorted({repr(n) for n in names if list(names).count(n) > 1}) if len(set(names)) < len(names) else []
+    )
     faults = [f"names that repeat: {listed(repeated)}"] if repeated else []
     empty = sum(not str(n).strip() for n in names)
     if empty:

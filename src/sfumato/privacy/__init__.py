@@ -1,1 +1,33 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent."""
+
+from sfumato.privacy.base import Claim, Neighbours, Unit
+from sfumato.privacy.claims import JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
+from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
+from sfumato.privacy.grants import Budget, Grant
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BoundedReidentification",
+    "Budget",
+    "Claim",
+    "DiverseLaw",
+    "Entry",
+    "Grant",
+    "Guarantee",
+    "JAnonymity",
+    "KAmbiguity",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "Ledger",
+    "Neighbours",
+    "NoGuarantee",
+    "Pseudonymous",
+    "PureDP",
+    "TCloseness",
+    "Unit",
+]

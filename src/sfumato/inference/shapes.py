@@ -1,0 +1,168 @@
+"""What the values of a column look like."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_INTEGER = r"^-?(0|[1-9]\d{0,17})$"
+_REAL = r"^-?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
+_DAY = r"^\d{4}-\d{2}-\d{2}$"
+_COMPACT_DAY = r"^(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+_LOCAL_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{4}$"
+_CODE = r"^([A-Za-z]{0,4}-?\d[\w.\-/]{0,11}|[A-Z]{1,6})$"
+_PAIRS = (
+    {"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"m", "f"}, {"male", "female"}, {"ja", "nein"},
+    {"j", "n"}, {"oui", "non"}, {"o", "n"}, {"h", "f"}, {"m", "w"}, {"homme", "femme"}, {"0.0", "1.0"},
+)  # fmt: skip
+_MARKERS = (
+    "unknown", "unk", "n/a", "na", "none", "null", "nan", "missing", "-", ".", "unbekannt", "k.a.",
+    "keine angabe", "inconnu", "nsp", "not available", "refused",
+)  # fmt: skip
+_NUMBERS = (-9, -8, -7, -1, -99, -999, -9999, 99, 999, 9999, 99999)
+_LOOK = 20_000  # cells looked at where a part is as good as the whole
+_SHAPES = (
+    (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
+    (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
+    (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
+    (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
+)
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether cells are text, in any of Arrow's layouts."""
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
+
+
+def _share(values: pa.Array, pattern: str) -> float:
+    hits = pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0
+    return float(hits) / len(values) if len(values) else 0.0
+
+
+def type_name(values: pa.Array, marks: int = 0) -> str:
+    """The schema's word for the type; text that holds plain numbers or ISO days throughout is those."""
+    type_ = values.type
+    for test, name in (
+        (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "real"),
+        (pa.types.is_decimal, "decimal"), (pa.types.is_date, "date"),
+    ):  # fmt: skip
+        if test(type_):
+            return name
+    if pa.types.is_timestamp(type_):
+        return "datetime" if type_.tz is None else "instant"
+    if not is_text(type_) or not len(values) or marks:  # '?' among numbers cannot be read as a number
+        return "text"
+    if is_compact_day(values):
+        return "text"
+    values = pc.unique(values)
+    for pattern, name in ((_INTEGER, "integer"), (_REAL, "real"), (_DAY, "date")):
+        if _share(values.slice(0, 100), pattern) == 1.0 and _share(values, pattern) == 1.0:
+            return name if name != "date" or _is_calendar(values) else "text"
+    return "text"
+
+
+def is_compact_day(values: pa.Array) -> bool:
+    """20240131 and the like throughout, as text or as a whole number."""
+    if not len(values) or not (is_text(values.type) or pa.types.is_integer(values.type)):
+        return False
+    return _share(values.slice(0, 1000).cast(pa.string()), _COMPACT_DAY) == 1.0
+
+
+def _is_calendar(values: pa.Array) -> bool:
+    try:
+        values.cast(pa.date32())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def is_whole(values: pa.Array) -> bool:
+    """Whether numbers stored as reals are whole."""
+    numbers = values.cast(pa.float64())
+    return len(values) > 0 and bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())
+
+
+def is_flag(values: pa.Array, distinct: int) -> bool:
+    """At most two values, in enough cells or as a pair everyone knows."""
+    if not 0 < distinct <= 2:
+        return False
+    if pa.types.is_boolean(values.type) or len(values) >= 20:
+        return True
+    found = {str(value).lower() for value in pc.unique(values).to_pylist()}
+    known = any(found <= pair for pair in _PAIRS)
+    return known or (is_text(values.type) and distinct < len(values))
+
+
+def is_prose(values: pa.Array, share_distinct: float) -> bool:
+    """Free text: many words a cell, nearly never the same twice."""
+    values = values.slice(0, _LOOK)
+    words = pc.mean(pc.count_substring_regex(values, r"\S+")).as_py() or 0.0
+    length = pc.mean(pc.utf8_length(values)).as_py() or 0.0
+    return (words >= 5 and length >= 30 and share_distinct >= 0.8) or (words >= 15 and share_distinct >= 0.3)
+
+
+def code_separator(values: pa.Array) -> str:
+    """What divides several codes in a cell, if a good part of the cells has several."""
+    values = values.slice(0, _LOOK)
+    for separator in (";", "|", ",", " "):
+        several = values.filter(pc.match_substring(values, separator))
+        if len(several) < max(2, 0.2 * len(values)):
+            continue
+        tokens = pc.utf8_trim_whitespace(pc.list_flatten(pc.split_pattern(several.slice(0, 5000), separator)))
+        tokens = tokens.filter(pc.not_equal(tokens, ""))
+        if (
+            not len(tokens)
+            or _share(tokens, _CODE) < 0.95
+            or len(pc.unique(tokens)) > 0.95 * len(tokens) > 20
+        ):
+            continue
+        if separator in ", " and not _more_than_a_number(several, tokens, separator):
+            continue
+        return separator
+    return ""
+
+
+def _more_than_a_number(several: pa.Array, tokens: pa.Array, separator: str) -> bool:
+    """'1,5' is a number, 'AB 12' a plate: codes come in threes, or have letters and digits each."""
+    parts = pc.max(pc.count_substring(several, separator)).as_py() or 0
+    mixed = _share(tokens, r"[A-Za-z]\d|\d[A-Za-z]|\d\.\d") >= 0.3
+    return bool(mixed or (parts >= 2 and _share(tokens, r"\d") >= 0.95))
+
+
+def identifying_shape(values: pa.Array) -> str:
+    """What kind of identifier the values are by their form alone."""
+    if not is_text(values.type) or not len(values):
+        return ""
+    head = values.slice(0, 200)
+    return next((what for pattern, what in _SHAPES if _share(head, pattern) >= 0.95), "")
+
+
+def describe_text(values: pa.Array, distinct: int) -> str:
+    """Why a text column is nominal, with what a person may want to change."""
+    if _share(values.slice(0, 200), _LOCAL_DAY) == 1.0:
+        return "days written as text: convert them to dates to count by month or year"
+    if _share(values, r"^\d+$") == 1.0:
+        return f"codes of digits with leading zeros, {distinct} different"
+    return f"words, {distinct} different"
+
+
+def possible_missing(values: pa.Array) -> str:
+    """A value of a fixed list that often stands for "missing", if the column holds it."""
+    if is_text(values.type):
+        found = pc.index_in(pa.array(_MARKERS), value_set=pc.unique(pc.utf8_lower(pc.unique(values))))
+        hits = [marker for marker, at in zip(_MARKERS, found.to_pylist(), strict=True) if at is not None]
+        return f"'{hits[0]}'" if hits else ""
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) < 20:
+        return ""
+    ordered = pc.unique(values.cast(pa.float64())).sort()
+    low, high = ordered[0].as_py(), ordered[-1].as_py()
+    if len(ordered) < 3:
+        return ""
+    next_low, next_high = ordered[1].as_py(), ordered[-2].as_py()
+    if low in _NUMBERS and low < 0 and (next_low >= 0 or next_low in _NUMBERS):
+        return f"{int(low)}"
+    if high in _NUMBERS and high > 0 and next_high < 0.7 * high:
+        return f"{int(high)}"
+    return ""

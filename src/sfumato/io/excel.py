@@ -1,0 +1,248 @@
+"""Excel sheets: one sheet is one table, with the column names in its first row.
+
+A sheet holds cells, not columns, so the type of a column is what all its cells agree on: text that
+looks like a number stays text (postal codes, leading zeros), whole numbers are integers, midnights
+are dates, and a column of several types is text.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
+from sfumato.sources import BatchSource
+
+MOST_ROWS = 1_048_575  # what a sheet holds below its header
+MOST_COLUMNS = 16_384
+_EXACT = 2**53  # larger whole numbers are not exact in a cell
+_DIGITS = 10**15  # and Excel shows no more than fifteen digits
+_BATCH_ROWS = 65_536
+
+
+def read(path: Path, sheet: str | int | None = None) -> tuple[BatchSource, None]:
+    """One sheet, by name or by position from 0; the first one if none is named."""
+    path = Path(path)
+    workbook = _open(path)
+    name = _chosen(workbook.sheet_names, sheet, path)
+    where = f"{path.name}, sheet {name!r}"
+    batch = _loaded(workbook, name, where)
+    table = pa.Table.from_batches([batch])
+
+    def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        unknown = [repr(c) for c in columns if c not in table.column_names]
+        if unknown:
+            raise DataError(
+                f"{where} has no column {listed(unknown)}.",
+                hint=f"it has {listed([repr(n) for n in table.column_names])}",
+            )
+        return iter(table.select(list(columns)).to_batches(_BATCH_ROWS) if columns else ())
+
+    return BatchSource(table.schema, batches, rows=table.num_rows, origin=path), None
+
+
+def _open(path: Path) -> Any:
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError("Reading Excel files", "excel") from None
+    # It tells the log about each empty column; without a handler Python would show that to the user.
+    log = logging.getLogger("fastexcel")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+    if not path.exists():
+        raise DataError(f"no file {path.name}.", hint="check the path")
+    try:
+        return fastexcel.read_excel(path)
+    except fastexcel.FastExcelError:
+        raise DataError(
+            f"{path.name} is not an Excel file, or is damaged or locked with a password.",
+            hint="open it in a spreadsheet program and save it as .xlsx",
+        ) from None
+
+
+def _chosen(names: Sequence[str], sheet: str | int | None, path: Path) -> str:
+    quoted = [repr(n) for n in names]
+    if not names:
+        raise DataError(f"{path.name} has no sheet.", hint="check the file")
+    if sheet is None:
+        if len(names) > 1:
+            warnings.warn(
+                f"{path.name} has {len(names)} sheets, the first one is read: {listed(quoted)}. "
+                "Name one with sheet=.",
+                SfumatoWarning,
+                stacklevel=3,
+            )
+        return names[0]
+    if isinstance(sheet, int) and -len(names) <= sheet < len(names):
+        return names[sheet]
+    if sheet in names:
+        return str(sheet)
+    raise DataError(f"{path.name} has no sheet {sheet!r}.", hint=f"it has {listed(quoted)}")
+
+
+def _loaded(workbook: Any, sheet: str, where: str) -> pa.RecordBatch:
+    import fastexcel
+
+    try:
+        head = workbook.load_sheet(sheet, header_row=None, n_rows=1, schema_sample_rows=1)
+        body = workbook.load_sheet(sheet, schema_sample_rows=None, skip_whitespace_tail_rows=True)
+        first, (batch, errors) = head.to_arrow(), body.to_arrow_with_errors()
+    except fastexcel.FastExcelError:
+        raise DataError(f"{where} cannot be read.", hint="save it again as a plain .xlsx file") from None
+    names = _names(first, batch, where)
+    if errors is not None:
+        _tell_errors(errors, [n or "" for n in names], where)
+    kept = [i for i, name in enumerate(names) if name is not None]
+    arrays = [_typed(batch.column(i)) for i in kept]
+    return pa.RecordBatch.from_arrays(arrays, names=[names[i] for i in kept])
+
+
+def _names(first: pa.RecordBatch, batch: pa.RecordBatch, where: str) -> list[str | None]:
+    """The names in the first row; None for a column that is empty throughout.
+
+    Nothing of the row is quoted unless it holds names: without a header it is somebody's data.
+    """
+    if first.num_columns == 0 or first.num_rows == 0:
+        raise DataError(f"{where} is empty.", hint="name another sheet with sheet=")
+    cells = [column[0].as_py() for column in first.columns]
+    if not any(isinstance(cell, str) for cell in cells):
+        raise DataError(f"{where} has no column names in its first row.", hint="put a header row on top")
+    names = [None if cell is None or str(cell).strip() == "" else _name(cell) for cell in cells]
+    if len(names) < batch.num_columns:  # wider below than in its first row
+        names += [None] * (batch.num_columns - len(names))
+    nameless = [
+        _letters(i)
+        for i, name in enumerate(names)
+        if name is None and i < batch.num_columns and batch.column(i).null_count < batch.num_rows
+    ]
+    given = [n for n in names if n is not None]
+    repeated = sorted({n for n in given if given.count(n) > 1})
+    faults = [f"column {listed(nameless)} has values but no name"] if nameless else []
+    faults += [f"names repeat: {listed([repr(n) for n in repeated])}"] if repeated else []
+    if faults:
+        raise DataError(f"{where}: {'; '.join(faults)}.", hint="correct the header row")
+    return names
+
+
+def _name(cell: object) -> str:
+    """A year as a column name reads 2020, not 2020.0."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _letters(position: int) -> str:
+    """Column 0 is A, 26 is AA."""
+    text = ""
+    position += 1
+    while position:
+        position, rest = divmod(position - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
+def _tell_errors(errors: Any, names: Sequence[str], where: str) -> None:
+    counts: dict[int, int] = {}
+    for error in errors.errors:
+        counts[error.position[1]] = counts.get(error.position[1], 0) + 1
+    told = [f"{names[i]!r} ({n})" if i < len(names) else _letters(i) for i, n in sorted(counts.items())]
+    warnings.warn(
+        f"{where}: cells with a formula error are read as missing: {listed(told)}.",
+        SfumatoWarning,
+        stacklevel=5,
+    )
+
+
+def _typed(array: pa.Array) -> pa.Array:
+    """The narrowest type that keeps every cell: a sheet knows numbers and instants only."""
+    type_ = array.type
+    if pa.types.is_null(type_):
+        return array.cast(pa.string())
+    if pa.types.is_floating(type_):
+        finite = pc.fill_null(pc.is_finite(array), True)
+        small = pc.fill_null(pc.less_equal(pc.abs(array), float(_EXACT)), True)
+        whole = pc.fill_null(pc.equal(array, pc.trunc(array)), True)
+        fits = pc.all(pc.and_(finite, pc.and_(small, whole))).as_py()
+        return array.cast(pa.int64()) if fits is not False else array
+    if pa.types.is_timestamp(type_):
+        days = array.cast(pa.date32(), safe=False)
+        midnights = pc.all(pc.equal(days.cast(type_), array)).as_py()
+        return days if midnights is not False else array.cast(pa.timestamp("us"))
+    return array
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def write_sheet(chunks: Iterator[pa.Table], names: Sequence[str], draft: Path) -> None:
+    """Write tables of the same columns to one sheet, row by row; text is never run as a formula."""
+    try:
+        import xlsxwriter
+        from xlsxwriter.exceptions import FileCreateError
+    except ImportError:
+        raise MissingExtraError("Writing Excel files", "excel") from None
+    if len(names) > MOST_COLUMNS:
+        raise OutputError(f"a sheet holds at most {MOST_COLUMNS} columns.", hint="write .parquet or .csv")
+    # Helper files go beside the draft: person-level cells have no business in a shared /tmp.
+    settings = {"constant_memory": True, "tmpdir": str(draft.parent)}
+    book = xlsxwriter.Workbook(str(draft), settings)
+    try:
+        book.set_properties({"created": dt.datetime(2000, 1, 1)})  # no clock: the same bytes each time
+        sheet = book.add_worksheet("data")
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        for j, name in enumerate(names):
+            sheet.write_string(0, j, name)
+        row = 1
+        for chunk in chunks:
+            if row + chunk.num_rows > MOST_ROWS + 1:
+                raise OutputError(
+                    f"a sheet holds at most {MOST_ROWS} rows.", hint="write .parquet or .csv instead"
+                )
+            for cells in zip(*(_cells(column, name) for column, name in zip(chunk, names, strict=True)),
+                             strict=True):  # fmt: skip
+                for j, cell in enumerate(cells):
+                    if cell is not None and _put(sheet, row, j, cell, day, instant) < 0:
+                        raise OutputError(
+                            f"column {names[j]!r}: a text is longer than a cell may be.", hint="write .csv"
+                        )
+                row += 1
+        book.close()
+    except FileCreateError as error:
+        raise error.args[0] from None  # the system's own error, which tells a full disk from a locked one
+    finally:
+        book.fileclosed = True  # or its destructor would try once more
+
+
+def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        text = column.cast(pa.timestamp("us", "UTC")).cast(pa.string())  # a sheet knows no time zones
+        return list(pc.replace_substring(text, " ", "T", max_replacements=1).to_pylist())
+    if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
+        raise OutputError(f"column {name!r} holds infinite numbers.", hint="write .parquet, or clamp them")
+    return list(column.to_pylist())
+
+
+def _put(sheet: Any, row: int, column: int, cell: Any, day: Any, instant: Any) -> int:
+    """Write a cell by its type; what a sheet cannot hold exactly is written as text."""
+    if isinstance(cell, str):
+        return int(sheet.write_string(row, column, cell))
+    if isinstance(cell, bool):
+        return int(sheet.write_boolean(row, column, cell))
+    if isinstance(cell, dt.date):
+        if cell.year < 1900:
+            return int(sheet.write_string(row, column, cell.isoformat()))
+        how = instant if isinstance(cell, dt.datetime) else day
+        return int(sheet.write_datetime(row, column, cell, how))
+    if isinstance(cell, int) and abs(cell) >= _DIGITS:
+        return int(sheet.write_string(row, column, str(cell)))
+    if isinstance(cell, float) and math.isnan(cell):
+        return 0
+    return int(sheet.write_number(row, column, cell))

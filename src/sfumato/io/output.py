@@ -1,0 +1,309 @@
+"""Write a table by the suffix of its file: in chunks, beside the target, renamed when complete.
+
+The same data gives the same bytes, however it was cut into batches (SPSS, Stata and SAS files hold
+the time of writing: those are the exception). Nothing but the data and the schema goes into a file: no
+notes of pandas or other libraries, no paths, and of the schema not the `reason` fields, which may
+hold counts of the original.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from sfumato.errors import OutputError, ParameterError, listed
+from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
+from sfumato.io.parquet import SCHEMA_KEY
+from sfumato.schema import Schema
+from sfumato.sources import BatchSource
+
+__all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
+
+CHUNK_ROWS = 131_072
+"""Rows of a Parquet row group, and of every other chunk."""
+
+_CANONICAL = {
+    "text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "decimal": pa.decimal128(38, 9),
+    "boolean": pa.bool_(), "date": pa.date32(), "datetime": pa.timestamp("us"),
+    "instant": pa.timestamp("us", "UTC"),
+}  # fmt: skip
+
+# Text that a spreadsheet would run as a formula; a plain signed number is not one.
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+\-]?[0-9]+([.,][0-9]+)?([eE][+\-]?[0-9]+)?$"
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What only some formats look at."""
+
+    delimiter: str
+    escape_formulas: bool
+
+
+_Writer = Callable[[Iterator[pa.Table], pa.Schema, Path, "Schema | None", _Options], None]
+
+
+def write(
+    data: Any,
+    path: str | Path,
+    schema: Schema | None = None,
+    overwrite: bool = False,
+    *,
+    delimiter: str = ",",
+    escape_formulas: bool = False,
+) -> Path:
+    """Write rows to a file whose suffix names the format, and give back its path.
+
+    data: an Arrow table, reader or iterable of batches, a Sfumato table, or a source.
+    schema: labels, descriptions and missing codes for the formats that hold them.
+    overwrite: replace a file that exists.
+    delimiter: between the cells of a CSV file, `,` or `;`.
+    escape_formulas: put an apostrophe before CSV text that a spreadsheet would run as a formula.
+    """
+    path = Path(path)
+    writer = _WRITERS[_suffix(path)]
+    if delimiter not in (",", ";", "\t", "|"):
+        raise ParameterError("the delimiter must be one of , ; | or a tab.", hint="delimiter=';'")
+    with atomic_file(path, overwrite) as draft:
+        stored, batches, own = _stream(data, schema)
+        plain = _plain_schema(stored)
+        meaning = schema or own
+        if meaning is not None:
+            meaning = Schema(tuple(c for c in meaning if c.name in plain.names))
+        try:
+            writer(_chunks(batches, plain), plain, draft, meaning, _Options(delimiter, escape_formulas))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            raise OutputError(
+                f"{path.name}: a column holds what a {_suffix(path)} file cannot.",
+                hint="write .parquet, or change the type of the column",
+            ) from None
+    return path
+
+
+def suffixes() -> tuple[str, ...]:
+    """The suffixes that can be written."""
+    return tuple(_WRITERS)
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower()
+    for suffix in sorted(_WRITERS, key=len, reverse=True):
+        if name.endswith(suffix):
+            return suffix
+    raise OutputError(
+        f"{path.name}: the suffix names no format that can be written.",
+        hint=f"one of {listed(list(_WRITERS), most=20)}",
+    )
+
+
+# -- rows of any origin --------------------------------------------------------------------------
+
+
+def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.RecordBatch], Schema | None]:
+    """Arrow schema, batches, and the data's own Sfumato schema if it has one."""
+    if isinstance(data, pa.RecordBatch):
+        return data.schema, iter([data]), None
+    if isinstance(data, pa.Table):
+        return data.schema, iter(data.to_batches()), None
+    if isinstance(data, pa.RecordBatchReader):
+        return data.schema, iter(data), None
+    if isinstance(data, BatchSource):
+        return data.arrow_schema, data.batches(data.arrow_schema.names), None
+    own = getattr(data, "schema", None)
+    own = own if isinstance(own, Schema) else None
+    batches = iter(data.batches() if hasattr(data, "batches") else _iterated(data))
+    first = next(batches, None)
+    if first is not None:
+        return first.schema, chain([first], batches), own
+    known = own or schema
+    if known is None:
+        raise OutputError("there are no rows and no schema, so no columns.", hint="give schema=")
+    return pa.schema([(c.name, _CANONICAL[c.type]) for c in known]), iter(()), own
+
+
+def _iterated(data: Any) -> Iterable[pa.RecordBatch]:
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
+        return data
+    raise OutputError(
+        f"a {type(data).__name__} cannot be written.", hint="give an Arrow table, batches or a Sfumato table"
+    )
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Without dictionaries, whose layout depends on the batches, and without anybody's notes.
+
+    The marks of statistical files (see io/statistical.py) pass: they hold missing ranges and formats.
+    """
+    repeated = sorted({n for n in schema.names if schema.names.count(n) > 1})
+    if repeated:
+        raise OutputError(f"column names repeat: {listed([repr(n) for n in repeated])}.", hint="rename one")
+    fields = []
+    for field in schema:
+        type_ = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        type_ = pa.string() if pa.types.is_string_view(type_) else type_
+        marks = {k: v for k, v in (field.metadata or {}).items() if k.startswith(b"sfumato.")}
+        fields.append(pa.field(field.name, type_, metadata=marks or None))
+    return pa.schema(fields)
+
+
+def _chunks(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Tables of `CHUNK_ROWS` rows, the last one shorter, whatever the batches were."""
+    waiting: list[pa.Table] = []
+    rows = 0
+    for batch in batches:
+        if batch.schema.names != schema.names:
+            raise OutputError("the batches do not have the same columns.", hint="write one table at a time")
+        table = pa.table(
+            [_cast(c, f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema
+        )
+        waiting.append(table)
+        rows += table.num_rows
+        while rows >= CHUNK_ROWS:
+            together = pa.concat_tables(waiting)
+            yield together.slice(0, CHUNK_ROWS).combine_chunks()
+            waiting = [together.slice(CHUNK_ROWS)]
+            rows -= CHUNK_ROWS
+    if rows:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    return array if array.type == type_ else array.cast(type_)
+
+
+# -- formats -------------------------------------------------------------------------------------
+
+
+def _parquet(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, draft: Path, schema: Schema | None, options: _Options
+) -> None:
+    bare = pa.schema([f.remove_metadata() for f in arrow], metadata=_schema_note(arrow, schema))
+    with pq.ParquetWriter(draft, bare, compression="zstd") as writer:
+        for chunk in chunks:
+            writer.write_table(chunk.cast(bare), row_group_size=CHUNK_ROWS)
+
+
+def _schema_note(arrow: pa.Schema, schema: Schema | None) -> dict[bytes, bytes] | None:
+    if schema is None or any(name not in schema for name in arrow.names):
+        return None
+    public = Schema(tuple(replace(c, reason="") for c in schema.select(arrow.names)))
+    return {SCHEMA_KEY: public.to_toml().encode("utf-8")}
+
+
+def _arrow_file(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, draft: Path, schema: Schema | None, options: _Options
+) -> None:
+    bare = pa.schema([f.remove_metadata() for f in arrow], metadata=_schema_note(arrow, schema))
+    settings = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, bare, options=settings) as writer:
+        for chunk in chunks:
+            writer.write_table(chunk.cast(bare))
+
+
+def _csv(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, draft: Path, schema: Schema | None, options: _Options
+) -> None:
+    require_flat(arrow, draft)
+    if draft.name.lower().endswith(".gz"):  # no name and no time in the header: the same bytes each time
+        with open(draft, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as sink:
+            _csv_rows(chunks, arrow, sink, options)
+    else:
+        with open(draft, "wb") as sink:
+            _csv_rows(chunks, arrow, sink, options)
+
+
+def _csv_rows(chunks: Iterator[pa.Table], arrow: pa.Schema, sink: Any, options: _Options) -> None:
+    empty = _as_text(arrow.empty_table(), options)
+    settings = pyarrow.csv.WriteOptions(delimiter=options.delimiter, batch_size=8192)
+    with pyarrow.csv.CSVWriter(sink, empty.schema, write_options=settings) as writer:
+        for chunk in chunks:
+            writer.write_table(_as_text(chunk, options))
+
+
+def _as_text(table: pa.Table, options: _Options) -> pa.Table:
+    """Cells as a CSV file has them: ISO instants, NaN empty; dates and numbers are right already."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_timestamp(column.type):
+            column = _iso(column)
+        elif pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        elif options.escape_formulas and _is_text(column.type):
+            column = _escaped(column)
+        if table.num_columns == 1:  # an empty line would be skipped by readers, "" is not
+            column = column.cast(pa.string()).fill_null("")
+        columns.append(column)
+    names = table.schema.names
+    if options.escape_formulas:
+        names = _escaped(pa.array(names, pa.string())).to_pylist()
+    return pa.table(columns, names=names)
+
+
+def _iso(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    text = pc.replace_substring(column.cast(pa.string()), " ", "T", max_replacements=1)
+    return pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+
+
+def _escaped(text: Any) -> Any:
+    risky = pc.and_(
+        pc.match_substring_regex(text, _FORMULA), pc.invert(pc.match_substring_regex(text, _NUMBER))
+    )
+    return pc.if_else(risky, pc.binary_join_element_wise("'", text, "", null_handling="emit_null"), text)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def require_flat(arrow: pa.Schema, draft: Path) -> None:
+    """Refuse columns that a cell of text or a number cannot hold."""
+    types = pa.types
+    tests = (
+        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_date,
+        types.is_timestamp, types.is_null, _is_text,
+    )  # fmt: skip
+    wrong = [repr(f.name) for f in arrow if not any(test(f.type) for test in tests)]
+    if wrong:
+        raise OutputError(
+            f"{draft.name}: {len(wrong)} column{'s' * (len(wrong) > 1)} of a type this format cannot hold: "
+            f"{listed(wrong)}.",
+            hint="write .parquet, or drop them",
+        )
+
+
+def _excel(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, draft: Path, schema: Schema | None, options: _Options
+) -> None:
+    from sfumato.io import excel
+
+    require_flat(arrow, draft)
+    excel.write_sheet(chunks, arrow.names, draft)
+
+
+def _statistical(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, draft: Path, schema: Schema | None, options: _Options
+) -> None:
+    from sfumato.io import statistical_output
+
+    require_flat(arrow, draft)
+    table = pa.concat_tables([arrow.empty_table(), *chunks])
+    statistical_output.write(table, draft, schema)
+
+
+_WRITERS: dict[str, _Writer] = {
+    ".parquet": _parquet, ".csv": _csv, ".csv.gz": _csv, ".xlsx": _excel, ".sav": _statistical,
+    ".zsav": _statistical, ".dta": _statistical, ".xpt": _statistical, ".arrow": _arrow_file,
+    ".feather": _arrow_file,
+}  # fmt: skip

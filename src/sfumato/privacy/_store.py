@@ -1,0 +1,174 @@
+"""The file behind a ledger: SQLite, one connection per operation, every fault a SfumatoError.
+
+A connection per operation costs about a millisecond and needs no care about threads and forks. The journal
+is SQLite's default (rollback), which also works where write-ahead logs do not, and is synchronized before
+and after each commit, the directory included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY, at TEXT NOT NULL, purpose TEXT NOT NULL, kind TEXT NOT NULL,
+    asked INTEGER NOT NULL, amount INTEGER NOT NULL, delta INTEGER NOT NULL,
+    total INTEGER NOT NULL, total_delta INTEGER NOT NULL, hash TEXT NOT NULL);
+"""
+_APPLICATION = 0x53464D4C  # "SFML"
+_WAIT = 60.0  # seconds to wait for others who are writing
+
+_process = object()  # renewed in a forked child, so that a ledger in memory knows its own process
+
+
+def _renew() -> None:
+    global _process
+    _process = object()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+@contextlib.contextmanager
+def faults_named(name: str) -> Iterator[None]:
+    """Turn the database's errors into ours; in each of these cases nothing is granted."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, name) from None
+    except OSError as error:
+        raise OutputError(
+            f"ledger {name}: {error.strerror}. Nothing was granted.", hint="check the path"
+        ) from None
+
+
+def _translated(error: sqlite3.Error, name: str) -> SfumatoError:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return BudgetError(f"ledger {name} is in use by others. Nothing was granted.", hint="try again")
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return OutputError(
+            f"ledger {name} cannot be written. Nothing was granted.",
+            hint="check the rights of file and directory",
+        )
+    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return OutputError(
+            f"ledger {name}: the disk is full or failing. Nothing was granted.", hint="make room"
+        )
+    return DataError(
+        f"{name} is not a ledger, or is damaged. Nothing was granted.",
+        hint="restore the file; never start a new one for data that were used before",
+    )
+
+
+class FileStore:
+    """A ledger's tables in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+
+    def exists(self) -> bool:
+        """Whether the file is there; an empty one is, and is a fault."""
+        return os.path.lexists(self.path)
+
+    def create(self, meta: dict[str, str]) -> None:
+        """Write a new ledger beside, then link it into place: nobody ever sees half of one."""
+        with faults_named(self.name):
+            if os.path.lexists(f"{self.path}-journal"):
+                raise OutputError(
+                    f"ledger {self.name} is gone and its journal is still there. Nothing was granted.",
+                    hint="restore the ledger, or remove the journal if the ledger was never used",
+                )
+            beside = self.path.with_name(f".{self.name}.{secrets.token_hex(8)}")
+            try:
+                with contextlib.closing(_connect(beside, "rwc")) as connection:
+                    _lay_out(connection, meta)
+                with contextlib.suppress(FileExistsError):  # another process was first: theirs counts
+                    os.link(beside, self.path)
+            finally:
+                beside.unlink(missing_ok=True)
+                # A name without its directory on disk is no ledger after a power cut.
+                directory = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(directory)
+                finally:
+                    os.close(directory)
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """One atomic step; a writer holds the file alone from the first read on."""
+        with faults_named(self.name), contextlib.closing(_connect(self.path, "rw")) as connection:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                raise DataError(
+                    f"{self.name} is not a ledger. Nothing was granted.", hint="give a ledger file"
+                )
+            with _step(connection, write):
+                yield connection
+
+
+class MemoryStore:
+    """A ledger's tables in memory, for one process."""
+
+    name = "in memory"
+
+    def __init__(self, meta: dict[str, str]) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        _lay_out(self._connection, meta)
+        self._lock = threading.Lock()
+        self._process = _process
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """One atomic step. A forked child has a copy of the memory, and must not spend it again."""
+        if self._process is not _process:
+            raise BudgetError(
+                "a ledger in memory belongs to the process that made it.",
+                hint="share a file: Ledger.open(path)",
+            )
+        with self._lock, faults_named(self.name), _step(self._connection, write):
+            yield self._connection
+
+
+@contextlib.contextmanager
+def _step(connection: sqlite3.Connection, write: bool) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A commit that failed may have ended the transaction already.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None
+    )
+    try:
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: reach the platter, not only the drive's cache
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lay_out(connection: sqlite3.Connection, meta: dict[str, str]) -> None:
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.executescript(f"BEGIN; {_SCHEMA}")
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.execute("COMMIT")

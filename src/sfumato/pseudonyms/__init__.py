@@ -1,0 +1,205 @@
+"""Names out, pseudonyms in: the first step before data are used, never the last before they are published.
+
+A pseudonym depends on a secret key and on the id as text, not on the column's name, the table or the
+engine, so tables that share the key can still be joined. The dates of a person can be moved by a secret
+number of days, the same for all dates of that person: intervals and ages stay what they were.
+
+What else is in the row stays as it is. Whoever knows enough of it finds the person without the key: this
+is not anonymous data, and the claim says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.counts import canonical_type
+from sfumato.errors import DataError, listed
+from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
+from sfumato.pseudonyms.keyed import canonical_text, day_numbers, move, pseudonyms, shifts
+from sfumato.pseudonyms.recipe import Recipe, schema_after, settle
+from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.table import Table
+
+__all__ = ["KEY_NAME", "canonical_text", "pseudonymize", "pseudonyms"]
+
+KEY_NAME = "pseudonym"
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST, _LAST = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
+
+
+def pseudonymize(
+    table: Table,
+    *,
+    key: Key | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    shift_dates: int | None = None,
+    person: str | None = None,
+    domain: str | Mapping[str, str] = "",
+    keep_text: bool = False,
+) -> Release:
+    """Replace or drop what names people and, if asked, move each person's dates.
+
+    key: a Key, or the folder of an earlier release (its internal/, or the key file itself) to be
+        joinable with it; None draws a fresh one. It is saved as internal/pseudonym.key.
+    columns: the columns to replace by pseudonyms; by default those of role person.
+    drop: further columns to leave out. Identifiers that are not replaced are always left out.
+    shift_dates: move all dates of a person by the same secret number of days, 1 to this many,
+        forwards or backwards. None leaves dates as they are.
+    person: the column that says whose row it is, for the dates; by default the one of role person.
+    domain: ids of different domains get unrelated pseudonyms although they look alike. One name for
+        all columns, or a name by column.
+    keep_text: leave free text in, which may name people; by default it is left out with a warning.
+
+    The table is read once at the call, for its fingerprint and to list all faults before anything is
+    written; rows are transformed batch by batch when the release is read or saved.
+    """
+    recipe = settle(
+        table.schema,
+        columns=columns,
+        drop=drop,
+        shift_dates=shift_dates,
+        person=person,
+        domain=domain,
+        keep_text=keep_text,
+    )
+    shared, own = _key(key), Key.fresh()
+    named = [(c.name, c.type) for c in table.schema]
+    record = InternalRecord(
+        key=own,
+        keys={KEY_NAME: shared},
+        fingerprint=fingerprint_batches(_checked(table, recipe), named, own),
+        plan=recipe.plan(),
+    )
+    return Release(
+        _transformed(table, recipe, shared), _guarantee(recipe, shared), record, _about(recipe), table.source
+    )
+
+
+def _key(key: Key | str | Path | None) -> Key:
+    if key is None:
+        return Key.fresh()
+    if isinstance(key, Key):
+        return key
+    path, file = Path(key), f"{KEY_NAME}.key"
+    if path.is_dir():
+        path = next((p for p in (path / file, path / "internal" / file) if p.exists()), path / file)
+    return read_key(path)
+
+
+# -- what is promised ----------------------------------------------------------------------------
+
+
+def _guarantee(recipe: Recipe, key: Key) -> Guarantee:
+    said = [
+        "The key stays secret: whoever holds it can find the pseudonym of any id they can guess.",
+        "Nobody finds a person by the other columns or by the order of the rows: both are those of the input.",
+    ]
+    if recipe.shifted:
+        said.append(
+            f"Dates ({listed(list(recipe.shifted), 20)}) were moved by 1 to {recipe.max_days} days, "
+            "all dates of a person alike. Nobody knows a true date of a person: one gives away all others."
+        )
+    if recipe.text:
+        said.append(f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody.")
+    if not recipe.replaced:
+        nothing = NoGuarantee(
+            "only left out", "Columns that name people were left out; all else can still identify."
+        )
+        return Guarantee.of(nothing.assuming(*said[1:]))
+    guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*said))
+    return guarantee.seeded() if key.seeded else guarantee
+
+
+def _about(recipe: Recipe) -> str:
+    done = ["what names people was replaced by pseudonyms or left out"]
+    if recipe.shifted:
+        done.append("the dates of each person were moved by a secret number of days")
+    return f"Person-level data in which {' and '.join(done)}. It is not anonymous: treat it as personal data."
+
+
+# -- one reading for the faults ------------------------------------------------------------------
+
+
+def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
+    """The input's batches; at their end, all faults at once."""
+    nobody = 0
+    edge = dict.fromkeys(recipe.shifted, 0)
+    ids = {*recipe.replaced, *filter(None, [recipe.person])}
+    blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
+    for batch in table.batches():
+        nobody += batch.column(recipe.person).null_count if recipe.person else 0
+        for name in edge:
+            days = day_numbers(batch.column(name))
+            low, high = _FIRST + recipe.max_days, _LAST - recipe.max_days
+            edge[name] += _how_many(pc.or_(pc.less(days, low), pc.greater(days, high)))
+        for name in blurred:
+            blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
+        yield batch
+    _refuse(nobody, edge, blurred, recipe)
+
+
+def _how_many(mask: pa.Array) -> int:
+    return int(pc.sum(mask).as_py() or 0)
+
+
+def _refuse(nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], recipe: Recipe) -> None:
+    faults, hints = [], []
+    if nobody:
+        faults.append(
+            f"{nobody} row{'s' * (nobody > 1)} without '{recipe.person}', so that no dates can be moved"
+        )
+        hints.append("leave those rows out first")
+    if any(edge.values()):
+        # 9999-12-31 means "no end", and everyone knows: a shifted one would tell the person's shift.
+        faults.append(f"dates within {recipe.max_days} days of the calendar's end in {_with_numbers(edge)}")
+        hints.append("list codes such as 9999-12-31 in missing_codes: a code that moves gives the shift away")
+    if any(blurred.values()):
+        faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
+        hints.append("read them as text or as whole numbers")
+    if faults:
+        raise DataError(f"{'; '.join(faults)}.", hint="; ".join(hints))
+
+
+def _with_numbers(found: Mapping[str, int]) -> str:
+    return listed([f"'{name}' ({n} cells)" for name, n in found.items() if n])
+
+
+# -- the transformation --------------------------------------------------------------------------
+
+
+def _transformed(table: Table, recipe: Recipe, key: Key) -> Table:
+    schema = schema_after(table.schema, recipe)
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        moving = any(n in recipe.shifted for n in names)
+        needed = dict.fromkeys([*names, *filter(None, [recipe.person if moving else None])])
+        for batch in table.batches(list(needed)):
+            yield _transform(batch, names, recipe, key)
+
+    return Table(
+        BatchSource(arrow, read, rows=getattr(table.source, "rows", None)), schema, table.memory_limit
+    )
+
+
+def _transform(batch: pa.RecordBatch, names: Sequence[str], recipe: Recipe, key: Key) -> pa.RecordBatch:
+    days = None
+    if recipe.person and any(n in recipe.shifted for n in names):
+        days = shifts(batch.column(recipe.person), key, recipe.max_days, domain=recipe.domain(recipe.person))
+    out = []
+    for name in names:
+        array = batch.column(name)
+        if name in recipe.replaced:
+            array = pseudonyms(array, key, domain=recipe.domain(name))
+        elif name in recipe.shifted and days is not None:
+            array = move(array, days)
+        out.append(array)
+    return pa.RecordBatch.from_arrays(out, names=list(names))

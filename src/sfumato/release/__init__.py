@@ -1,0 +1,21 @@
+"""Releases: a public part that may leave, an internal record that must not, and a check of both."""
+
+from sfumato.release.checks import Check, Outcome, Verification
+from sfumato.release.core import Release
+from sfumato.release.fingerprint import fingerprint, fingerprint_batches
+from sfumato.release.record import InternalRecord, read_key, versions, write_key
+from sfumato.release.verification import verify
+
+__all__ = [
+    "Check",
+    "InternalRecord",
+    "Outcome",
+    "Release",
+    "Verification",
+    "fingerprint",
+    "fingerprint_batches",
+    "read_key",
+    "verify",
+    "versions",
+    "write_key",
+]

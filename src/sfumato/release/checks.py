@@ -1,0 +1,74 @@
+"""What a verification found: one line per file, per column and per claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sfumato.errors import VerificationError, listed
+
+
+class Outcome(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSEEN = "not visible"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: what, how it ended, how it was looked at, and what was found."""
+
+    subject: str
+    outcome: Outcome
+    how: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.subject} ({self.how}{': ' if self.detail else ''}{self.detail})"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found about a saved release: its files, its data against the schema, its claims."""
+
+    files: tuple[Check, ...]
+    data: tuple[Check, ...]
+    claims: tuple[Check, ...]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """All of them."""
+        return (*self.files, *self.data, *self.claims)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """What is not as it should be."""
+        return tuple(c for c in self.checks if c.outcome is Outcome.FAILED)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed. What is not visible in a file is no failure, and no proof."""
+        return not self.failures
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Outcome, subject, how, detail: ready for a table."""
+        return [(str(c.outcome), c.subject, c.how, c.detail) for c in self.checks]
+
+    def require(self) -> None:
+        """Raise if anything failed, naming all of it."""
+        if not self.ok:
+            found = [f"{c.subject} ({c.detail})" for c in self.failures]
+            raise VerificationError(
+                f"the release is not what it says: {listed(found)}.",
+                hint="do not use this copy; ask for a fresh one, or restore it",
+            )
+
+    def __str__(self) -> str:
+        last = (
+            "Verified."
+            if self.ok
+            else f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
+        )
+        return "\n".join([*map(str, self.checks), last])

@@ -1,0 +1,194 @@
+"""Each claim of a release, looked for in the file itself.
+
+Nothing here trusts the code that made the release: what a file can show is counted again, over the
+values as they stand in it. What it cannot show is said to be invisible, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import criteria
+from sfumato.counts import Counts
+from sfumato.errors import listed
+from sfumato.privacy import (
+    ZCDP,
+    ApproxDP,
+    BoundedReidentification,
+    Claim,
+    DiverseLaw,
+    JAnonymity,
+    KAmbiguity,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    NoGuarantee,
+    Pseudonymous,
+    PureDP,
+    TCloseness,
+)
+from sfumato.release.checks import Check, Outcome
+from sfumato.schema import Kind, Role
+from sfumato.table import Table
+
+PSEUDONYM = re.compile(r"[A-Z2-7]{32}")
+_RECOUNTED = "recounted from the file"
+_SLACK = 1e-9  # sums of logarithms and shares are rounded
+
+_MECHANISM = "it is a promise about how the file was made, not about what is in it"
+_UNSEEN: dict[type[Claim], str] = {
+    KMap: "the population it counts in is not part of the release",
+    JAnonymity: "the population model it rests on is not part of the release",
+    KAmbiguity: "the original rows that each released row covers are not part of the release",
+    BoundedReidentification: _MECHANISM,
+    DiverseLaw: "it is about the law the values were drawn from; one draw does not show it",
+    PureDP: _MECHANISM,
+    ApproxDP: _MECHANISM,
+    ZCDP: _MECHANISM,
+    NoGuarantee: "nothing is promised",
+}
+
+
+def check_claim(claim: Claim, table: Table) -> Check:
+    """What the file says about one claim."""
+    if claim.scope:
+        return unseen(claim, f"it is about {claim.scope} alone")
+    if not _countable(claim):
+        return unseen(claim, _UNSEEN.get(type(claim), "this version knows no way to count it"))
+    columns = [*getattr(claim, "columns", ()), *getattr(claim, "sensitive", ())]
+    absent = [repr(c) for c in columns if c not in table.schema]
+    if absent:
+        return Check(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
+    if claim.unit.of == "person" and len(table.schema.of_role(Role.PERSON)) != 1:
+        return unseen(claim, "the file does not say which rows belong to the same person")
+    holds, detail = _recount(claim, table)
+    return Check(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
+
+
+def _countable(claim: Claim) -> bool:
+    if isinstance(claim, TCloseness):  # other ground distances need an order or a hierarchy of the values
+        return claim.distance == "equal"
+    return isinstance(claim, KAnonymity | LDiversity | Pseudonymous)
+
+
+def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
+    match claim:
+        case KAnonymity():
+            return _k_anonymity(claim, table)
+        case LDiversity():
+            return _l_diversity(claim, table)
+        case TCloseness():
+            return _t_closeness(claim, table)
+        case Pseudonymous():
+            return _pseudonymous(claim, table)
+    raise AssertionError("only countable claims come here")
+
+
+def unseen(claim: Claim, reason: str) -> Check:
+    """A claim no file can show, and why."""
+    return Check(claim.title, Outcome.UNSEEN, "not visible in a file", f"because {reason}")
+
+
+# -- counting as the file stands -----------------------------------------------------------------
+
+
+def _plain(table: Table, columns: list[str]) -> Table:
+    """Values as they stand: a class is a combination of values, never of the schema's bins."""
+    schema = table.schema.select(columns)
+    for column in schema:
+        kind = column.kind if column.kind is Kind.CODES else Kind.NOMINAL
+        role = Role.OTHER  # a weight must be numeric, a plain value need not
+        schema = schema.with_(column.name, kind=kind, role=role, levels=None, edges=None, missing=True)
+    return table.with_schema(schema)
+
+
+def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:
+    """Rows, or different persons, per combination of values; missing is a value of its own."""
+    if claim.unit.of == "row":
+        return _plain(table, columns).counts(*columns)
+    person = table.schema.of_role(Role.PERSON)[0]
+    counts = _plain(table, list(dict.fromkeys([*columns, person]))).counts(*columns, person)
+    # Each person once per combination; rows without a person count as one, which never flatters.
+    return Counts.of_cells(counts.codebooks[:-1], counts.codes[:, :-1], np.ones(counts.cells, np.int64))
+
+
+def _groups(counts: Counts, first: int) -> Iterator[NDArray[np.int64]]:
+    """For each combination of the first columns, the counts over the rest. Cells are sorted already."""
+    keys = counts.codes[:, :first]
+    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
+    yield from np.split(counts.n, starts[1:])
+
+
+# -- one recount per claim -----------------------------------------------------------------------
+
+
+def _k_anonymity(claim: KAnonymity, table: Table) -> tuple[bool, str]:
+    counts = _counted(claim, table, list(claim.columns))
+    asked = criteria.KAnonymity(claim.k)
+    things = "persons" if claim.unit.of == "person" else "rows"
+    if not counts.cells:
+        return True, "the file has no rows"
+    return asked.holds(counts), f"the smallest of {counts.cells} classes has {asked.measure(counts)} {things}"
+
+
+def _l_diversity(claim: LDiversity, table: Table) -> tuple[bool, str]:
+    def diversity(n: NDArray[np.int64]) -> float:
+        shares = n / n.sum()
+        if claim.kind == "distinct":
+            return len(n)
+        if claim.kind == "entropy":
+            return float(np.exp(-(shares * np.log(shares)).sum()))
+        ordered = np.sort(n)[::-1]  # recursive: the most frequent against the tail, in multiples of c
+        tail = (claim.c or 0) * ordered[int(claim.l) - 1 :].sum()
+        return claim.l if ordered[0] < tail else 0
+
+    least = _least(claim, table, diversity)
+    if least is None:
+        return True, "the file has no rows"
+    if claim.kind == "recursive":
+        return least > 0, "every class keeps the bound" if least > 0 else "a class breaks the bound"
+    return least >= claim.l - _SLACK, f"the least diverse class has l = {least:.6g}"
+
+
+def _least(claim: LDiversity, table: Table, diversity: Callable[[NDArray[np.int64]], float]) -> float | None:
+    found = [
+        diversity(group)
+        for sensitive in claim.sensitive
+        for counts in [_counted(claim, table, [*claim.columns, sensitive])]
+        if counts.cells
+        for group in _groups(counts, len(claim.columns))
+    ]
+    return min(found) if found else None
+
+
+def _t_closeness(claim: TCloseness, table: Table) -> tuple[bool, str]:
+    worst = 0.0
+    for sensitive in claim.sensitive:
+        counts = _counted(claim, table, [*claim.columns, sensitive])
+        if not counts.cells:
+            return True, "the file has no rows"
+        whole = np.bincount(counts.codes[:, -1], counts.n) / counts.n.sum()
+        start = 0
+        for n in _groups(counts, len(claim.columns)):
+            share = np.zeros_like(whole)
+            share[counts.codes[start : start + len(n), -1]] = n / n.sum()
+            worst = max(worst, float(np.abs(share - whole).sum() / 2))
+            start += len(n)
+    return worst <= claim.t + _SLACK, f"the farthest class is at distance {worst:.6g}"
+
+
+def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
+    """Every value has the form of a pseudonym. That it is keyed shows in the record, not in the file."""
+    wrong = dict.fromkeys(claim.columns, 0)
+    for batch in table.batches(list(claim.columns)):
+        for name in claim.columns:
+            cells = batch.column(name).drop_null().to_pylist()
+            wrong[name] += sum(not (isinstance(v, str) and PSEUDONYM.fullmatch(v)) for v in cells)
+    bad = [f"'{name}' ({n})" for name, n in wrong.items() if n]
+    if bad:
+        return False, f"cells that are no pseudonyms: {listed(bad)}"
+    return True, "every value has the form of a pseudonym; that the key is secret shows in no file"

@@ -1,0 +1,221 @@
+"""The artefact every method returns: data, what is promised about it, and what must not leave.
+
+Saved, it is a folder with two parts. `public/` may leave the house and holds nothing computed from the
+original beyond what the guarantee covers; `internal/` must not leave. Both are written beside the target
+and renamed when whole, so that a full disk or Ctrl-C leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sfumato.counts import canonical_type
+from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
+from sfumato.io import parquet
+from sfumato.io.back import like
+from sfumato.io.output import atomic_directory, suffixes, write
+from sfumato.privacy import Guarantee
+from sfumato.release import manifest
+from sfumato.release.dictionary import Seen, card
+from sfumato.release.fingerprint import in_blocks
+from sfumato.release.record import InternalRecord
+from sfumato.schema import Role, Schema
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.counts import Counts
+    from sfumato.sources import Source
+
+_ROW_GROUP = 131_072
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What a method gives back: data with a guarantee, and the internal record of how it was made.
+
+    data: the released rows, read again each time they are asked for.
+    internal: None for a release of which only the public part is here.
+    about: a sentence on what the data are, for the card.
+    origin: the source the input came from, so that `to_native` gives back the same kind of object.
+    """
+
+    data: Table
+    guarantee: Guarantee
+    internal: InternalRecord | None = None
+    about: str = ""
+    origin: Source | None = field(default=None, repr=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the data. What of it leaves the house: see sfumato.release.dictionary."""
+        return self.data.schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.data.columns
+
+    def counts(self, *columns: str, weight: str | None = None) -> Counts:
+        """The counts of the released data: a release is as countable as a table."""
+        return self.data.counts(*columns, weight=weight)
+
+    def tabulate(
+        self, sets: Iterable[Sequence[str]], *, weight: str | None = None
+    ) -> dict[tuple[str, ...], Counts]:
+        """Many counts of the released data at once."""
+        return self.data.tabulate(sets, weight=weight)
+
+    def to_native(self) -> Any:
+        """The data as what went in: pandas for pandas, polars for polars, and so on; in memory."""
+        return like(self.data.to_arrow(), self.origin or self.data.source)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two releases say the same: reads the data of both, batch by batch."""
+        if not isinstance(other, Release):
+            return NotImplemented
+        mine = (self.guarantee, self.internal, self.about, self.columns)
+        if mine != (other.guarantee, other.internal, other.about, other.columns):
+            return False
+        seen, theirs = Seen(self.schema), Seen(other.schema)
+        pairs = zip_longest(
+            in_blocks(seen.watch(self.data.batches()), _ROW_GROUP),
+            in_blocks(theirs.watch(other.data.batches()), _ROW_GROUP),
+        )
+        same = all(a is not None and b is not None and a.equals(b) for a, b in pairs)
+        return same and seen.public() == theirs.public()
+
+    def __repr__(self) -> str:
+        claims = ", ".join(claim.title for claim in self.guarantee.claims) or "nothing"
+        record = "with" if self.internal is not None else "without"
+        return f"Release({self.data!r}; promises {claims}; {record} internal record)"
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- out -------------------------------------------------------------------------------------
+
+    def save(self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet") -> Path:
+        """Write `public/` and `internal/` into a new folder, chunk by chunk; whole or not at all.
+
+        overwrite: replace a release that is there. Its internal record, keys included, is gone then.
+        format: suffix of the data's file: parquet, csv, xlsx, sav, dta and so on. Only parquet keeps every
+            type as it is; files of statistics packages hold the time of writing.
+        """
+        target = Path(directory)
+        formats = [suffix[1:] for suffix in suffixes()]
+        if format not in formats:
+            raise ParameterError(
+                f"format must be one of {', '.join(formats)}.", hint="parquet keeps all types"
+            )
+        self._refuse_identifiers()
+        _refuse_what_is_no_release(target)
+        with atomic_directory(target, overwrite=overwrite) as folder:
+            self._write_public(folder / "public", f"data.{format}")
+            if self.internal is not None:
+                self.internal.write(folder / "internal", self.guarantee)
+                manifest.seal(folder, self.internal.key)
+        return target
+
+    def _write_public(self, folder: Path, name: str) -> None:
+        folder.mkdir()
+        schema = _write_data(folder / name, self.data)
+        (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
+        (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
+        page = card(schema, self.guarantee, about=self.about, data=name)
+        (folder / "card.md").write_text(page, encoding="utf-8")
+        manifest.write_public(folder, {"sfumato_release": 1, "about": self.about, "data": name})
+
+    def _refuse_identifiers(self) -> None:
+        """A column that names people never leaves as it is, whatever a method did with the others."""
+        bare = [repr(c) for c in self.schema.of_role(Role.IDENTIFIER)]
+        if bare:
+            raise OutputError(
+                f"{len(bare)} identifier column{'s' * (len(bare) > 1)} would be released: {listed(bare)}.",
+                hint="drop them, or replace them with sf.pseudonymize",
+            )
+
+    # -- in --------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Release:
+        """Read a saved release, or its public folder alone; `verify` says whether it is unchanged."""
+        public, internal = parts(Path(directory))
+        details, _ = manifest.read_manifest(public / manifest.MANIFEST)
+        record = None
+        if internal is not None:
+            try:
+                record = InternalRecord.read(internal)
+            except DataError as error:
+                warnings.warn(
+                    f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
+                )
+        return cls(
+            data=read_data(public),
+            guarantee=read_guarantee(public),
+            internal=record,
+            about=str(details.get("about", "")),
+        )
+
+
+def parts(directory: Path) -> tuple[Path, Path | None]:
+    """The public folder of a release, and the internal one if it is there."""
+    public = directory / "public"
+    if not public.is_dir() and (directory / manifest.MANIFEST).is_file():
+        return directory, None  # the public folder by itself, under whatever name it was sent
+    if not public.is_dir():
+        raise DataError(f"no release in '{directory.name}'.", hint="give the folder that holds public/")
+    internal = directory / "internal"
+    return public, internal if internal.is_dir() else None
+
+
+def read_guarantee(public: Path) -> Guarantee:
+    """The promises of a saved release."""
+    try:
+        return Guarantee.from_json((public / "guarantee.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"guarantee.json cannot be read: {error.strerror}.", hint="ask for a fresh copy"
+        ) from None
+    except UnicodeDecodeError:
+        raise DataError("guarantee.json is not a guarantee.", hint="ask for a fresh copy") from None
+
+
+def read_data(public: Path) -> Table:
+    """The data of a saved release, not yet read."""
+    details, _ = manifest.read_manifest(public / manifest.MANIFEST)
+    name = str(details.get("data", "data.parquet"))
+    if Path(name).name != name:
+        raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
+    schema = Schema.read(public / "schema.toml")
+    if name.endswith(".parquet"):
+        return Table(parquet.read([public / name])[0], schema)
+    from sfumato.io import scan
+
+    return scan(public / name, schema=schema)
+
+
+def _write_data(path: Path, data: Table) -> Schema:
+    """Write the data chunk by chunk, and give back the schema that may leave with it."""
+    seen = Seen(data.schema)
+    if path.suffix == ".parquet":  # the schema lies beside it, so one reading is enough
+        batches, schema = iter(seen.watch(data.batches())), None
+    else:  # these formats keep labels inside: look first, so that no label leaves that must not
+        for batch in data.batches():
+            seen.look(batch)
+        batches, schema = iter(data.batches()), seen.public()
+    first = next(batches, None)
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in data.schema])
+    write(arrow.empty_table() if first is None else chain([first], batches), path, schema)
+    return seen.public()
+
+
+def _refuse_what_is_no_release(target: Path) -> None:
+    """`overwrite` replaces a release; it must not delete a folder of something else."""
+    if target.is_dir() and any(target.iterdir()) and not (target / "public" / manifest.MANIFEST).is_file():
+        raise OutputError(f"'{target.name}' is there and is not a release.", hint="choose a new folder")

@@ -1,0 +1,216 @@
+"""Is a saved release what it says? Its files, its data against its schema, and each of its claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.counts import Codebook, type_name
+from sfumato.errors import DataError, SfumatoError
+from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.release import manifest
+from sfumato.release.checks import Check, Outcome, Verification
+from sfumato.release.claims import check_claim
+from sfumato.release.core import parts, read_data, read_guarantee
+from sfumato.release.record import RELEASE_KEY, read_document, read_key
+from sfumato.schema import Column, Kind
+from sfumato.table import Table
+
+_HASH, _SEAL, _SCHEMA = "SHA-256 in the manifest", "seal of the internal record", "data against schema"
+_RECORD = "checked against the internal record"
+_ABSENT = "not here: a change of both a file and its hash stays unseen"
+T = TypeVar("T")
+
+
+def verify(directory: str | Path) -> Verification:
+    """Check a saved release, or a copy of its public folder; nothing is changed, nothing is trusted.
+
+    With `public/` alone, a file that was altered *together with* its manifest is noticed only where it
+    breaks the schema or a claim. With `internal/` beside it, any change is.
+    """
+    public, internal = parts(Path(directory))
+    files = [*_public_files(public)]
+    if internal is None:
+        files.append(Check("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
+    else:
+        files += _sealed_files(public.parent)
+    table, faults = _attempt("data", lambda: read_data(public))
+    guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
+    data = [*faults, *(_agreement(table, public) if table is not None else ())]
+    claims = [*doubts, *(_claims(guarantee, table, internal) if guarantee is not None else ())]
+    return Verification(tuple(files), tuple(data), tuple(claims))
+
+
+def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[Check]]:
+    """A damaged file is a finding, not a traceback; libraries' own messages may show cells."""
+    try:
+        return action(), []
+    except SfumatoError as error:
+        detail = error.message
+    except (OSError, pa.ArrowException, ValueError):
+        detail = "cannot be read"
+    return None, [Check(subject, Outcome.FAILED, "reading", detail)]
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def _public_files(public: Path) -> Iterator[Check]:
+    read, faults = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST))
+    yield from faults
+    if read is None:
+        return
+    _, listing = read
+    wanted = {"schema.toml", "guarantee.json", "card.md", str(read[0].get("data"))} - set(listing)
+    for name in sorted(wanted):
+        yield Check(name, Outcome.FAILED, _HASH, "not listed")
+    yield from _compare(public, listing, _HASH)
+    for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS}):
+        yield Check(name, Outcome.FAILED, _HASH, "not part of the release")
+    yield from _sums(public, listing)
+
+
+def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[Check]:
+    for name, entry in listing.items():
+        path = root / name
+        if not path.is_file():
+            yield Check(name, Outcome.FAILED, how, "missing")
+            continue
+        found, faults = _attempt(name, partial(manifest.measure, path))
+        yield from faults
+        if found is None:
+            continue
+        same = found == entry
+        length = f"altered: {found.size} bytes instead of {entry.size}"
+        detail = "" if same else length if found.size != entry.size else "altered"
+        yield Check(name, Outcome.PASSED if same else Outcome.FAILED, how, detail)
+
+
+def _sums(public: Path, listing: manifest.Listing) -> Iterator[Check]:
+    """The list for `sha256sum` says the same as the manifest."""
+    if not (public / manifest.SUMS).is_file():
+        yield Check(manifest.SUMS, Outcome.FAILED, _HASH, "missing")
+        return
+    read, faults = _attempt(manifest.SUMS, lambda: manifest.read_sums(public / manifest.SUMS))
+    yield from faults
+    if read is not None:
+        own = manifest.measure(public / manifest.MANIFEST).sha256
+        same = read == {manifest.MANIFEST: own, **{n: e.sha256 for n, e in listing.items()}}
+        outcome = Outcome.PASSED if same else Outcome.FAILED
+        yield Check(manifest.SUMS, outcome, _HASH, "" if same else "differs from the manifest")
+
+
+def _sealed_files(root: Path) -> Iterator[Check]:
+    """Both parts against the owner's list, which nobody can rewrite without the key."""
+    internal = root / "internal"
+    key, faults = _attempt(f"internal/{RELEASE_KEY}.key", lambda: read_key(internal / f"{RELEASE_KEY}.key"))
+    yield from faults
+    if key is None:
+        return
+    sealed = f"internal/{manifest.MANIFEST}"
+    listing, faults = _attempt(sealed, lambda: manifest.read_seal(root, key))
+    yield from faults
+    if listing is None:
+        if not faults:
+            yield Check(sealed, Outcome.FAILED, _SEAL, "rewritten by someone without the key")
+        return
+    yield from _compare(root, listing, _SEAL)
+    known = {*listing, sealed, f"internal/{RELEASE_KEY}.key"}
+    for name in manifest.strays(root, known):
+        if name.startswith("public/"):
+            yield Check(name, Outcome.FAILED, _SEAL, "not part of the release")
+        elif name.startswith("internal/"):  # reports may be added later
+            yield Check(name, Outcome.UNSEEN, _SEAL, "added later, not under seal")
+
+
+# -- data against schema -------------------------------------------------------------------------
+
+
+def _agreement(table: Table, public: Path) -> list[Check]:
+    stored = table.source.arrow_schema
+    if tuple(stored.names) != table.columns:
+        return [Check("columns", Outcome.FAILED, _SCHEMA, "not those of schema.toml, in that order")]
+    checks = [Check("columns", Outcome.PASSED, _SCHEMA)]
+    if (public / "data.parquet").is_file():
+        wrong = [c.name for c in table.schema if type_name(stored.field(c.name).type) != c.type]
+        checks += [Check(f"column '{n}'", Outcome.FAILED, _SCHEMA, "stored as another type") for n in wrong]
+    found, faults = _attempt("data", lambda: _outside(table))
+    checks += faults
+    for name, fault in (found or {}).items():
+        checks.append(Check(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault))
+    return checks
+
+
+def _outside(table: Table) -> dict[str, str]:
+    """Per column the first batch's fault, or nothing; a column with a fault is not looked at again."""
+    faults = dict.fromkeys(table.columns, "")
+    open_ = {c.name: _cell_check(c) for c in table.schema}
+    for batch in table.batches():
+        for name in list(open_):
+            try:
+                open_[name](batch.column(name))
+            except DataError as error:
+                faults[name] = error.message.partition(": ")[2].rstrip(".") or error.message
+                del open_[name]
+    return faults
+
+
+def _cell_check(column: Column) -> Callable[[pa.Array], object]:
+    """Refuses cells outside the declared domain, by number and not by value."""
+    if column.declared and column.kind is not Kind.CODES:
+        return Codebook.declared(column).encode
+    single = (
+        Codebook.declared(replace(column, kind=Kind.NOMINAL, missing=True))
+        if column.levels is not None
+        else None
+    )
+
+    def check(array: pa.Array) -> None:
+        if array.null_count and not column.missing:
+            raise DataError(f"column '{column.name}': {array.null_count} missing cells, but missing = false.")
+        if single is not None:
+            codes = pc.split_pattern(pc.unique(array).drop_null(), column.separator)
+            single.encode(codes.flatten())
+
+    return check
+
+
+# -- claims --------------------------------------------------------------------------------------
+
+
+def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) -> Iterator[Check]:
+    recorded = _recorded(internal, guarantee)
+    if recorded is not None and recorded.outcome is Outcome.FAILED:
+        yield recorded
+    for claim in guarantee.claims:
+        if table is None:
+            yield Check(claim.title, Outcome.FAILED, "recounted from the file", "the data cannot be read")
+            continue
+        found, faults = _attempt(claim.title, partial(check_claim, claim, table))
+        yield from faults
+        if found is None:
+            continue
+        vouched = recorded is not None and recorded.outcome is Outcome.PASSED
+        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee):
+            detail = f"not visible in a file, {found.detail}"
+            found = replace(found, outcome=Outcome.PASSED, how=_RECORD, detail=detail)
+        yield found
+
+
+def _recorded(internal: Path | None, guarantee: Guarantee) -> Check | None:
+    """Whether the owner's copy of the guarantee is the public one."""
+    if internal is None:
+        return None
+    document, faults = _attempt("internal/record.json", lambda: read_document(internal))
+    if document is None:
+        return faults[0]
+    same = document.get("guarantee") == json.loads(guarantee.to_json())
+    detail = "" if same else "not the guarantee that was recorded"
+    return Check("guarantee.json", Outcome.PASSED if same else Outcome.FAILED, _RECORD, detail)

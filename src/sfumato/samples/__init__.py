@@ -1,0 +1,65 @@
+"""Simulated tables to try things on. No row describes a real person, no number was estimated from one.
+
+Each function gives a `Table` with a complete schema whose domain is public, because the simulator
+defines it. The same n and seed give the same rows, and a shorter table is the beginning of a longer
+one with the same seed. They look like health data, so that methods meet the usual difficulties; they
+are no source of facts about health.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.samples import _discharge_schema as _places
+from sfumato.samples._discharge_schema import VARIABLES as DISCHARGE_VARIABLES
+from sfumato.samples._discharges import discharge_rows as _discharge_rows
+from sfumato.samples._independent import Priors
+from sfumato.samples._independent import independent_rows as _independent_rows
+from sfumato.samples._members import member_rows as _member_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.schema import Schema
+    from sfumato.table import Table
+
+__all__ = ["DISCHARGE_VARIABLES", "HOSPITALS", "Priors", "discharges", "independent", "members"]
+
+HOSPITALS: tuple[tuple[str, str, str], ...] = tuple(
+    (hospital, _places.COUNTIES[county], _places.REGIONS[_places.REGION_OF_COUNTY[county]])
+    for hospital, county in zip(_places.HOSPITALS, _places.COUNTY_OF_HOSPITAL, strict=True)
+)
+"""(hospital, county, region) of the simulated discharges: hospitals lie in counties, counties in regions."""
+
+
+def discharges(n: int = 10_000, seed: int = 0) -> Table:
+    """Simulated hospital discharges: thirteen categorical variables and what lies behind them.
+
+    The thirteen (`DISCHARGE_VARIABLES`) have the names and numbers of levels of the California table
+    in Park and Ghosh (2014). Behind them: age, stay and charge as numbers, diagnosis codes, hospital,
+    county and region, dates, and a person who may have several stays. No row describes a real person.
+    """
+    return _table(*_discharge_rows(n, seed))
+
+
+def members(n: int = 10_000, seed: int = 0) -> Table:
+    """Simulated adults of a household survey: demographics, health, a year's medical cost, weights.
+
+    No row describes a real person.
+    """
+    return _table(*_member_rows(n, seed))
+
+
+def independent(priors: Priors, n: int = 10_000, seed: int = 0) -> Table:
+    """Columns drawn independently from marginal tables: {column: {level: weight}}.
+
+    Weights need not sum to 1; the level None stands for missing. Adding a column leaves the others
+    as they were. The levels count as public: do not take them from people's rows.
+    """
+    return _table(*_independent_rows(priors, n, seed))
+
+
+def _table(rows: pa.Table, schema: Schema) -> Table:
+    from sfumato.table import Table
+
+    return Table.from_arrow(rows, schema)

@@ -1,0 +1,416 @@
+from __future__ import annotations
+
+import base64
+import hmac
+import math
+import re
+import shutil
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
+from sfumato.io.frames import from_frame
+from sfumato.privacy import NoGuarantee, Pseudonymous
+from sfumato.pseudonyms import canonical_text, pseudonymize, pseudonyms
+from sfumato.pseudonyms.keyed import move, shifts
+from sfumato.release import Release, fingerprint, verify
+from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.seeds import Key
+from sfumato.table import Table, plain_column
+
+KEY = Key.from_bytes(bytes(range(32)))
+
+
+def stays(**changes: Any) -> Table:
+    """Five stays of three persons; the ids as the caller wants them."""
+    columns = {
+        "name": ["Ann", "Ben", "Ben", "Cyd", "Cyd"],
+        "person": [7, 8, 8, 9, 9],
+        "born": [
+            date(1950, 1, 1),
+            date(1980, 5, 5),
+            date(1980, 5, 5),
+            date(1999, 12, 31),
+            date(1999, 12, 31),
+        ],
+        "admitted": [datetime(2020, 1, i + 1, 8, 30) for i in range(5)],
+        "measured": [datetime(2020, 1, i + 1, 7, 0, 0, 5, tzinfo=UTC) for i in range(5)],
+        "sex": ["f", "m", "m", None, "f"],
+    } | changes
+    data = pa.table({n: c for n, c in columns.items() if c is not None})
+    meant = {
+        "name": Column("name", Kind.NOMINAL, Role.IDENTIFIER),
+        "person": Column("person", Kind.NOMINAL, Role.PERSON, "integer"),
+        "born": Column("born", Kind.DATE, Role.QUASI_IDENTIFIER, "date"),
+        "admitted": Column("admitted", Kind.DATE, type="datetime"),
+        "measured": Column("measured", Kind.DATE, type="instant"),
+        "sex": Column("sex", Kind.NOMINAL, levels=("f", "m"), confirmed=True),
+    }
+    return Table.from_arrow(data, Schema(tuple(meant[n] for n in data.column_names)))
+
+
+def cells(release: Release, column: str) -> list[Any]:
+    return release.data.to_arrow()[column].to_pylist()
+
+
+# -- pseudonyms ----------------------------------------------------------------------------------
+
+
+def test_identifiers_go_and_persons_get_pseudonyms() -> None:
+    release = pseudonymize(stays(), key=KEY)
+    assert release.columns == ("person", "born", "admitted", "measured", "sex")
+    found = cells(release, "person")
+    assert all(re.fullmatch(r"[A-Z2-7]{32}", p) for p in found)
+    assert found[1] == found[2] and found[3] == found[4] and len(set(found)) == 3
+    assert release.data.drop(["person"]).to_arrow() == stays().drop(["name", "person"]).to_arrow()
+    assert release.schema["person"].role is Role.PERSON and release.schema["person"].type == "text"
+
+
+def test_a_pseudonym_is_the_hmac_of_the_id() -> None:
+    """By the book: HMAC-SHA-256 under the derived key, its first 160 bits in base32."""
+    secret = KEY.derive("pseudonym", "").to_bytes()
+    for value in ("7", "", "ü", "x" * 1000):
+        expected = base64.b32encode(hmac.digest(secret, value.encode(), "sha256")[:20]).decode()
+        assert pseudonyms(pa.array([value]), KEY).to_pylist() == [expected]
+    assert pseudonyms(pa.array([], pa.string()), KEY).to_pylist() == []
+    assert pseudonyms(pa.array([None, None], pa.string()), KEY).to_pylist() == [None, None]
+
+
+@given(st.lists(st.none() | st.text(max_size=5), max_size=20))
+def test_pseudonyms_are_one_to_one_and_missing_stays_missing(ids: list[str | None]) -> None:
+    found = pseudonyms(pa.array(ids, pa.string()), KEY).to_pylist()
+    assert [p is None for p in found] == [i is None for i in ids]
+    assert len(set(found)) == len({i if i is None else canonical_text(i) for i in ids})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (7.0, "7"),
+        (Decimal("7.00"), "7"),
+        (Decimal("700"), "700"),
+        ("7", "7"),
+        ("007", "007"),
+        (" 7", " 7"),
+        (7.5, "7.5"),
+        (2**53 - 1.0, "9007199254740991"),
+        (-3, "-3"),
+        (True, "true"),
+        ("e\u0301", "\u00e9"),
+        (date(2020, 1, 2), "2020-01-02"),
+        (datetime(2020, 1, 2, 3), "2020-01-02T03:00:00"),
+        (datetime(2020, 1, 2, 3, tzinfo=UTC), "2020-01-02T03:00:00+00:00"),
+    ],
+)
+def test_an_id_is_known_by_one_text_whatever_its_type(value: object, text: str) -> None:
+    assert canonical_text(value) == text
+
+
+def test_equal_across_types_and_engines() -> None:
+    import pandas as pd
+    import polars as pl
+
+    ids = [7, 8, 8, 9, None]
+    frames = [
+        pa.table({"id": pa.array(ids, pa.int32())}),
+        pa.table({"id": pa.array([str(i) if i else None for i in ids]).dictionary_encode()}),
+        pa.Table.from_pandas(pd.DataFrame({"id": ids}), preserve_index=False),  # reals, with NaN
+        pa.Table.from_pandas(pd.DataFrame({"id": pd.array(ids, "Int64")}), preserve_index=False),
+        pl.DataFrame({"id": ids}).to_arrow(),
+        pl.DataFrame({"id": [str(i) if i else None for i in ids]}).to_arrow(),
+        pa.table({"id": pa.array([Decimal(i) if i else None for i in ids], pa.decimal128(9, 2))}),
+    ]
+    results = [cells(pseudonymize(Table.from_arrow(f), columns=["id"], key=KEY), "id") for f in frames]
+    assert all(r == results[0] for r in results) and results[0][4] is None
+
+
+def _table(frame: Any) -> Table:
+    source = from_frame(frame)
+    assert source is not None
+    return Table(source, Schema(tuple(plain_column(f) for f in source.arrow_schema)))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "arrow", "duckdb", "ibis"])
+def test_what_went_in_comes_out_with_the_same_pseudonyms(engine: str) -> None:
+    import duckdb
+    import ibis
+    import pandas as pd
+    import polars as pl
+
+    columns = {"id": ["7", "8", None], "day": [date(2020, 1, 1)] * 3}
+    arrow = pa.table(columns)
+    frame = {
+        "pandas": lambda: pd.DataFrame(columns),
+        "polars": lambda: pl.DataFrame(columns),
+        "arrow": lambda: arrow,
+        "duckdb": lambda: duckdb.connect().from_arrow(arrow),
+        "ibis": lambda: ibis.memtable(arrow),
+    }[engine]()
+    table = _table(frame)
+    expected = pseudonyms(pa.array(["7", "8", None]), KEY).to_pylist()
+    release = pseudonymize(table, columns=["id"], key=KEY)
+    assert cells(release, "id") == expected
+    back = release.to_native()
+    # Ibis has a class for each kind of table; what counts is the library.
+    assert type(back).__module__.partition(".")[0] == type(frame).__module__.partition(".")[0]
+    assert type(back) is type(frame)
+
+
+def test_equal_across_tables_that_share_the_key_under_any_column_name() -> None:
+    visits = Table.from_arrow(pa.table({"patient": [8, 9]}))
+    labs = Table.from_arrow(pa.table({"subject": ["9", "8"], "value": [1, 2]}))
+    one = cells(pseudonymize(visits, columns=["patient"], key=KEY), "patient")
+    two = cells(pseudonymize(labs, columns=["subject"], key=KEY), "subject")
+    assert one == two[::-1]
+    other = cells(pseudonymize(labs, columns=["subject"], key=Key.fresh()), "subject")
+    fresh = cells(pseudonymize(labs, columns=["subject"]), "subject")
+    assert len({*two, *other, *fresh}) == 6
+
+
+def test_domains_keep_ids_apart_that_look_alike() -> None:
+    table = Table.from_arrow(pa.table({"ward": [7], "person": [7], "kin": [7]}))
+    names = ["ward", "person", "kin"]
+    release = pseudonymize(table, columns=names, key=KEY, domain={"ward": "wards"})
+    ward, person, kin = (cells(release, n)[0] for n in names)
+    assert person == kin != ward
+    whole = pseudonymize(table, columns=names, key=KEY, domain="wards")
+    assert {cells(whole, n)[0] for n in names} == {ward}
+
+
+def test_the_key_is_saved_for_its_owner_and_used_again(tmp_path: Path) -> None:
+    first = pseudonymize(stays())
+    target = first.save(tmp_path / "one")
+    file = target / "internal" / "pseudonym.key"
+    assert file.stat().st_mode & 0o777 == 0o600
+    for key in (target, target / "internal", file, str(target)):
+        assert cells(pseudonymize(stays(), key=key), "person") == cells(first, "person")
+    second = pseudonymize(stays(), key=target)
+    assert first.internal is not None and second.internal is not None
+    assert first.internal.keys == second.internal.keys
+    assert first.internal.key != second.internal.key  # the seal of a release is its own
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_key_that_is_not_there_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no key file"):
+        pseudonymize(stays(), key=tmp_path / name)
+    (tmp_path / "bad.key").write_text('{"hex": "00"}')
+    with pytest.raises(DataError, match="not a key file"):
+        pseudonymize(stays(), key=tmp_path / "bad.key")
+
+
+# -- the release ---------------------------------------------------------------------------------
+
+
+def test_it_claims_to_be_pseudonymous_and_says_that_this_is_not_anonymous(tmp_path: Path) -> None:
+    release = pseudonymize(stays(), shift_dates=10)
+    (claim,) = release.guarantee
+    assert isinstance(claim, Pseudonymous) and claim.columns == ("person",)
+    text = str(release.guarantee)
+    assert (
+        "not anonymity" in text and "key" in text and "1 to 10 days" in text and "order of the rows" in text
+    )
+    assert release.internal is not None
+    assert release.internal.fingerprint == fingerprint(stays(), release.internal.key)
+    target = release.save(tmp_path / "out")
+    assert verify(target).ok and Release.load(target) == release
+    assert "treat it as personal data" in (target / "public" / "card.md").read_text()
+
+
+def test_a_name_put_back_is_noticed(tmp_path: Path) -> None:
+    from releases import alter, cover_up
+
+    target = pseudonymize(stays()).save(tmp_path / "out")
+    alter(target, "person", 0, "Ann")
+    cover_up(target)
+    shutil.rmtree(target / "internal")
+    assert not verify(target).ok
+
+
+def test_a_seeded_key_promises_nothing() -> None:
+    (claim,) = pseudonymize(stays(), key=Key.from_seed(1)).guarantee
+    assert isinstance(claim, NoGuarantee) and claim.reason == "seeded"
+
+
+def test_dropping_alone_promises_nothing() -> None:
+    release = pseudonymize(stays(person=None))
+    (claim,) = release.guarantee
+    assert isinstance(claim, NoGuarantee) and "name" not in release.columns
+
+
+def test_an_identifier_is_replaced_if_asked_and_then_names_nobody_by_itself(tmp_path: Path) -> None:
+    release = pseudonymize(stays(), columns=["name"], drop=["sex"])
+    assert release.columns == ("name", "born", "admitted", "measured")
+    assert release.schema["name"].role is Role.OTHER
+    release.save(tmp_path / "out")
+
+
+def test_free_text_goes_loudly_unless_asked_for() -> None:
+    schema = Schema((Column("id", Kind.NOMINAL, Role.PERSON), Column("note", Kind.TEXT)))
+    table = Table.from_arrow(pa.table({"id": ["1"], "note": ["seen by Dr. Who"]}), schema)
+    with pytest.warns(SfumatoWarning, match="free text is left out: 'note'"):
+        assert pseudonymize(table).columns == ("id",)
+    kept = pseudonymize(table, keep_text=True)
+    assert kept.columns == ("id", "note") and "Free text (note)" in str(kept.guarantee)
+    assert cells(pseudonymize(table, columns=["id", "note"]), "note") != ["seen by Dr. Who"]
+
+
+def test_it_reads_batch_by_batch_and_only_what_is_asked() -> None:
+    data = pa.concat_tables([stays().to_arrow().slice(i, 1) for i in range(5)])
+    chunked = Table.from_arrow(data, stays().schema)
+    whole, parts = (
+        pseudonymize(stays(), key=KEY, shift_dates=9),
+        pseudonymize(chunked, key=KEY, shift_dates=9),
+    )
+    assert whole.data.to_arrow() == parts.data.to_arrow()
+    assert len(list(parts.data.batches())) == 5
+    assert parts.data.counts("sex").total == 5
+    (batch, *_) = parts.data.batches(["born"])
+    assert batch.column(0).to_pylist() == cells(whole, "born")[:1]
+
+
+# -- dates ---------------------------------------------------------------------------------------
+
+
+def _days(release: Release, column: str) -> list[float]:
+    before = stays().to_arrow()[column].to_pylist()
+    after = cells(release, column)
+    return [(b - a) / timedelta(days=1) for a, b in zip(before, after, strict=True)]
+
+
+def test_all_dates_of_a_person_move_alike() -> None:
+    release = pseudonymize(stays(), key=KEY, shift_dates=365)
+    born, admitted, measured = (_days(release, c) for c in ("born", "admitted", "measured"))
+    assert born == admitted == measured  # whole days: ages, intervals and times of day stay
+    assert born[1] == born[2] and born[3] == born[4]
+    assert all(1 <= abs(d) <= 365 and d == int(d) for d in born)
+
+
+def test_the_shift_is_equal_across_tables_and_survives_dropping_the_id() -> None:
+    whole = pseudonymize(stays(), key=KEY, shift_dates=30)
+    without = pseudonymize(stays(), key=KEY, shift_dates=30, drop=["person"])
+    assert "person" not in without.columns
+    assert cells(without, "born") == cells(whole, "born")
+    text = Table.from_arrow(pa.table({"who": ["8", "8"], "lab": [date(2020, 1, 3), date(2020, 1, 2)]}))
+    labs = pseudonymize(text, columns=["who"], person="who", key=KEY, shift_dates=30)
+    assert cells(labs, "lab")[1] - date(2020, 1, 2) == cells(whole, "born")[1] - date(1980, 5, 5)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.none() | st.dates(date(2, 1, 2), date(9998, 1, 1))), min_size=1),
+    st.integers(1, 300),
+)
+def test_intervals_within_a_person_are_kept(rows: list[tuple[int, date | None]], max_days: int) -> None:
+    table = Table.from_arrow(
+        pa.table({"p": [p for p, _ in rows], "d": pa.array([d for _, d in rows], pa.date32())})
+    )
+    release = pseudonymize(table, columns=["p"], person="p", shift_dates=max_days)
+    moved: dict[int, set[int]] = {}
+    for (person, before), after in zip(rows, cells(release, "d"), strict=True):
+        assert (before is None) == (after is None)
+        if before is not None:
+            moved.setdefault(person, set()).add((after - before).days)
+    assert all(len(days) == 1 and 1 <= abs(next(iter(days))) <= max_days for days in moved.values())
+
+
+@pytest.mark.parametrize("max_days", [1, 3, 180])
+def test_the_shift_is_uniform_without_zero(max_days: int) -> None:
+    """Chi-square at a false-alarm rate of 1e-6; any key passes."""
+    from scipy import stats
+
+    n, values = 40_000, 2 * max_days
+    found = Counter(shifts(pa.array(range(n)), Key.fresh(), max_days).to_pylist())
+    assert set(found) == {d for d in range(-max_days, max_days + 1) if d}
+    assert stats.chisquare([*found.values()], [n / values] * values).pvalue > 1e-6
+
+
+def test_the_shift_is_unrelated_to_the_pseudonym_and_to_other_limits() -> None:
+    n = 20_000
+    ids = pa.array(range(n))
+    key = Key.fresh()
+    first = [ord(p[0]) & 1 for p in pseudonyms(ids, key).to_pylist()]
+    sides = [[d > 0 for d in shifts(ids, key, days).to_pylist()] for days in (10, 11)]
+    for other in (first, sides[1]):
+        agree = sum(a == b for a, b in zip(sides[0], other, strict=True))
+        # ord & 1 of base32: 13 of 26 letters and 3 of 6 digits are odd, so agreement has chance one half.
+        assert abs(agree - n / 2) < 4.9 * math.sqrt(n / 4)  # two-sided, P = 1e-6
+
+
+def test_times_of_day_stay_at_both_ends_of_the_calendar() -> None:
+    edge = [datetime(1, 1, 11, 23, 59, 59, 999_999), datetime(9999, 12, 21, 0, 0, 0, 1)]
+    moved = move(pa.array(edge, pa.timestamp("us")), pa.array([-10, 10])).to_pylist()
+    assert [m.date() for m in moved] == [date.min, date.max]
+    assert [m.time() for m in moved] == [e.time() for e in edge]
+
+
+def test_codes_at_the_end_of_the_calendar_are_refused_because_they_would_tell_the_shift() -> None:
+    ends = [date(9999, 12, 31), date(2020, 1, 1), None, date(9999, 12, 31), date(1, 1, 1)]
+    table = stays(born=ends)
+    with pytest.raises(DataError, match=r"'born' \(3 cells\)") as caught:
+        pseudonymize(table, shift_dates=30)
+    assert "missing_codes" in caught.value.hint and "9999" not in caught.value.message
+    declared = table.schema.with_("born", missing_codes=(date(9999, 12, 31), date(1, 1, 1)))
+    release = pseudonymize(table.with_schema(declared), shift_dates=30)
+    assert [d is None for d in cells(release, "born")] == [True, False, True, True, True]
+
+
+def test_rows_without_a_person_are_refused_with_every_other_fault() -> None:
+    table = stays(person=[7, None, None, 8, 9], born=[date.max] * 5)
+    with pytest.raises(DataError) as caught:
+        pseudonymize(table, shift_dates=30)
+    assert "2 rows without 'person'" in caught.value.message and "'born' (5 cells)" in caught.value.message
+    assert pseudonymize(table).data.to_arrow()["person"].null_count == 2  # without dates: missing stays
+
+
+def test_ids_that_reals_cannot_tell_apart_are_refused() -> None:
+    table = Table.from_arrow(pa.table({"id": [2.0**53, 1.0]}))
+    with pytest.raises(DataError, match=r"too large to be told apart in 'id' \(1 cells\)"):
+        pseudonymize(table, columns=["id"])
+
+
+def test_a_declared_range_of_dates_grows_with_the_shift(tmp_path: Path) -> None:
+    schema = stays().schema.with_("born", edges=(date(1950, 1, 1), date(1999, 12, 31)), confirmed=True)
+    release = pseudonymize(stays().with_schema(schema), shift_dates=40)
+    assert release.schema["born"].edges == (date(1949, 11, 22), date(2000, 2, 9))
+    assert verify(release.save(tmp_path / "out")).ok
+    days = (date.min, date(2020, 1, 1))
+    assert (
+        pseudonymize(stays().with_schema(stays().schema.with_("born", edges=days)), shift_dates=40)
+        .schema["born"]
+        .edges
+        is None
+    )
+
+
+# -- bad parameters ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [0, -1, 36_526, True, 1.5])
+def test_shift_dates_is_a_number_of_days(shift: Any) -> None:
+    with pytest.raises(ParameterError, match="shift_dates must be"):
+        pseudonymize(stays(), shift_dates=shift)
+
+
+def test_faults_of_the_call_are_said_before_anything_is_read() -> None:
+    with pytest.raises(SchemaError, match="'nobody'"):
+        pseudonymize(stays(), columns=["nobody"])
+    with pytest.raises(SchemaError, match="'nowhere'"):
+        pseudonymize(stays(), domain={"nowhere": "x"})
+    with pytest.raises(ParameterError, match="both replaced and dropped: 'person'"):
+        pseudonymize(stays(), columns=["person"], drop=["person"])
+    with pytest.raises(ParameterError, match="no column names people"):
+        pseudonymize(stays().select(["sex"]))
+    with pytest.raises(ParameterError, match="no column holds dates"):
+        pseudonymize(stays().select(["person", "sex"]), shift_dates=3)
+    with pytest.raises(ParameterError, match="0 have the role person"):
+        pseudonymize(stays().select(["name", "born"]), shift_dates=3)
