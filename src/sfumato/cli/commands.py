@@ -22,12 +22,16 @@ _SPEECH = "What is printed"
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", show_default=False, help="A file, a pattern in quotes ('part-*.parquet'), or a database URL."
+        metavar="DATA",
+        show_default=False,
+        help="A file, a pattern in quotes ('part-*.parquet'), or a database URL.",
     ),
 ]
 SchemaFile = Annotated[
     Path | None,
-    typer.Option("--schema", "-s", metavar="FILE", help="What the columns mean (TOML); guessed if not given."),
+    typer.Option(
+        "--schema", "-s", metavar="FILE", help="What the columns mean (TOML); guessed if not given."
+    ),
 ]
 KeepText = Annotated[
     bool, typer.Option("--keep-text", help="Keep columns of free text, which are left out otherwise.")
@@ -35,26 +39,34 @@ KeepText = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
-def _reading(name: str, metavar: str, help_: str, type_: Any = str) -> Any:
-    return Annotated[type_ | None, typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_FILES)]
+def _said(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_FILES)
 
 
 @dataclass(frozen=True)
 class Reading:
     """How data is to be read, where the user knows better than the detection."""
 
-    separator: _reading("--separator", "SIGN", "Between cells: , ; | or tab.") = None
-    decimal: _reading("--decimal", "SIGN", "In numbers: point or comma.") = None
-    encoding: _reading("--encoding", "NAME", "Such as utf-8, cp1252, latin-1.") = None
-    dates: _reading("--dates", "ORDER", "YMD, DMY or MDY.") = None
-    missing: _reading("--missing", "TEXT", "A cell that stands for missing; may be repeated.", list[str]) = None
-    table: _reading("--table", "NAME", "Of a database: a table, or a SELECT.") = None
-    sheet: _reading("--sheet", "NAME", "Of a workbook.") = None
-    memory_limit: _reading("--memory-limit", "SIZE", "What counting may use before it spills, as 4GB.") = None
+    separator: Annotated[str | None, _said("--separator", "SIGN", "Between cells: , ; | or tab.")] = None
+    decimal: Annotated[str | None, _said("--decimal", "SIGN", "In numbers: . or ,")] = None
+    encoding: Annotated[str | None, _said("--encoding", "NAME", "Such as utf-8, cp1252, latin-1.")] = None
+    dates: Annotated[str | None, _said("--dates", "ORDER", "YMD, DMY or MDY.")] = None
+    missing: Annotated[
+        list[str] | None, _said("--missing", "TEXT", "A cell that stands for missing; may be repeated.")
+    ] = None
+    table: Annotated[str | None, _said("--table", "NAME", "Of a database: a table, or a SELECT.")] = None
+    sheet: Annotated[
+        str | None, _said("--sheet", "NAME", "Of a workbook: its name, or its number from 0.")
+    ] = None
+    memory_limit: Annotated[
+        str | None, _said("--memory-limit", "SIZE", "What counting may use before it spills to disk, as 4GB.")
+    ] = None
 
     def options(self) -> dict[str, Any]:
         """As `sfumato.scan` takes them: only those that were given."""
-        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, [])}
+        given = {
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, [])
+        }
         if given.get("separator") in ("tab", "\\t"):
             given["separator"] = "\t"
         if str(given.get("sheet", "")).isdecimal():
@@ -107,7 +119,10 @@ def register(app: typer.Typer, function: Callable[..., int | None], name: str | 
     own = inspect.signature(function, eval_str=True).parameters
     reads = "reading" in own
     added = [*(fields(Reading) if reads else ()), *fields(_Shared)]
-    hints = {**inspect.get_annotations(Reading, eval_str=True), **inspect.get_annotations(_Shared, eval_str=True)}
+    hints = {
+        **inspect.get_annotations(Reading, eval_str=True),
+        **inspect.get_annotations(_Shared, eval_str=True),
+    }
     parameters = [p.replace(kind=p.KEYWORD_ONLY) for n, p in own.items() if n not in _CONTEXT]
     parameters += [
         inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])

@@ -19,7 +19,8 @@ def describe(
     data: Data,
     schema: SchemaFile = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page.", show_default=False)
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write it as a page.", show_default=False),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -44,13 +45,16 @@ def counts(
     terminal: Terminal,
     reading: Reading,
     data: Data,
-    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="The columns to cross.", show_default=False)],
+    columns: Annotated[
+        list[str], typer.Argument(metavar="COLUMN...", help="The columns to cross.", show_default=False)
+    ],
     schema: SchemaFile = None,
     weight: Annotated[
         str | None, typer.Option("--weight", "-w", metavar="COLUMN", help="Sum these weights instead.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write them to a file.", show_default=False)
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write them to a file.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Cells shown, the largest first.")] = 40,
     overwrite: Overwrite = False,

@@ -20,7 +20,9 @@ def pseudonymize(
     terminal: Terminal,
     reading: Reading,
     data: Data,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)
+    ],
     schema: SchemaFile = None,
     key: Annotated[
         Path | None,
@@ -32,14 +34,19 @@ def pseudonymize(
     ] = None,
     shift_dates: Annotated[
         int | None,
-        typer.Option("--shift-dates", metavar="DAYS", help="Move each person's dates by up to this many days."),
+        typer.Option(
+            "--shift-dates", metavar="DAYS", help="Move each person's dates by up to this many days."
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="NAME", help="Replace this column; may be repeated. Default: by role."),
+        typer.Option(
+            "--column", metavar="NAME", help="Replace this column; may be repeated. Default: by role."
+        ),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="NAME", help="Leave this column out; may be repeated.")
+        list[str] | None,
+        typer.Option("--drop", metavar="NAME", help="Leave this column out; may be repeated."),
     ] = None,
     keep_text: KeepText = False,
     overwrite: Overwrite = False,
@@ -61,7 +68,9 @@ def pseudonymize(
         [
             Text(f"Release written to {out.name}: {len(release.columns)} columns.", "green"),
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-            Text.assemble(("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"),
+            Text.assemble(
+                ("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"
+            ),
             Text.assemble(("internal/", "bold"), "  the key and the record: must not leave"),
         ],
         plain,
@@ -79,7 +88,12 @@ def _claims(guarantee: object) -> object:
 
 def verify(
     terminal: Terminal,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A release, or its public part.", show_default=False)],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A release, or its public part.", show_default=False)
+    ],
+    every: Annotated[
+        bool, typer.Option("--all", help="A line for each check, also those that passed.")
+    ] = False,
 ) -> int:
     """Check a release: its files, its data, its claims; exit code 1 if it is not what it says."""
     from sfumato.release import verify as recount
@@ -87,16 +101,11 @@ def verify(
     found = recount(directory)
     plain = {
         "ok": found.ok,
-        "checks": [dict(zip(("outcome", "subject", "how", "detail"), row, strict=True)) for row in found.rows()],
+        "checks": [
+            dict(zip(("outcome", "subject", "how", "detail"), row, strict=True)) for row in found.rows()
+        ],
     }
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_column(overflow="fold", style="dim")
-    for outcome, subject, how, detail in found.rows():
-        sign, colour = _OUTCOMES.get(outcome, ("?", ""))
-        words = f"{outcome}: {detail or how}" if outcome != "passed" else how
-        grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), words)
+    grid = _lines(found.rows() if every else _gathered(found.rows()))
     failed = len(found.failures)
     last = (
         Text("Verified.", "bold green")
@@ -105,6 +114,34 @@ def verify(
     )
     terminal.result([grid, "", last], plain)
     return 0 if found.ok else 1
+
+
+Row = tuple[str, str, str, str]
+
+
+def _gathered(rows: list[Row]) -> list[Row]:
+    """What passed, gathered by how it was looked at; what did not, one by one."""
+    passed: dict[str, list[str]] = {}
+    for outcome, subject, how, _ in rows:
+        if outcome == "passed":
+            passed.setdefault(how, []).append(subject)
+    short = [
+        ("passed", how, subjects[0] if len(subjects) == 1 else f"{len(subjects)} passed", "")
+        for how, subjects in passed.items()
+    ]
+    return [*short, *(r for r in rows if r[0] != "passed")]
+
+
+def _lines(rows: list[Row]) -> Grid:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold", style="dim")
+    for outcome, subject, how, detail in rows:
+        sign, colour = _OUTCOMES.get(outcome, ("?", ""))
+        words = how if outcome == "passed" else f"{outcome}: {detail or how}"
+        grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), Text(words))
+    return grid
 
 
 def show(
@@ -123,7 +160,13 @@ def show(
         "left": ledger.left,
         "head": ledger.head,
         "entries": [
-            {"number": e.number, "at": e.at.isoformat(), "purpose": e.purpose, "amount": e.amount, "delta": e.delta}
+            {
+                "number": e.number,
+                "at": e.at.isoformat(),
+                "purpose": e.purpose,
+                "amount": e.amount,
+                "delta": e.delta,
+            }
             for e in entries
         ],
     }

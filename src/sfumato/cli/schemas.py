@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -13,8 +14,8 @@ from sfumato.cli.commands import Data, Reading
 from sfumato.cli.terminal import Terminal
 
 _HEADING = (
-    "# What was read off data is marked `confirmed = false`, and may hold values of single persons: keep this\n"
-    "# file as safe as the data until a person has looked at every column and set `confirmed = true`.\n"
+    "# What was read off data is marked `confirmed = false`, and may hold values of single persons: keep\n"
+    "# this file as safe as the data until a person has looked at every column and set `confirmed = true`.\n"
 )
 
 SchemaPath = Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.", show_default=False)]
@@ -28,7 +29,9 @@ def check(terminal: Terminal, reading: Reading, schema: SchemaPath, data: Data) 
 
     wanted = Schema.read(schema)
     found = compare(scan_as(data, wanted, **reading.options()), wanted, name=schema.name)
-    shown = [found, *([] if found.ok else ["", Text(f"Hint: {found.hint}")])]
+    shown: list[RenderableType] = [found]
+    if not found.ok:
+        shown += ["", Text(f"Hint: {found.hint}")]
     terminal.result(shown, found.to_dict())
     terminal.values(dict(found.values))
     return 0 if found.ok else 1
@@ -74,7 +77,9 @@ def update(
     }
     terminal.result([grid, Text(said, "green")] if found else Text(said, "green"), plain)
     if found and not dry_run:
-        terminal.note("look at every column, correct it, and set confirmed = true where its domain is public.")
+        terminal.note(
+            "look at every column, correct it, and set confirmed = true where its domain is public."
+        )
 
 
 def _write(terminal: Terminal, path: Path, schema: object) -> None:

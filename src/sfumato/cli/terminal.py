@@ -93,10 +93,16 @@ class Terminal:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _NO_READER
         except MemoryError:
-            self._say("MemoryError", "the data does not fit in memory.", "say --memory-limit, or take fewer columns")
+            self._say(
+                "MemoryError", "the data does not fit in memory.", "say --memory-limit, or take fewer columns"
+            )
             return _BAD_INPUT
         except OSError as error:
-            self._say("OSError", f"the system refused: {error.strerror or 'no reason given'}.", "check path and disk")
+            self._say(
+                "OSError",
+                f"the system refused: {error.strerror or 'no reason given'}.",
+                "check path and disk",
+            )
             return _BAD_INPUT
         except Exception as error:
             self._our_fault(error)

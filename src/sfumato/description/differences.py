@@ -94,7 +94,8 @@ class Differences:
         """What to do next."""
         if self.ok:
             return ""
-        return f"correct the data or the schema; sfumato schema update {self.schema} DATA --extend takes over what the data has"
+        extend = f"sfumato schema update {self.schema} DATA --extend"
+        return f"correct the data, or the schema; {extend} takes over what the data has"
 
     def raise_if_any(self) -> None:
         """Raise one `SchemaError` that lists everything."""
@@ -137,9 +138,7 @@ def check(data: Table | Source, schema: Schema, *, name: str = "the schema") -> 
         raise SchemaError("only a table or a source can be checked.", hint="check(sf.scan(...), schema)")
     stored = set(source.arrow_schema.names)
     found = [Difference(c.name, "not in the data") for c in schema if c.name not in stored]
-    found += [
-        Difference(n, "not in the schema") for n in source.arrow_schema.names if n not in schema
-    ]
+    found += [Difference(n, "not in the schema") for n in source.arrow_schema.names if n not in schema]
     common = [c for c in schema if c.name in stored]
     found += [
         Difference(c.name, "free text: left out when the data is scanned", note=True)
@@ -262,4 +261,3 @@ def _weights(column: Column, counts: Counts, missing: int) -> Iterator[Differenc
 def _number(n: int, word: str) -> str:
     """'1 cell', '1,204 cells'."""
     return f"{n:,} {word}{'s' * (n != 1)}"
-

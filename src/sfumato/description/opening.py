@@ -19,7 +19,8 @@ def scan_as(data: Any, schema: Schema | None, **options: Any) -> Table:
     guessed = scan(data, keep_text=True, **options)
     if schema is None or not any(name in guessed.schema for name in schema.names):
         return guessed
-    merged = Schema(tuple(schema[c.name] if c.name in schema else c for c in guessed.schema))
+    known = {c.name: c for c in schema}
+    merged = Schema(tuple(known.get(c.name, c) for c in guessed.schema))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)  # said at the first look
         return scan(data, merged, keep_text=True, **options)

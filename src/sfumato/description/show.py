@@ -152,12 +152,18 @@ def _shown_steps(together: Together) -> Iterator[tuple[Step, str, str]]:
     last = steps[min(len(steps), _MOST_STEPS) - 1]
     if len(last.columns) < len(together.columns):
         whole = type(last)(together.columns, together.unique)
-        yield whole, f"all {len(together.columns)}", "no further column adds" if last.unique == together.unique else ""
+        yield (
+            whole,
+            f"all {len(together.columns)}",
+            "no further column adds" if last.unique == together.unique else "",
+        )
 
 
 def html_description(description: Description) -> str:
     """A description as a table for notebooks."""
-    head = "".join(f"<th>{h}</th>" for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "Bits", "Why"))
+    head = "".join(
+        f"<th>{h}</th>" for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "Bits", "Why")
+    )
     body = "".join(
         f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td><td>{c.levels:,}</td>"
         f"<td>{percent(c.missing)}</td><td>{percent(c.unique)}</td><td>{c.entropy:.1f}</td>"

@@ -47,9 +47,7 @@ def update(schema: Schema | None, table: Table, *, extend: bool = False) -> Sche
     """
     base = _with_new_columns(schema, table)
     stored = set(table.source.arrow_schema.names)
-    wanted = [
-        c for c in base if c.name in stored and c.kind is not Kind.TEXT and c.role not in _NAMES_PEOPLE
-    ]
+    wanted = [c for c in base if c.name in stored and c.kind is not Kind.TEXT and c.role not in _NAMES_PEOPLE]
     open_ = open_table(table.with_schema(Schema(tuple(wanted))))
     counted, refused = one_way(open_)
     if refused:
@@ -171,8 +169,8 @@ def _suggested(column: Column, counts: Counts) -> tuple[tuple[Value, ...], str]:
 def _numeric(column: Column, values: Any, n: Any) -> tuple[tuple[Value, ...], str]:
     low, high = float(values[0]), float(values[-1])
     if column.type == "integer" and high - low <= _SINGLE_BINS:
-        edges = list(range(int(low), int(high) + 2))
-        return _typed(column, edges), "edges suggested: one bin per whole number"
+        single = list(range(int(low), int(high) + 2))
+        return _typed(column, single), "edges suggested: one bin per whole number"
     cumulated = np.cumsum(n)
     deciles = [float(values[np.searchsorted(cumulated, q * cumulated[-1] / 10)]) for q in range(1, 10)]
     marks = [_outward(low, math.floor), *[_rounded(d) for d in deciles], _outward(high, math.ceil)]

@@ -15,9 +15,13 @@ def demo(
     terminal: Terminal,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Keep the files in this new folder.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Keep the files in this new folder.", show_default=False
+        ),
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=2_000, help="How many discharges are simulated.")] = 20_000,
+    rows: Annotated[
+        int, typer.Option("--rows", min=2_000, help="How many discharges are simulated.")
+    ] = 20_000,
 ) -> int:
     """Show what Sfumato does, on simulated hospital discharges, in less than a minute."""
     from sfumato.cli.demo.stage import perform

@@ -53,13 +53,12 @@ class Stage:
         """Show a command as a user would type it in the folder, and run it through the real entry point."""
         from sfumato.cli.app import run
 
-        typed = shlex.join(
-            str(w.relative_to(self.folder)) if isinstance(w, Path) else str(w) for w in words
-        )
+        typed = shlex.join(str(w.relative_to(self.folder)) if isinstance(w, Path) else str(w) for w in words)
         self.show(Text(f"$ sfumato {typed}", "bold cyan"))
         silent = io.StringIO()
-        with nullcontext() if self.spoken else redirect_stdout(silent), (
-            nullcontext() if self.spoken else redirect_stderr(silent)
+        with (
+            nullcontext() if self.spoken else redirect_stdout(silent),
+            nullcontext() if self.spoken else redirect_stderr(silent),
         ):
             code = run([str(w) for w in words])
         if code != expect:
@@ -99,9 +98,12 @@ def _summary(done: list[tuple[Step, str]], stage: Stage, seconds: float, where: 
     grid.add_column(overflow="fold", ratio=5)
     for step, result in done:
         grid.add_row(step.title, result)
-    words = Text(f"\n{len(done)} steps in {seconds:.1f} s on {stage.rows:,} simulated discharges. {where}", "dim")
+    words = Text(
+        f"\n{len(done)} steps in {seconds:.1f} s on {stage.rows:,} simulated discharges. {where}", "dim"
+    )
     faults = [Text(m, "bold red") for m in stage.mishaps]
     inside = Grid.grid()
-    for part in (grid, words, *faults):
+    parts: list[RenderableType] = [grid, words, *faults]
+    for part in parts:
         inside.add_row(part)
     return Panel(Padding(inside, (0, 1)), title="What you have seen", border_style="green")

@@ -52,7 +52,11 @@ def guess_schema(stage: Stage) -> str:
 def convert(stage: Stage) -> str:
     """Into a format that is quick to read."""
     stage.command(
-        "convert", stage / "discharges.csv", stage / "discharges.parquet", "--schema", stage / "discharges.toml"
+        "convert",
+        stage / "discharges.csv",
+        stage / "discharges.parquet",
+        "--schema",
+        stage / "discharges.toml",
     )
     csv, parquet = ((stage / f"discharges.{s}").stat().st_size / 1e6 for s in ("csv", "parquet"))
     return f"{csv:.1f} MB of CSV are {parquet:.1f} MB of Parquet"
@@ -77,7 +81,9 @@ def count(stage: Stage) -> str:
     if any(c.total != stage.rows for c in counted.values()):
         stage.mishaps.append("a table of counts does not add up to the rows")
     cells = sum(c.cells for c in counted.values())
-    result = f"{len(pairs)} tables with {cells:,} cells in {seconds:.2f} s, each adds up to {stage.rows:,} rows"
+    result = (
+        f"{len(pairs)} tables with {cells:,} cells in {seconds:.2f} s, each adds up to {stage.rows:,} rows"
+    )
     stage.show(Text(f"{result}.", "green"), "")
     stage.command("counts", stage / "discharges.parquet", "sex", "pay", "--limit", 5)
     return result
@@ -154,7 +160,11 @@ STEPS = (
     Step("Convert", "Any format in, any format out.", convert),
     Step("Count", "All that disclosure control needs of the data is counts, so they are quick.", count),
     Step("Spend a budget", "A number that hides whether any one row is there, and a record of it.", spend),
-    Step("Release with pseudonyms", "The first step before data is used, with a guarantee that says its limits.", pseudonymize),
+    Step(
+        "Release with pseudonyms",
+        "The first step before data is used, with a guarantee that says its limits.",
+        pseudonymize,
+    ),
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )
