@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import os
+import re
 import sys
 import time
 import traceback
@@ -59,7 +60,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Something to know although the work goes on."""
         if not self.quiet:
-            self.err.print(Text(f"note: {_clean(text)}", "yellow"))
+            self.err.print(Text(f"note: {_clean(as_options(text))}", "yellow"), soft_wrap=True)
 
     def values(self, found: dict[str, Sequence[object]]) -> None:
         """The values behind a message: for eyes at a terminal, never into a file or a log."""
@@ -111,7 +112,7 @@ class Terminal:
     def _say(self, kind: str, message: str, hint: str) -> None:
         self.err.print(Text(f"{kind}: {_clean(message)}", "bold red"), soft_wrap=True)
         if hint:
-            self.err.print(Text(f"Hint: {_clean(hint)}"), soft_wrap=True)
+            self.err.print(Text(f"Hint: {_clean(as_options(hint))}"), soft_wrap=True)
 
     def _refusal(self, error: SfumatoError) -> None:
         self._say(type(error).__name__, error.message, error.hint)
@@ -181,6 +182,24 @@ class _Bar:
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"),
             TimeElapsedColumn(), TimeRemainingColumn(), console=self._console, transient=True,
         )  # fmt: skip
+
+
+_PARAMETER = re.compile(
+    r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit)="
+    r"(True|\.\.\.|\[\.\.\.\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
+)
+
+
+def as_options(text: str) -> str:
+    """Hints are written for Python (`encoding='latin-1'`); here they read `--encoding latin-1`."""
+
+    def option(found: re.Match[str]) -> str:
+        name = "--column" if found[1] == "columns" else f"--{found[1].replace('_', '-')}"
+        if found[2] is None or found[2] == "True":
+            return name
+        return f"{name} {found[3] or found[4] or '...'}"
+
+    return _PARAMETER.sub(option, text)
 
 
 def _clean(text: str) -> str:
