@@ -20,7 +20,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarnin
 from sfumato.io.frames import from_frame
 from sfumato.privacy import NoGuarantee, Pseudonymous
 from sfumato.pseudonyms import canonical_text, pseudonymize, pseudonyms
-from sfumato.pseudonyms.keyed import move, shifts
+from sfumato.pseudonyms.keyed import _texts, _uniform, move, shifts
 from sfumato.release import Release, fingerprint, verify
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
@@ -82,6 +82,39 @@ def test_a_pseudonym_is_the_hmac_of_the_id() -> None:
         assert pseudonyms(pa.array([value]), KEY).to_pylist() == [expected]
     assert pseudonyms(pa.array([], pa.string()), KEY).to_pylist() == []
     assert pseudonyms(pa.array([None, None], pa.string()), KEY).to_pylist() == [None, None]
+
+
+@given(st.one_of(*(st.lists(c, max_size=4) for c in (
+    st.text(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.booleans(), st.dates(),
+    st.integers(0, 99).map(float), st.datetimes(), st.decimals(-9, 9, places=3),
+))))  # fmt: skip
+def test_the_quick_way_to_text_is_the_plain_one(values: list[Any]) -> None:
+    found = _texts(pa.array(values) if values else pa.array([], pa.string()))
+    assert found.to_pylist() == [canonical_text(v + 0.0 if isinstance(v, float) else v) for v in values]
+
+
+def test_words_beyond_the_last_multiple_are_drawn_again() -> None:
+    """A span just above half the range refuses nearly every second word."""
+    span = 2**63 - 1
+    secret, texts = bytes(33), pa.array([str(i) for i in range(300)])
+    expected = []
+    for text in texts.to_pylist():
+        for block in range(64):
+            digest = hmac.digest(secret, block.to_bytes(4, "big") + text.encode(), "sha256")
+            word = int.from_bytes(digest[:8], "big")
+            if word < 2**64 - 2**64 % span:
+                expected.append(word % span)
+                break
+    assert _uniform(secret, texts, span).tolist() == expected
+    hard = 2**62 + 1  # three multiples fit, a quarter of the words is refused
+    again = _uniform(secret, texts, hard)
+    firsts = [
+        int.from_bytes(hmac.digest(secret, bytes(4) + t.encode(), "sha256")[:8], "big")
+        for t in texts.to_pylist()
+    ]
+    refused = [i for i, word in enumerate(firsts) if word >= 3 * hard]
+    assert refused and all(0 <= int(again[i]) < hard for i in refused)
+    assert all(int(again[i]) == word % hard for i, word in enumerate(firsts) if i not in set(refused))
 
 
 @given(st.lists(st.none() | st.text(max_size=5), max_size=20))

@@ -22,7 +22,7 @@ from releases import CLASSES, every_type, public_bytes, released
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning
 from sfumato.privacy import Guarantee, KAnonymity, NoGuarantee
 from sfumato.release import InternalRecord, Release, fingerprint, verify
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.schema import Column, Draw, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -133,7 +133,7 @@ def test_public_holds_no_seed_key_input_hash_or_count_of_the_original(
     ]
     hashes = (hashlib.sha256, hashlib.md5, hashlib.sha1, hashlib.blake2b, hashlib.blake2s, hashlib.sha512)
     needles += [s for data in inputs for h in hashes for s in _spellings(h(data).digest())]
-    needles += [s for s in _spellings(bytes.fromhex(record.fingerprint or ""))]
+    needles += _spellings(bytes.fromhex(record.fingerprint or ""))
     for number in (SEED, ORIGINAL_ROWS, *CLASS_SIZES):
         needles += [str(number).encode(), f"{number:,}".encode(), number.to_bytes(8, "little")]
         needles += [
@@ -152,7 +152,7 @@ def test_public_parquet_carries_no_notes_of_other_libraries(tmp_path: Path) -> N
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="i"))
-    table = pa.Table.from_pandas(frame).replace_schema_metadata({b"pandas": b"x", b"path": b"/home/jdoe42"})
+    table = pa.Table.from_pandas(frame).replace_schema_metadata({b"pandas": b"x", b"path": b"jdoe42"})
     data = Table.from_arrow(table, Schema((Column("a", Kind.NUMERIC, type="integer"),)))
     target = Release(data, NOTHING).save(tmp_path / "out")
     found = public_bytes(target)
@@ -161,16 +161,22 @@ def test_public_parquet_carries_no_notes_of_other_libraries(tmp_path: Path) -> N
 
 
 def test_the_public_schema_keeps_only_what_is_public_or_visible(tmp_path: Path) -> None:
+    guessed = Column(
+        "seen", Kind.ORDINAL, levels=("c", "b", "a"), labels={"a": "A", "z": "Z"}, description="kept"
+    )
     schema = Schema(
         (
-            Column("seen", Kind.ORDINAL, levels=("c", "b", "a"), labels={"a": "A", "z": "Z"}, reason="12 levels",
-                   missing=False, missing_codes=("?",), description="kept"),
-            Column("public", Kind.NOMINAL, levels=("x", "y"), confirmed=True, missing=False, labels={"y": "Y"}),
-            Column("size", Kind.NUMERIC, type="integer", edges=(3, 977), clamp=True, unit="cm", draw="integer"),
+            replace(guessed, reason="12 levels", missing=False, missing_codes=("?",)),
+            Column(
+                "public", Kind.NOMINAL, levels=("x", "y"), labels={"y": "Y"}, missing=False, confirmed=True
+            ),
+            Column(
+                "size", Kind.NUMERIC, type="integer", edges=(3, 977), clamp=True, unit="cm", draw=Draw.LOWER
+            ),
             Column("dx", Kind.CODES, levels=("A", "B", "RARE"), labels={"RARE": "very"}, separator="+"),
             Column("none", Kind.FLAG, levels=("p",)),
         )
-    )  # fmt: skip
+    )
     cells = {
         "seen": ["a", "c"],
         "public": ["x", "x"],
@@ -279,10 +285,22 @@ def test_a_record_that_cannot_be_read_is_said_and_the_rest_is_loaded(tmp_path: P
         assert Release.load(target).internal is None
 
 
-@pytest.mark.parametrize("format", ["csv", "arrow", "xlsx", "csv.gz"])
-def test_the_data_is_written_in_the_format_asked_for(tmp_path: Path, format: str) -> None:
-    released().save(tmp_path / "out", format=format)
-    assert (tmp_path / "out" / "public" / f"data.{format}").is_file()
+@pytest.mark.parametrize("format", ["csv", "arrow", "xlsx", "csv.gz", "sav", "dta"])
+def test_the_data_is_written_in_the_format_asked_for_and_comes_back(tmp_path: Path, format: str) -> None:
+    release = released()
+    target = release.save(tmp_path / "out", format=format)
+    assert (target / "public" / f"data.{format}").is_file()
+    assert Release.load(target) == release
+    assert verify(target).ok, str(verify(target))
+
+
+def test_a_label_that_must_not_leave_is_not_inside_the_file_either(tmp_path: Path) -> None:
+    schema = Schema((Column("dx", Kind.NOMINAL, levels=("a", "zz"), labels={"a": "cold", "zz": "Rareitis"}),))
+    for format in ("sav", "arrow"):
+        Release(Table.from_arrow(pa.table({"dx": ["a"]}), schema), NOTHING).save(
+            tmp_path / format, format=format
+        )
+        assert b"Rareitis" not in b"".join(public_bytes(tmp_path / format).values())
 
 
 def test_a_release_is_countable_and_comes_back_as_what_went_in() -> None:
@@ -360,6 +378,21 @@ def test_an_unwritable_target_is_refused(tmp_path: Path) -> None:
             released().save(tmp_path / "out")
     finally:
         tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("room", [200, 1_500])
+def test_a_disk_without_room_leaves_nothing(tmp_path: Path, room: int) -> None:
+    """The system itself refuses to write on: first within the data, then after it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        with pytest.raises(OutputError, match="could not be written") as caught:
+            released().save(tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.hint and list(tmp_path.iterdir()) == []
 
 
 def test_a_target_below_a_file_or_nowhere_is_refused(tmp_path: Path) -> None:

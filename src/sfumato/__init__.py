@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
-    from sfumato import samples as samples
+    import sfumato.samples as samples
     from sfumato.counts import Counts as Counts
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError

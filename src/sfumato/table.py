@@ -174,7 +174,8 @@ class Table:
 
         wanted = [*names, weight.name] if weight else list(names)
         ordered = [books[n] for n in names]
-        for batch in self._raw(wanted, "counting"):
+        enough = max((b.wanted_rows for b in ordered), default=0)
+        for batch in _gathered(self._raw(wanted, "counting"), enough):
             weights = pushdown.batch_weights(weight, batch.column(len(names))) if weight else None
             yield counting.encode_batch(batch, ordered), weights
 
@@ -246,6 +247,18 @@ class Table:
         if column.kind is not Kind.NUMERIC:
             raise ParameterError(f"weight column '{name}' is not numeric.", hint="name a numeric column")
         return column
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches joined until they have at least so many rows."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= rows:
+            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def plain_column(stored: pa.Field) -> Column:

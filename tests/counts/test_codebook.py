@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import plain
 
-from sfumato.counts import Codebook, canonical
+from sfumato.counts import Codebook, canonical, type_name
 from sfumato.errors import DataError, SchemaError
 from sfumato.schema import Column, Kind
 
@@ -78,6 +78,22 @@ def test_ids_beyond_53_bits_stay_apart() -> None:
     ids = pa.array([2**53, 2**53 + 1, 2**63 - 1, None])
     book = Codebook.of_values(nominal("integer"), ids)
     assert book.encode(ids).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("stored", [
+    pa.array(np.random.default_rng(0).permutation(200_000)),
+    pa.array(np.random.default_rng(0).permutation(200_000) / 7),
+    pa.array(np.random.default_rng(0).permutation(200_000), pa.int32()).cast(pa.date32()),
+    pa.array(np.random.default_rng(0).permutation(200_000), pa.int64()).cast(pa.timestamp("us")),
+    pa.array([f"{i:x}" for i in np.random.default_rng(0).permutation(200_000)]),
+])  # fmt: skip
+def test_many_levels(stored: pa.Array) -> None:
+    book = Codebook.of_values(nominal(type_name(stored.type)), stored)
+    part = pa.concat_arrays([stored[1000:3000], pa.nulls(1, stored.type)])
+    assert book.decode(book.encode(part)).equals(canonical(book.column, part))
+    few = Codebook(book.column, book.levels[:100_000], False)
+    with pytest.raises(DataError, match="100000 cells outside"):
+        few.encode(stored)
 
 
 def test_instants_compare_in_utc() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import oracles
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook, Coded, accumulator, cover
 from sfumato.counts import _kernels as kernels
 from sfumato.errors import DataError, ParameterError
-from sfumato.schema import Column, Kind, Schema
+from sfumato.io import scan
+from sfumato.schema import Column, Kind
 from sfumato.table import Table
 
 LEVELS = (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
@@ -158,18 +161,16 @@ def test_codes_past_the_levels_are_refused() -> None:
         Coded((book("a", 2),), np.array([[0, 1]], np.int64))
 
 
-def test_a_count_larger_than_duckdbs_memory_spills(tmp_path: Any) -> None:
-    # 3 million groups of 16 bytes and more, with 24 MB to hold them: DuckDB must use the disk.
-    rows = 3_000_000
+def test_a_count_over_a_file_three_times_duckdbs_memory(tmp_path: Path) -> None:
+    """Its six million groups alone need twice the limit, so DuckDB must use the disk."""
+    rows, limit = 6_000_000, 64
     rng = np.random.default_rng(0)
-    levels = tuple(range(2))
-    a = pa.array(rng.permutation(rows))
-    b = pa.array(rng.integers(0, 2, rows).astype(np.uint8))
-    schema = Schema((Column("a", Kind.NUMERIC, type="integer", missing=False),
-                     Column("b", Kind.NOMINAL, type="integer", levels=levels, missing=False)))  # fmt: skip
-    table = Table.from_arrow(pa.table({"a": a, "b": b}), schema)
-    limited = Table(table.source, schema, memory_limit="64MB")
-    counted = limited.counts("a", "b")
+    ids = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # odd: all different, no pattern
+    columns: dict[str, Any] = {"id": ids.view(np.int64), "b": rng.integers(0, 2, rows).astype(np.uint8)}
+    path = tmp_path / "large.parquet"
+    pq.write_table(pa.table(columns | {f"x{i}": rng.random(rows) for i in range(3)}), path)
+    assert path.stat().st_size > 3 * limit * 10**6
+    counted = scan(path, memory_limit=f"{limit}MB").counts("id", "b")
     assert (counted.cells, counted.total) == (rows, rows)
 
 

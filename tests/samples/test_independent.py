@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from sfumato import samples
 from sfumato.errors import ParameterError
 from sfumato.samples._common import BLOCK, Law, choose
 from sfumato.samples._independent import independent_rows
@@ -140,9 +141,6 @@ def test_a_group_draws_from_its_own_law(laws: list[list[float]], data: st.DataOb
 
 
 def test_public_functions_give_tables() -> None:
-    pytest.importorskip("sfumato.table")
-    from sfumato import samples
-
     assert samples.discharges(50).rows() == 50
     assert samples.members(50).rows() == 50
     assert samples.independent(PRIORS, 50).schema.names == tuple(PRIORS)

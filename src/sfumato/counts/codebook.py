@@ -31,6 +31,7 @@ _CANONICAL: dict[str, pa.DataType] = {
     "datetime": pa.timestamp("us"),
     "instant": pa.timestamp("us", "UTC"),
 }
+_MANY = 65_536  # levels: from here on a batch is small against them
 _LUT_SPAN = 65_536  # whole numbers within this span are looked up, not hashed
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -243,6 +244,8 @@ class Codebook:
         if pa.types.is_integer(array.type) and self._lookup is not None and array.type != pa.uint64():
             return self._locate_integers(array)
         values = canonical(self.column, array)
+        if self._numbers is not None:
+            return self._locate_numbers(values)
         found = pc.index_in(values, value_set=self.levels).fill_null(-1)
         places: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
         if values.null_count:
@@ -285,6 +288,29 @@ class Codebook:
         if gaps is not None:
             places[gaps] = len(self.levels)
         return places
+
+    @cached_property
+    def _numbers(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Many numeric levels, sorted, and their places: Arrow would hash them anew for every batch."""
+        if len(self.levels) < _MANY or not pa.types.is_primitive(self.levels.type):
+            return None
+        values = _as_numbers(self.levels)
+        order = np.argsort(values, kind="stable")
+        return values[order], order.astype(np.int64)
+
+    def _locate_numbers(self, values: pa.Array) -> NDArray[np.int64]:
+        assert self._numbers is not None
+        levels, order = self._numbers
+        numbers = _as_numbers(values)
+        found = np.minimum(np.searchsorted(levels, numbers), len(levels) - 1)
+        places = np.where(levels[found] == numbers, order[found], -1)
+        places[values.is_null().to_numpy(zero_copy_only=False)] = len(self.levels)
+        return places
+
+    @property
+    def wanted_rows(self) -> int:
+        """How many rows should be encoded together, for hashing the levels to be worth it."""
+        return 0 if len(self.levels) < _MANY or self._numbers is not None else len(self.levels)
 
     def _locate_bins(self, array: pa.Array) -> NDArray[np.int64]:
         """Bin i is [edge i, edge i+1), the last one closed."""
@@ -337,6 +363,14 @@ class Codebook:
             raise SchemaError(
                 f"column '{self.name}' has no such level.", hint=f"it has {len(self.levels)} levels"
             ) from None
+
+
+def _as_numbers(values: pa.Array) -> NDArray[Any]:
+    """A primitive column as numbers, whatever stands for a null."""
+    width = {1: pa.int8(), 8: pa.int8(), 32: pa.int32(), 64: pa.int64()}[values.type.bit_width]
+    plain = values if pa.types.is_floating(values.type) else values.cast(width)
+    numbers: NDArray[Any] = plain.fill_null(0).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _comparable(values: pa.Array, column: Column) -> tuple[NDArray[Any], NDArray[Any]]:

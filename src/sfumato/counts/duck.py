@@ -23,7 +23,9 @@ def connect(memory_limit: str | None = None) -> Iterator[duckdb.DuckDBPyConnecti
 
     with tempfile.TemporaryDirectory(prefix="sfumato-") as spill:
         try:
-            connection = duckdb.connect(config={**OFFLINE, "temp_directory": spill})
+            connection = duckdb.connect(
+                config={**OFFLINE, "temp_directory": spill, "preserve_insertion_order": "false"}
+            )
             if memory_limit is not None:
                 connection.execute("SET memory_limit = ?", [memory_limit])
         except (duckdb.ParserException, duckdb.InvalidInputException) as error:

@@ -65,7 +65,7 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
-    if shapes.is_text(array.type):
+    if shapes.is_text(array.type) or pa.types.is_time(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
     values = array.drop_null()
@@ -195,7 +195,7 @@ def _weight(facts: _Facts) -> tuple[Role, str] | None:
         return None
     if said == "survey":
         return Role.WEIGHT, "the name is that of a survey weight"
-    if (pc.quantile(facts.values.cast(pa.float64()), 0.5)[0].as_py() or 0) > 1000:
+    if (pc.quantile(facts.values.cast(pa.float64(), safe=False), 0.5)[0].as_py() or 0) > 1000:
         return Role.WEIGHT, "the name says weight and the numbers are those of a survey"
     return Role.OTHER, 'read as the weight of a body; set role = "weight" if it is a survey weight'
 

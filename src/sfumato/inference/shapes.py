@@ -80,7 +80,7 @@ def _is_calendar(values: pa.Array) -> bool:
 
 def is_whole(values: pa.Array) -> bool:
     """Whether numbers stored as reals are whole."""
-    numbers = values.cast(pa.float64())
+    numbers = values.cast(pa.float64(), safe=False)
     return len(values) > 0 and bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())
 
 
@@ -156,7 +156,7 @@ def possible_missing(values: pa.Array) -> str:
         return f"'{hits[0]}'" if hits else ""
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) < 20:
         return ""
-    ordered = pc.unique(values.cast(pa.float64())).sort()
+    ordered = pc.unique(values.cast(pa.float64(), safe=False)).sort()
     low, high = ordered[0].as_py(), ordered[-1].as_py()
     if len(ordered) < 3:
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -175,9 +176,7 @@ def _sample(source: Source, columns: Sequence[str]) -> pa.Table:
     """The head of the data, categories kept only where someone declared them."""
     fields = pa.schema([source.arrow_schema.field(name) for name in columns])
     if isinstance(source, EngineSource):
-        head = EngineSource(
-            source.frame.head(_ENGINE_SAMPLE_ROWS), source.arrow_schema, source.flavour, source.origin
-        )
+        head = replace(source, frame=source.frame.head(_ENGINE_SAMPLE_ROWS))
         batches = list(head.batches(columns))
     else:
         batches, rows = [], 0

@@ -59,6 +59,8 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
         return column.to_pandas(types_mapper=pd.ArrowDtype)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if dtype == object:
+        return pd.Series(column.to_pylist(), dtype=object)
     is_extension = isinstance(dtype, pd.api.extensions.ExtensionDtype)
     wanted = dtype
     if pa.types.is_integer(column.type) and column.null_count and not is_extension:

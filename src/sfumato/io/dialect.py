@@ -25,6 +25,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoWarning
 SEPARATORS = (",", ";", "\t", "|")
 DATE_ORDERS = ("YMD", "DMY", "MDY")
 _HEAD = 1 << 20
+_FEW = 1 << 17  # enough to tell a separator
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
 # First bytes of files that people rename to .csv by mistake, and what they are.
@@ -246,7 +247,7 @@ def _separator(text: str, quote: str, more: bool) -> str:
     """The one that cuts the header, and most rows into as many cells as the header."""
     scores, absent = [], []
     for separator in SEPARATORS:
-        rows = _parse(text, separator, quote, more)
+        rows = _parse(text[:_FEW], separator, quote, more or len(text) > _FEW)
         if rows and len(rows[0]) > 1:
             alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
             scores.append((round(alike, 2), len(rows[0]), separator))
@@ -297,6 +298,12 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterable[list[str]]:
         yield [row[k] for row in rows if k < len(row) and row[k]]
 
 
+def _mostly(cells: Sequence[str], pattern: re.Pattern[str]) -> bool:
+    """Whether the first cells are of a form: a cheap look before all are looked at."""
+    first = cells[:200]
+    return sum(bool(pattern.fullmatch(cell)) for cell in first) >= 0.8 * len(first)
+
+
 # -- numbers and dates -----------------------------------------------------------------------------
 
 
@@ -306,7 +313,7 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         return "."
     votes = Counter[str]()
     for cells in _columns(rows):
-        numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+        numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)] if _mostly(cells, _NUMBER) else []
         if numbers and len(numbers) >= 0.9 * len(cells):
             votes[","] += any("," in cell for cell in numbers)
             votes["."] += any("." in cell for cell in numbers)
@@ -317,7 +324,7 @@ def _date_order(rows: Sequence[Sequence[str]], path: Path) -> str:
     """What the values allow: a part above 12 is the day. Dots are European; the rest is a stated guess."""
     votes: Counter[str] = Counter()
     for cells in _columns(rows):
-        dates = [match for cell in cells if (match := _DATE.fullmatch(cell))]
+        dates = [m for cell in cells if (m := _DATE.fullmatch(cell))] if _mostly(cells, _DATE) else []
         if not dates or len(dates) < 0.9 * len(cells):
             continue
         first = max(int(match[1]) for match in dates)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from sfumato.errors import OutputError, ParameterError, listed
+from sfumato.errors import DataError, OutputError, ParameterError, listed
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
 from sfumato.io.parquet import SCHEMA_KEY
 from sfumato.schema import Schema
@@ -81,7 +81,13 @@ def write(
         if meaning is not None:
             meaning = Schema(tuple(c for c in meaning if c.name in plain.names))
         try:
-            writer(_chunks(batches, plain), plain, draft, meaning, _Options(delimiter, escape_formulas))
+            writer(
+                _chunks(_readable(batches), plain),
+                plain,
+                draft,
+                meaning,
+                _Options(delimiter, escape_formulas),
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             raise OutputError(
                 f"{path.name}: a column holds what a {_suffix(path)} file cannot.",
@@ -129,6 +135,16 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
     if known is None:
         raise OutputError("there are no rows and no schema, so no columns.", hint="give schema=")
     return pa.schema([(c.name, _CANONICAL[c.type]) for c in known]), iter(()), own
+
+
+def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A failure to read the rows must not be told as a failure to write them."""
+    try:
+        yield from batches
+    except OSError:
+        raise DataError(
+            "the rows to be written could not be read.", hint="check where they come from"
+        ) from None
 
 
 def _iterated(data: Any) -> Iterable[pa.RecordBatch]:
@@ -206,8 +222,8 @@ def _arrow_file(
     bare = pa.schema([f.remove_metadata() for f in arrow], metadata=_schema_note(arrow, schema))
     settings = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, bare, options=settings) as writer:
-        for chunk in chunks:
-            writer.write_table(chunk.cast(bare))
+        for chunk in chunks:  # taken row by row: a slice would bring the bits around it along
+            writer.write_table(chunk.cast(bare).take(pa.array(range(chunk.num_rows))))
 
 
 def _csv(

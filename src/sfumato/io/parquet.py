@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Full, Queue
@@ -194,7 +194,9 @@ def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -
     return batches if rows <= BATCH_ROWS else _ahead(batches)
 
 
-def _decode(files: Sequence[_File], dictionaries: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _decode(
+    files: Sequence[_File], dictionaries: list[str], schema: pa.Schema
+) -> Generator[pa.RecordBatch, None, None]:
     for file in files:
         done = 0
         with _parquet_file(file.path, dictionaries) as opened:
@@ -241,7 +243,7 @@ def _batch_rows(file: _File) -> int:
     return int(min(BATCH_ROWS, max(1024, _BATCH_BYTES // width)))
 
 
-def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _ahead(batches: Generator[pa.RecordBatch, None, None]) -> Iterator[pa.RecordBatch]:
     """Decode in a second thread while the consumer works; at most `_AHEAD` batches wait."""
     waiting: Queue[pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
     stop = threading.Event()
@@ -262,6 +264,8 @@ def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             put(None)
         except BaseException as error:  # handed to the consumer, which raises it
             put(error)
+        finally:
+            batches.close()
 
     thread = threading.Thread(target=work, name="sfumato-parquet", daemon=True)
     thread.start()

@@ -333,7 +333,7 @@ def _missing_codes(variable: _Variable) -> tuple[Value, ...]:
         labelled = {v for v in variable.labels if isinstance(v, str)}
         found |= {tag_code(tag) for tag in variable.tags | labelled}
     values = {_value(v, variable) for v in found}
-    return tuple(sorted(v for v in values if v is not None))  # type: ignore[type-var]
+    return tuple(sorted(v for v in values if v is not None))
 
 
 def _value(raw: Any, variable: _Variable) -> Value | None:

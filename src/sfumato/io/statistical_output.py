@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import resource
 import warnings
@@ -36,6 +37,7 @@ _MEASURES = {
     Kind.NOMINAL: "nominal", Kind.FLAG: "nominal", Kind.ORDINAL: "ordinal", Kind.NUMERIC: "scale",
     Kind.DATE: "scale",
 }  # fmt: skip
+_LABEL_BYTES = {"spss": (255, 120), "stata": (80, 32_000), "sas": (255, 0)}  # of a variable, of a value
 _INTEGERS = {"spss": 2**31 - 1, "stata": 2_147_483_620, "sas": 2**31 - 1}  # Stata keeps the rest for .a to .z
 
 
@@ -63,11 +65,34 @@ def write(table: pa.Table, draft: Path, schema: Schema | None) -> None:
         options["compress"] = suffix == ".zsav"
     if family == "stata":
         options["missing_user_values"] = {p.name: p.tags for p in plans if p.tags}
-    function = {"spss": pyreadstat.write_sav, "stata": pyreadstat.write_dta, "sas": pyreadstat.write_xport}
+    names = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}
     try:
-        function[family](frame, str(draft), **options)
+        getattr(pyreadstat, names[family])(frame, str(draft), **options)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         raise _explained(error, draft) from None
+    if family == "sas" and table.num_columns:
+        _require_rows(table, draft)
+
+
+def _require_rows(table: pa.Table, draft: Path) -> None:
+    """Read a transport file back, because its writer is silent about a full disk.
+
+    Whole blocks of 80 bytes and all rows there: then no byte is missing.
+    """
+    import pyreadstat
+
+    first = table.schema.names[0]
+    complete = draft.stat().st_size % 80 == 0
+    if complete and table.num_rows:
+        try:
+            columns, _ = pyreadstat.read_xport(str(draft), usecols=[first], output_format="dict")
+            complete = len(columns[first]) == table.num_rows
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError):
+            complete = False
+    if not complete:
+        raise _disk_fault(draft) or OutputError(
+            f"{draft.name} was not written completely.", hint="try another disk, or write .parquet"
+        )
 
 
 class _Plan:
@@ -81,11 +106,10 @@ class _Plan:
         marks = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
         known = schema[field.name] if schema is not None and field.name in schema else None
         self.content = _content(field.type)
-        self.description = known.description if known else ""
+        self.description = self._fitting(known.description if known else "", _LABEL_BYTES[family][0])
         same = marks.get("sfumato.family") == family
-        self.measure = (
-            marks.get("sfumato.measure") or (_MEASURES.get(known.kind) if known else None) or "unknown"
-        )
+        by_kind = _MEASURES.get(known.kind, "unknown") if known else "unknown"
+        self.measure = marks.get("sfumato.measure") or by_kind
         self.format = marks.get("sfumato.format", "") if same and self.content != "text" else ""
         self.values: Any = _stored(column, self.content, family, field.name)
         self.whole = pa.types.is_int32(self.values.type)
@@ -94,6 +118,14 @@ class _Plan:
         codes = [c for c in (known.missing_codes if known else ()) if self.content in ("number", "text")]
         self.ranges = self._ranges(codes, marks if same and (codes or not known) else {}, family)
         self.tags = self._tag(codes, family)
+
+    def _fitting(self, text: str, most: int) -> str:
+        """Text cut to so many bytes, and the cut told: some writers cut in silence."""
+        encoded = text.encode("utf-8")
+        if len(encoded) <= most:
+            return text
+        self.lost.append(f"labels of more than {most} bytes")
+        return encoded[:most].decode("utf-8", "ignore")
 
     def _default_format(self, family: Family) -> str:
         if family == "spss" and self.whole:
@@ -104,14 +136,13 @@ class _Plan:
         """Value labels with the values typed as the column is."""
         if known is None or not known.labels:
             return {}
-        if family == "sas" or (
-            family == "stata" and not (self.content == "number" and self._labelled_whole(known))
-        ):
+        labellable = self.content == "number" and self._labelled_whole(known)
+        if family == "sas" or (family == "stata" and not labellable):
             self.lost.append("value labels")
             return {}
         labels: dict[Any, str] = {}
-        for key, text in known.labels.items():
-            value = _parsed(key, self.content)
+        for key, whole_text in known.labels.items():
+            value, text = _parsed(key, self.content), self._fitting(whole_text, _LABEL_BYTES[family][1])
             if value is None:
                 self.lost.append("labels that fit no value")
             elif family == "stata" and (tag := code_tag(value)) and tag != "_":
@@ -219,8 +250,7 @@ def spss_missing(codes: Sequence[float]) -> list[Any] | None:
     longer = [run for run in runs if len(run) > 1]
     if len(runs) > 2 or len(longer) > 1:
         return None
-    ranges = [{"lo": run[0], "hi": run[-1]} for run in sorted(runs, key=len, reverse=True)]
-    return ranges
+    return [{"lo": run[0], "hi": run[-1]} for run in sorted(runs, key=len, reverse=True)]
 
 
 def _parsed(key: str, content: Content) -> Any:
@@ -292,17 +322,20 @@ def _polars_frame(plans: Sequence[_Plan]) -> Any:
 
 
 def _explained(error: Exception, draft: Path) -> Exception:
-    """pyreadstat does not say why a write failed; the disk and the limits do. Its own words may hold cells."""
-    if "write" in str(error).lower():
-        import os
-
-        space = os.statvfs(draft.parent)
-        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        if space.f_bavail * space.f_frsize < 65_536:
-            return OSError(errno.ENOSPC, "")
-        if limit != resource.RLIM_INFINITY and draft.exists() and draft.stat().st_size >= limit:
-            return OSError(errno.EFBIG, "")
-    return OutputError(
+    """An error of pyreadstat in our words: its own may hold cells."""
+    fault = _disk_fault(draft) if "write" in str(error).lower() else None
+    return fault or OutputError(
         f"{draft.name}: the columns or labels do not fit the format.",
         hint="shorten long texts and labels, or write .parquet",
     )
+
+
+def _disk_fault(draft: Path) -> OSError | None:
+    """pyreadstat does not say why a write failed; the disk and the limits do."""
+    space = os.statvfs(draft.parent)
+    if space.f_bavail * space.f_frsize < 65_536:
+        return OSError(errno.ENOSPC, "")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit != resource.RLIM_INFINITY and draft.stat().st_size >= limit:
+        return OSError(errno.EFBIG, "")
+    return None

@@ -100,7 +100,7 @@ def _key(key: Key | str | Path | None) -> Key:
 def _guarantee(recipe: Recipe, key: Key) -> Guarantee:
     said = [
         "The key stays secret: whoever holds it can find the pseudonym of any id they can guess.",
-        "Nobody finds a person by the other columns or by the order of the rows: both are those of the input.",
+        "Nobody finds a person by the other columns or the order of the rows: both are those of the input.",
     ]
     if recipe.shifted:
         said.append(

@@ -11,8 +11,7 @@ Tested by: tests/test_pseudonyms.py
 
 from __future__ import annotations
 
-import hmac
-import struct
+import hashlib
 import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -21,6 +20,7 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sfumato.seeds import Key
 
@@ -52,6 +52,37 @@ def canonical_text(value: object) -> str:
     return str(value)
 
 
+def _texts(values: pa.Array) -> pa.Array:
+    """`canonical_text` of values without gaps; the common kinds of id without a loop."""
+    kind = values.type
+    if pa.types.is_floating(kind) and pc.all(pc.less(pc.abs(values), 2.0**53)).as_py():
+        whole = values.cast(pa.int64(), safe=False)
+        values = whole if pc.all(pc.equal(whole.cast(kind), values)).as_py() else values
+    if pa.types.is_integer(values.type):
+        return values.cast(pa.string())
+    if pa.types.is_string(kind) and pc.all(pc.string_is_ascii(values)).as_py():
+        return values
+    return pa.array([canonical_text(v) for v in values.to_pylist()], pa.string())
+
+
+def _digests(secret: bytes, texts: pa.Array, prefix: bytes = b"") -> NDArray[np.uint8]:
+    """HMAC-SHA-256 of prefix + text, shape (texts, 32).
+
+    As RFC 2104 has it; the two keyed states are made once and copied, which is more than twice as fast
+    as a call of `hmac` for each text.
+    """
+    padded = secret.ljust(64, b"\0")
+    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded) + prefix)
+    outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
+    found = []
+    for message in texts.cast(pa.binary()).to_pylist():
+        first, second = inner.copy(), outer.copy()
+        first.update(message)
+        second.update(first.digest())
+        found.append(second.digest())
+    return np.frombuffer(b"".join(found), np.uint8).reshape(len(texts), 32)
+
+
 # -- pseudonyms ----------------------------------------------------------------------------------
 
 
@@ -59,17 +90,13 @@ def pseudonyms(values: pa.Array, key: Key, *, domain: str = "") -> pa.Array:
     """The pseudonym of each value, missing for missing: 160 bits in 32 letters and digits."""
     secret = key.derive("pseudonym", domain).to_bytes()
     ids = values.dictionary_encode()
-    digests = b"".join(
-        hmac.digest(secret, canonical_text(v).encode("utf-8"), "sha256")[: _BITS // 8]
-        for v in ids.dictionary.to_pylist()
-    )
-    return _base32(digests, len(ids.dictionary)).take(ids.indices)
+    return _base32(_digests(secret, _texts(ids.dictionary))[:, : _BITS // 8]).take(ids.indices)
 
 
-def _base32(raw: bytes, n: int) -> pa.Array:
-    """n blocks of 160 bits as texts of 32 characters: five bits each, so nothing is padded."""
-    width = _BITS // 5
-    bits = np.unpackbits(np.frombuffer(raw, np.uint8)).reshape(n * width, 5)
+def _base32(raw: NDArray[np.uint8]) -> pa.Array:
+    """Rows of 160 bits as texts of 32 characters: five bits each, so nothing is padded."""
+    n, width = len(raw), _BITS // 5
+    bits = np.unpackbits(raw, axis=1).reshape(n * width, 5)
     letters = _ALPHABET[bits @ np.array([16, 8, 4, 2, 1], np.uint8)]
     ends = np.arange(n + 1, dtype=np.int32) * width
     return pa.Array.from_buffers(pa.string(), n, [None, pa.py_buffer(ends), pa.py_buffer(letters.tobytes())])
@@ -82,24 +109,28 @@ def shifts(persons: pa.Array, key: Key, max_days: int, *, domain: str = "") -> p
     """Days to add to the dates of each row: the same for all rows of a person."""
     secret = key.derive("date-shift", domain, max_days).to_bytes()
     ids = persons.dictionary_encode()
-    days = [_shift(secret, canonical_text(v), max_days) for v in ids.dictionary.to_pylist()]
-    return pa.array(days, pa.int64()).take(ids.indices)
+    offsets = _uniform(secret, _texts(ids.dictionary), 2 * max_days) - max_days
+    return pa.array(np.where(offsets < 0, offsets, offsets + 1), pa.int64()).take(ids.indices)
 
 
-def _shift(secret: bytes, person: str, max_days: int) -> int:
-    """Uniform on -max_days .. -1 and 1 .. max_days: nobody's dates stay as they are.
+def _uniform(secret: bytes, texts: pa.Array, span: int) -> NDArray[np.int64]:
+    """A number from 0 to span - 1 for each text, exactly equally likely.
 
-    Words of 64 bits are drawn until one lies below a multiple of the range: then no value is more likely.
+    Words of 64 bits are drawn until one lies below the largest multiple of the span; for spans of
+    days the first one nearly always does.
     """
-    span = 2 * max_days
-    limit = 2**64 - 2**64 % span
+    largest = np.uint64((2**64 - 2**64 % span) - 1)
+    out = np.empty(len(texts), np.int64)
+    open_ = np.arange(len(texts))
     for block in count():
-        digest = hmac.digest(secret, block.to_bytes(4, "big") + person.encode("utf-8"), "sha256")
-        for word in struct.unpack(">4Q", digest):
-            if word < limit:
-                offset = int(word % span) - max_days
-                return offset if offset < 0 else offset + 1
-    raise AssertionError("unreachable: a word is refused with probability below one half")
+        if not len(open_):
+            return out
+        words = _digests(secret, texts.take(pa.array(open_)), block.to_bytes(4, "big"))[:, :8].copy()
+        numbers = words.view(">u8")[:, 0].astype(np.uint64)
+        fine = numbers <= largest
+        out[open_[fine]] = (numbers[fine] % np.uint64(span)).astype(np.int64)
+        open_ = open_[~fine]
+    raise AssertionError("unreachable")
 
 
 def move(dates: pa.Array, days: pa.Array) -> pa.Array:

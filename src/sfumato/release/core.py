@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
-from sfumato.io import parquet
-from sfumato.io.back import like
-from sfumato.io.output import atomic_directory, suffixes, write
+from sfumato.io import like, scan, write
+from sfumato.io.output import atomic_directory, suffixes
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
 from sfumato.release.dictionary import Seen, card
@@ -193,11 +192,7 @@ def read_data(public: Path) -> Table:
     if Path(name).name != name:
         raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
     schema = Schema.read(public / "schema.toml")
-    if name.endswith(".parquet"):
-        return Table(parquet.read([public / name])[0], schema)
-    from sfumato.io import scan
-
-    return scan(public / name, schema=schema)
+    return scan(public / name, schema, keep_text=True)
 
 
 def _write_data(path: Path, data: Table) -> Schema:

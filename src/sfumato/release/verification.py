@@ -68,7 +68,9 @@ def _public_files(public: Path) -> Iterator[Check]:
     if read is None:
         return
     _, listing = read
-    wanted = {"schema.toml", "guarantee.json", "card.md", str(read[0].get("data"))} - set(listing)
+    wanted = {"schema.toml", "guarantee.json", "card.md", str(read[0].get("data", "data.parquet"))} - set(
+        listing
+    )
     for name in sorted(wanted):
         yield Check(name, Outcome.FAILED, _HASH, "not listed")
     yield from _compare(public, listing, _HASH)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,9 +45,7 @@ def in_blocks(
         columns = simulate(key.generator("samples", label, block), block)
         return pa.table({c.name: columns[c.name] for c in schema})
 
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        blocks = list(pool.map(table, range(-(-n // BLOCK))))
-    return pa.concat_tables(blocks).slice(0, n).combine_chunks()
+    return pa.concat_tables([table(block) for block in range(-(-n // BLOCK))]).slice(0, n).combine_chunks()
 
 
 def choose(u: Floats, weights: Floats) -> Codes:

@@ -1,0 +1,203 @@
+"""One column: what it holds, what it may hold, and who may know it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from itertools import pairwise
+
+from sfumato.errors import SchemaError
+
+type_names = ("text", "integer", "real", "decimal", "boolean", "date", "datetime", "instant")
+
+Value = str | int | float | bool | date | datetime | Decimal
+
+
+class Kind(StrEnum):
+    """How the values of a column relate to each other."""
+
+    NOMINAL = "nominal"  # names without order
+    ORDINAL = "ordinal"  # levels in the order given
+    NUMERIC = "numeric"  # a quantity, counted in bins if it has edges
+    DATE = "date"  # a day or an instant, counted in bins if it has edges
+    FLAG = "flag"  # at most two levels
+    CODES = "codes"  # several codes in one cell
+    TEXT = "text"  # free text: dropped unless someone asks for it
+
+
+class Role(StrEnum):
+    """What a column can do to a person."""
+
+    IDENTIFIER = "identifier"  # names one person or record by itself: never released as it is
+    PERSON = "person"  # says which rows belong to the same person
+    QUASI_IDENTIFIER = "quasi-identifier"  # an intruder may know it
+    SENSITIVE = "sensitive"  # an intruder wants it
+    WEIGHT = "weight"  # survey weight
+    OTHER = "other"
+
+
+class Draw(StrEnum):
+    """How a bin is turned back into a number."""
+
+    UNIFORM = "uniform"  # any number of the bin, equally likely
+    INTEGER = "integer"  # any whole number of the bin, equally likely
+    LOWER = "lower"  # the lower edge
+    MIDDLE = "middle"  # the middle of the bin
+
+
+# The types a kind can have; the first is the default. Any type can be nominal, ordinal or a flag.
+_TYPES = {
+    Kind.NUMERIC: ("real", "integer", "decimal"),
+    Kind.DATE: ("date", "datetime", "instant"),
+    Kind.CODES: ("text",),
+    Kind.TEXT: ("text",),
+}
+_WITH_LEVELS = {Kind.NOMINAL, Kind.ORDINAL, Kind.FLAG, Kind.CODES}
+_WITH_EDGES = {Kind.NUMERIC, Kind.DATE}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it holds, what it may hold, and who may know it.
+
+    type: how a value is written; by default what the kind suggests.
+    levels: the values a cell may have, in order (for codes: the single codes).
+    edges: bins [e0, e1), [e1, e2), ... of a numeric or date column; the last one is closed.
+    clamp: values outside the edges go to the outer bins instead of being refused.
+    missing: a cell may be empty. Missing is then a category of its own, the last one.
+    missing_codes: values that stand for "missing" in the source (-9, "?").
+    confirmed: a person has said that the domain is public, not read off the data.
+    reason: why an inferred column is what it is.
+    """
+
+    name: str
+    kind: Kind
+    role: Role = Role.OTHER
+    type: str = ""
+    levels: tuple[Value, ...] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    edges: tuple[Value, ...] | None = None
+    clamp: bool = False
+    unit: str = ""
+    draw: Draw = Draw.UNIFORM
+    separator: str = ";"
+    missing: bool = True
+    missing_codes: tuple[Value, ...] = ()
+    confirmed: bool = False
+    reason: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        faults: list[str] = []
+        for attribute, enum in (("kind", Kind), ("role", Role), ("draw", Draw)):
+            try:
+                object.__setattr__(self, attribute, enum(getattr(self, attribute)))
+            except ValueError:
+                faults.append(f"{attribute} must be one of {', '.join(enum)}")
+        for attribute in ("levels", "edges", "missing_codes"):
+            value = getattr(self, attribute)
+            if value is not None:
+                object.__setattr__(self, attribute, tuple(value))
+        object.__setattr__(self, "type", self.type or _TYPES.get(self.kind, ("text",))[0])
+        object.__setattr__(self, "labels", dict(self.labels))
+        faults += _column_faults(self)
+        if faults:
+            raise SchemaError(
+                f"column '{self.name}': {'; '.join(faults)}.",
+                hint="correct the column's entry in the schema",
+            )
+
+    @property
+    def declared(self) -> bool:
+        """Whether the domain is written down: levels, or edges."""
+        return self.levels is not None or self.edges is not None
+
+    @property
+    def public(self) -> bool:
+        """Whether the domain is written down and a person has confirmed that it is public."""
+        return self.declared and self.confirmed
+
+    @property
+    def size(self) -> int | None:
+        """How many codes the column has, the one for missing included; None while not declared."""
+        if self.levels is not None and self.kind is not Kind.CODES:
+            return len(self.levels) + self.missing
+        if self.edges is not None:
+            return len(self.edges) - 1 + self.missing
+        return None
+
+    def label(self, value: object) -> str:
+        """The label of a value, or the value as text."""
+        return self.labels.get(str(value), str(value))
+
+
+def _column_faults(column: Column) -> list[str]:
+    """Everything wrong with a column, as sentences without any cell value."""
+    faults = []
+    if not column.name:
+        faults.append("the name is empty")
+    if column.type not in type_names:
+        faults.append(f"type must be one of {', '.join(type_names)}")
+    elif column.type not in _TYPES.get(column.kind, type_names):
+        faults.append(f"a {column.kind} column is of type {' or '.join(_TYPES[column.kind])}")
+    if column.levels is not None:
+        if column.kind not in _WITH_LEVELS:
+            faults.append(f"a {column.kind} column has no levels")
+        if len(set(map(_typed, column.levels))) < len(column.levels):
+            faults.append("levels repeat")
+        if any(level is None or level != level for level in column.levels):
+            faults.append("a level is missing or not a number: use missing = true")
+        if column.kind is Kind.FLAG and len(column.levels) > 2:
+            faults.append("a flag has at most two levels")
+        if not column.levels:
+            faults.append("levels are empty")
+    if column.edges is not None:
+        faults += _edge_faults(column)
+    if column.kind is Kind.CODES and not column.separator:
+        faults.append("codes need a separator")
+    if column.role is Role.WEIGHT and column.kind is not Kind.NUMERIC:
+        faults.append("a weight must be numeric")
+    return faults
+
+
+def _edge_faults(column: Column) -> list[str]:
+    edges = column.edges or ()
+    if column.kind not in _WITH_EDGES:
+        return [f"a {column.kind} column has no edges"]
+    if len(edges) < 2:
+        return ["edges need at least two values"]
+    wanted: tuple[type, ...] = (int, float, Decimal) if column.kind is Kind.NUMERIC else (date,)
+    if not all(isinstance(e, wanted) and not isinstance(e, bool) for e in edges):
+        return [f"edges must be {'numbers' if column.kind is Kind.NUMERIC else 'dates'}"]
+    try:
+        increasing = all(a < b for a, b in pairwise(edges))  # type: ignore[operator]
+    except TypeError:
+        return ["edges must be all days, or all instants of one kind"]
+    return [] if increasing else ["edges must increase"]
+
+
+def _typed(value: object) -> tuple[str, object]:
+    """1, 1.0 and True are different levels although Python calls them equal."""
+    return (type(value).__name__, value)
+
+
+def draw_back(column: Column, code: int, u: float) -> float:
+    """A number from bin `code`, for u uniform on [0, 1). An unbounded bin gives its finite edge."""
+    if column.edges is None or column.kind is not Kind.NUMERIC:
+        raise SchemaError(f"column '{column.name}' has no bins to draw from.", hint="declare edges")
+    low, high = float(column.edges[code]), float(column.edges[code + 1])  # type: ignore[arg-type]
+    if math.isinf(low) or math.isinf(high):
+        return high if math.isinf(low) else low
+    if column.draw is Draw.LOWER:
+        return low
+    if column.draw is Draw.MIDDLE:
+        return (low + high) / 2
+    if column.draw is Draw.INTEGER:
+        first = math.ceil(low)
+        last = math.ceil(high) - 1 if code + 2 < len(column.edges) else math.floor(high)
+        return float(first + math.floor(u * (last - first + 1))) if last >= first else low
+    return low + u * (high - low)

@@ -1,0 +1,137 @@
+"""The columns of a table, as one value."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import SchemaError, listed
+from sfumato.schema.column import Column, Role
+from sfumato.schema.toml import column_from_dict, column_to_dict
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        names = [c.name for c in self.columns]
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise SchemaError(f"column names repeat: {listed(repeated)}.", hint="rename one of them")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(c.name for c in self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return any(c.name == name for c in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        self.require([name])
+        return next(c for c in self.columns if c.name == name)
+
+    def require(self, names: Iterable[str]) -> None:
+        """All columns that are asked for and not there, at once."""
+        known = set(self.names)
+        unknown = sorted({n for n in names if n not in known})
+        if unknown:
+            raise SchemaError(
+                f"unknown column{'s' * (len(unknown) > 1)}: {listed([repr(n) for n in unknown])}.",
+                hint=f"the table has {listed([repr(n) for n in self.names])}",
+            )
+
+    def of_role(self, role: Role | str) -> tuple[str, ...]:
+        """The names of the columns that play a role."""
+        return tuple(c.name for c in self.columns if c.role == role)
+
+    def select(self, names: Iterable[str]) -> Schema:
+        """The named columns, in the order named."""
+        names = list(names)
+        self.require(names)
+        return Schema(tuple(self[n] for n in names))
+
+    def drop(self, names: Iterable[str]) -> Schema:
+        """All columns but the named ones."""
+        names = set(names)
+        self.require(names)
+        return Schema(tuple(c for c in self.columns if c.name not in names))
+
+    def with_(self, name: str, **changes: Any) -> Schema:
+        """The same schema with one column changed."""
+        self.require([name])
+        return Schema(tuple(replace(c, **changes) if c.name == name else c for c in self.columns))
+
+    def require_public(self, names: Iterable[str] | None = None) -> None:
+        """Refuse columns whose domain is not declared and confirmed: what differential privacy rests on."""
+        wanted = list(self.names if names is None else names)
+        self.require(wanted)
+        unconfirmed = [n for n in wanted if not self[n].public]
+        if unconfirmed:
+            raise SchemaError(
+                f"{len(unconfirmed)} column{'s' * (len(unconfirmed) > 1)} without a confirmed public "
+                f"domain: {listed([repr(n) for n in unconfirmed])}.",
+                hint="declare levels or edges that do not come from the data, and set confirmed = true",
+            )
+
+    # -- TOML ------------------------------------------------------------------------------------
+
+    def to_toml(self) -> str:
+        """The schema as text; `from_toml` gives back an equal one."""
+        import tomli_w
+
+        tables = {c.name: column_to_dict(c) for c in self.columns}
+        return tomli_w.dumps({"sfumato_schema": 1, "columns": tables})
+
+    @classmethod
+    def from_toml(cls, text: str, *, name: str = "schema") -> Schema:
+        """Read a schema; all faults of all columns are listed at once."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SchemaError(f"{name} is not valid TOML: {error}.", hint="correct that line") from None
+        tables = document.get("columns")
+        if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+            raise SchemaError(f"{name} has no [columns.NAME] tables.", hint="see docs/schema.md")
+        version = document.get("sfumato_schema", 1)
+        if version != 1:
+            raise SchemaError(f"{name} has version {version!r}, this release reads 1.", hint="upgrade")
+        columns, faults = [], []
+        for column_name, entries in tables.items():
+            try:
+                columns.append(column_from_dict(column_name, entries))
+            except SchemaError as error:
+                faults.append(error.message.rstrip("."))
+        if faults:
+            raise SchemaError(f"{name}: {'; '.join(faults)}.", hint="see docs/schema.md for the keys")
+        return cls(tuple(columns))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a schema file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SchemaError(
+                f"no schema file {path.name}.", hint=f"sfumato schema update {path.name} DATA writes one"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise SchemaError(
+                f"schema file {path.name} cannot be read: {reason}.", hint="give a TOML file"
+            ) from None
+        return cls.from_toml(text, name=path.name)

@@ -1,0 +1,262 @@
+import datetime as dt
+import gzip
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import DataError
+from sfumato.io import csv
+from sfumato.schema import Column, Schema
+
+MANY = 3_000_000  # rows of about 10 bytes: past the 16 MB that decide the types
+
+
+def put(folder: Path, content: str | bytes, name: str = "data.csv", encoding: str = "utf-8") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def read(path, **options) -> pa.Table:
+    source, hints = csv.read(path, **options)
+    assert hints is None
+    return pa.Table.from_batches(source.batches(source.arrow_schema.names), schema=source.arrow_schema)
+
+
+def types(table: pa.Table) -> dict[str, str]:
+    return {field.name: str(field.type) for field in table.schema}
+
+
+def column(path, **options) -> list:
+    return read(path, **options).column("x").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "type_", "values"),
+    [
+        ("1 -2 +3", "int64", [1, -2, 3]),
+        ("0 10 NA", "int64", [0, 10, None]),
+        ("1 2.5 .5", "double", [1.0, 2.5, 0.5]),
+        ("1e3 2 nan", "double", [1000.0, 2.0, None]),
+        ("007 123 456", "string", ["007", "123", "456"]),
+        ("0.5 007.5", "string", ["0.5", "007.5"]),
+        ("12345678901234567890 1", "double", [12345678901234567890.0, 1.0]),
+        ("0x1f 12", "string", ["0x1f", "12"]),
+        ("inf 1", "string", ["inf", "1"]),
+        ("true FALSE NA", "bool", [True, False, None]),
+        ("yes no", "string", ["yes", "no"]),
+        ("1 true", "string", ["1", "true"]),
+        ("2020-01-31 2020-02-29", "date32[day]", [dt.date(2020, 1, 31), dt.date(2020, 2, 29)]),
+        ("2020-02-30 2020-01-01", "string", ["2020-02-30", "2020-01-01"]),
+        ("20200131 20200229", "date32[day]", [dt.date(2020, 1, 31), dt.date(2020, 2, 29)]),
+        ("20200231 20200229", "int64", [20200231, 20200229]),
+        ("31.12.2020 1.2.2021", "date32[day]", [dt.date(2020, 12, 31), dt.date(2021, 2, 1)]),
+        ("31/02/2020 01/02/2020", "string", ["31/02/2020", "01/02/2020"]),
+        ("12/31/2020 1/2/2021", "date32[day]", [dt.date(2020, 12, 31), dt.date(2021, 1, 2)]),
+        (
+            "2020-01-31T10:30 2020-02-01",
+            "timestamp[us]",
+            [dt.datetime(2020, 1, 31, 10, 30), dt.datetime(2020, 2, 1)],
+        ),
+        ("2020-01-31T25:30 2020-02-01", "string", ["2020-01-31T25:30", "2020-02-01"]),
+        (
+            "2020-01-31T10:30:00.5Z 2020-01-31T10:30+02:00",
+            "timestamp[us, tz=UTC]",
+            [
+                dt.datetime(2020, 1, 31, 10, 30, 0, 500_000, dt.UTC),
+                dt.datetime(2020, 1, 31, 8, 30, tzinfo=dt.UTC),
+            ],
+        ),
+        ("NA Namibia", "string", ["NA", "Namibia"]),
+    ],
+)
+def test_the_rule_of_types(tmp_path, cells, type_, values):
+    rows = "".join(f"k;{cell}\n" for cell in cells.split(" "))
+    table = read(put(tmp_path, "k;x\n" + rows))
+    assert str(table.schema.field("x").type) == type_
+    assert table.column("x").to_pylist() == values
+
+
+def test_empty_columns_are_text_and_spaces_are_dropped(tmp_path):
+    table = read(put(tmp_path, 'a,b,c\n , x ,""\n,y , \n'))
+    assert table.to_pydict() == {"a": [None, None], "b": ["x", "y"], "c": [None, None]}
+    assert set(types(table).values()) == {"string"}
+
+
+def test_decimal_commas_and_no_thousands(tmp_path):
+    table = read(put(tmp_path, "a;b;c\n1,5;1.000,5;2\n2,25;3,5;3\n"))
+    assert types(table) == {"a": "double", "b": "string", "c": "int64"}
+    assert table.column("a").to_pylist() == [1.5, 2.25]
+
+
+def test_quoted_cells(tmp_path):
+    table = read(put(tmp_path, 'x,n\n"a\nb, ""c""",1\nplain,2\n'))
+    assert table.to_pydict() == {"x": ['a\nb, "c"', "plain"], "n": [1, 2]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_encodings_and_lines(tmp_path, encoding, line):
+    text = line.join(["Größe;Straße", "1,5;Ü", "2,5;ß", ""])
+    table = read(put(tmp_path, text, encoding=encoding))
+    assert table.to_pydict() == {"Größe": [1.5, 2.5], "Straße": ["Ü", "ß"]}
+
+
+def test_packed_and_other_suffixes(tmp_path):
+    assert read(put(tmp_path, gzip.compress(b"a,b\n1,2\n"), "d.csv.gz")).to_pydict() == {"a": [1], "b": [2]}
+    assert read(put(tmp_path, "a\tb\n1\t2\n", "d.tsv")).to_pydict() == {"a": [1], "b": [2]}
+
+
+def test_missing_markers(tmp_path):
+    path = put(tmp_path, "x,y\n?,a\n3,?\n")
+    assert read(path).to_pydict() == {"x": ["?", "3"], "y": ["a", "?"]}
+    assert read(path, missing=("?",)).to_pydict() == {"x": [None, 3], "y": ["a", None]}
+
+
+def test_a_schema_decides_the_type(tmp_path):
+    schema = Schema((Column("x", "numeric", type="integer"), Column("y", "nominal", type="text")))
+    assert read(put(tmp_path, "x,y\n007,1\n8,2\n"), schema=schema).to_pydict() == {"x": [7, 8], "y": ["1", "2"]}
+    decimals = Schema((Column("x", "numeric", type="decimal"), Column("y", "nominal")))
+    assert column(put(tmp_path, "x;y\n1,50;a\n2;b\n"), schema=decimals, decimal=",") == ["1.50", "2"]
+
+
+def test_only_the_columns_asked_for_in_that_order(tmp_path):
+    source, _ = csv.read(put(tmp_path, "a,b,c\n1,x,2.5\n"))
+    (batch,) = source.batches(["c", "a"])
+    assert batch.schema.names == ["c", "a"]
+    assert batch.to_pylist() == [{"c": 2.5, "a": 1}]
+
+
+def test_the_source_can_be_read_again_and_says_its_dialect(tmp_path):
+    source, _ = csv.read(put(tmp_path, "a;b\n1;2\n"))
+    assert [list(source.batches(["a"])) for _ in range(2)][1][0].to_pydict() == {"a": [1]}
+    assert str(source.origin) == "data.csv: separator ';', decimal '.', encoding utf-8, dates year first"
+
+
+def test_several_files(tmp_path):
+    one, two = put(tmp_path, "a,b\n1,x\n", "1.csv"), put(tmp_path, "a,b\n2.5,y\n", "2.csv")
+    assert read([one, two]).to_pydict() == {"a": [1.0, 2.5], "b": ["x", "y"]}
+    put(tmp_path, "a,c\n1,x\n", "3.csv")
+    with pytest.raises(DataError, match=r"1 of 3 files .*3\.csv"):
+        read([one, two, tmp_path / "3.csv"])
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a,b\n", "no rows"),
+        ("a,b", "no rows"),
+        ("", "empty"),
+        ("a,a,\n1,2,3\n", "no name above column 3 and names that repeat: 'a'"),
+        ("a,b\n1,2\n\n3\n4,5,6\n", r"2 rows have not 2 cells like the first row \(line 4, 5\)"),
+        ('a,b\n"1\n1",2\n3\n', r"1 row has not 2 cells like the first row \(line 4\)"),
+        ('a,b\n1,"open\n2,3\n4,5\n', "a quote that never closes"),
+    ],
+)
+def test_faults_of_the_file(tmp_path, content, says):
+    with pytest.raises(DataError, match=says) as caught:
+        read(put(tmp_path, content))
+    assert caught.value.hint
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_an_inch_mark_is_no_open_quote(tmp_path):
+    assert read(put(tmp_path, 'a,b\n1,5" pipe\n2,x\n')).column("b").to_pylist() == ['5" pipe', "x"]
+
+
+@pytest.fixture(scope="module")
+def long_text() -> bytes:
+    return b"a,b\n" + b"".join(b"%d,x\n" % i for i in range(MANY))
+
+
+@pytest.mark.parametrize(
+    ("tail", "says"),
+    [
+        (b"SECRET,x\n007,y\nSECRET,z\n", r"'a' \(3 cells not integer\)"),
+        (b"SECRET\n1,2,SECRET\n", r"2 rows have not 2 cells like the first row \(line 3000002, 3000003\)"),
+        (b"1,SECRET\xe9\n", "not utf-8 text throughout"),
+        (b'1,"SECRET\n2,y\n', "a quote that never closes"),
+    ],
+)
+def test_faults_far_behind_the_head(tmp_path, long_text, tail, says):
+    source, _ = csv.read(put(tmp_path, long_text + tail))
+    with pytest.raises(DataError, match=says) as caught:
+        for _ in source.batches(["a", "b"]):
+            pass
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_nothing_is_given_out_from_a_faulty_block(tmp_path, long_text):
+    source, _ = csv.read(put(tmp_path, long_text + b"SECRET,x\n"))
+    seen = 0
+    with pytest.raises(DataError):
+        for batch in source.batches(["a"]):
+            seen += batch.num_rows
+            assert batch.column(0).null_count == 0
+    assert 0 < seen < MANY
+
+
+def test_a_packed_file_cut_short(tmp_path):
+    rows = b"".join(b"%d,%d\n" % (i, hash(i * 7919) % 99991) for i in range(600_000))
+    packed = gzip.compress(b"a,b\n" + rows)
+    with pytest.raises(DataError, match="cannot be read to its end"):
+        read(put(tmp_path, packed[: len(packed) // 2], "d.csv.gz"))
+
+
+def test_no_text_of_a_cell_in_any_message(tmp_path):
+    contents = [
+        "a,b\nSECRET\n1,2\n",
+        "a,b\n1,2\n3,4,SECRET\n",
+        'a,b\n1,"SECRET\n',
+        "SECRET1,SECRET1\n1\n",
+    ]
+    for content in contents:
+        with pytest.raises(DataError) as caught:
+            read(put(tmp_path, content))
+        message = str(caught.value)
+        assert "SECRET" not in re.sub("'SECRET1'", "", message)  # a name of a column may be said
+
+
+# -- against another reader ------------------------------------------------------------------------
+
+plain = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=6)
+rows = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(-(10**17), 10**17)),
+        st.one_of(st.none(), st.floats(-1e9, 1e9)),
+        st.one_of(st.none(), plain.map(lambda text: "w" + text)),
+        st.one_of(st.none(), st.dates(dt.date(1800, 1, 1), dt.date(2100, 1, 1))),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=60)
+@given(rows)
+def test_what_arrow_wrote_comes_back(tmp_path_factory, rows):
+    types_ = [pa.int64(), pa.float64(), pa.string(), pa.date32()]
+    columns = [pa.array(column, type_) for column, type_ in zip(zip(*rows, strict=True), types_, strict=True)]
+    table = pa.table([*columns, pa.array(["k"] * len(rows))], names=["whole", "real", "word", "day", "k"])
+    path = tmp_path_factory.mktemp("d") / "data.csv"
+    pa.csv.write_csv(table, path)
+    schema = Schema(
+        (
+            Column("whole", "numeric", type="integer"),
+            Column("real", "numeric", type="real"),
+            Column("word", "nominal", type="text"),
+            Column("day", "date", type="date"),
+            Column("k", "nominal", type="text"),
+        )
+    )
+    assert read(path, schema=schema).to_pydict() == table.to_pydict()

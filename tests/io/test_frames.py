@@ -1,0 +1,227 @@
+import datetime as dt
+import decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.errors import DataError, SfumatoWarning
+from sfumato.io import like
+from sfumato.io.frames import from_frame
+from sfumato.sources import BatchSource
+
+PLAIN = {"n": [1, 2, 3], "N": ["a", "b", None], "x y": [1.5, None, 2.5]}
+
+
+def rows(source, columns=None):
+    names = list(columns or source.arrow_schema.names)
+    fields = pa.schema([source.arrow_schema.field(n) for n in names])
+    return pa.Table.from_batches(source.batches(names), schema=fields)
+
+
+def round_trip(frame):
+    source = from_frame(frame)
+    return like(rows(source), source)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        pl.DataFrame,
+        pl.LazyFrame,
+        pa.table,
+        lambda data: pa.RecordBatch.from_pydict(data),
+        lambda data: ds.dataset(pa.table(data)),
+        lambda data: nw.from_native(pl.DataFrame(data)),
+        lambda data: nw.from_native(pd.DataFrame(data)),
+        lambda data: nw.from_native(pl.LazyFrame(data)),
+    ],
+    ids=["pandas", "polars", "lazy", "table", "batch", "dataset", "nw-polars", "nw-pandas", "nw-lazy"],
+)
+def test_every_frame_gives_the_same_rows(make):
+    source = from_frame(make(PLAIN))
+    assert isinstance(source, BatchSource)
+    assert rows(source).to_pydict() == PLAIN
+    assert rows(source, ["x y", "n"]).to_pydict() == {"x y": PLAIN["x y"], "n": PLAIN["n"]}
+    assert rows(source).to_pydict() == PLAIN  # and again
+    assert source.rows in (3, None)
+
+
+def test_flavours_come_back():
+    assert isinstance(round_trip(pd.DataFrame(PLAIN)), pd.DataFrame)
+    assert isinstance(round_trip(pl.LazyFrame(PLAIN)), pl.DataFrame)
+    assert isinstance(round_trip(pa.table(PLAIN)), pa.Table)
+
+
+def test_readers_and_strangers():
+    with pytest.raises(DataError, match="only once"):
+        from_frame(pa.table(PLAIN).to_reader())
+    assert from_frame(object()) is None
+    assert from_frame({"a": [1]}) is None
+
+
+class Exporter:
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.table(PLAIN).__arrow_c_stream__(requested_schema)
+
+
+def test_any_library_that_speaks_arrow():
+    assert rows(from_frame(Exporter())).to_pydict() == PLAIN
+
+
+def test_a_dataset_of_files(tmp_path):
+    for k in range(3):
+        pq.write_table(pa.table({"a": [k, k]}), tmp_path / f"{k}.parquet")
+    source = from_frame(ds.dataset(tmp_path))
+    assert rows(source).to_pydict() == {"a": [0, 0, 1, 1, 2, 2]}
+
+
+# -- pandas ----------------------------------------------------------------------------------------
+
+
+def test_whole_numbers_with_gaps_are_integers():
+    source = from_frame(pd.DataFrame({"a": [1, None, 3], "b": [1.5, None, 2], "c": [1.0, 2.0, 3.0], "d": [np.nan] * 3}))
+    assert [str(t) for t in source.arrow_schema.types] == ["int64", "double", "double", "double"]
+    huge = from_frame(pd.DataFrame({"a": [2.0**60, None]}))
+    assert str(huge.arrow_schema.types[0]) == "double"
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pd.Series([1, 2, 3]),
+        pd.Series([1, 2, 3], dtype="int8"),
+        pd.Series([1, None, 3]),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.Series([1, None, 3], dtype="Int16"),
+        pd.Series([1.5, None, 3], dtype="Float64"),
+        pd.Series([1.5, 2.5, np.nan], dtype="float32"),
+        pd.Series([True, False, True]),
+        pd.Series([True, None, True], dtype="boolean"),
+        pd.Series(["a", None, "b"]),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Series(["a", None, "b"], dtype=object),
+        pd.Series([1, None, 3], dtype="int32[pyarrow]"),
+        pd.Series(["a", None, "b"], dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"])),
+        pd.Series(pd.to_datetime(["2020-01-01 10:00", None, "2021-01-01 11:00"])).dt.tz_localize("UTC"),
+        pd.Series(pd.Categorical(["a", None, "b"], categories=["c", "b", "a"], ordered=True)),
+        pd.Series(pd.Categorical([1, None, 2])),
+    ],
+    ids=lambda s: str(s.dtype),
+)
+def test_pandas_types_come_back(series):
+    frame = pd.DataFrame({"x": series})
+    pd.testing.assert_frame_equal(round_trip(frame), frame)
+
+
+def test_generalized_columns_take_a_new_type():
+    frame = pd.DataFrame({"age": [30, 40], "grade": pd.Categorical(["a", "b"]), "n": [1, 2]})
+    source = from_frame(frame)
+    out = like(pa.table({"age": ["[30, 40)", "*"], "grade": ["*", "a"], "n": [1.5, None], "new": [1, 2]}), source)
+    assert out["age"].tolist() == ["[30, 40)", "*"]
+    assert isinstance(out["grade"].dtype, pd.CategoricalDtype)
+    assert out["n"].dtype == "float64"
+    gaps = like(pa.table({"n": pa.array([1, None], pa.int64())}), source)
+    assert gaps["n"].dtype == "Int64"  # numpy has no integer with gaps
+
+
+def test_mixed_objects_are_refused_all_at_once():
+    frame = pd.DataFrame({"a": [1, "SECRET"], "b": ["SECRET", 2], "ok": [1, 2], "c": [{1}, "x"]}, dtype=object)
+    with pytest.raises(DataError, match=r"3 columns .*'a' \(object\), 'b' \(object\), 'c' \(object\)") as caught:
+        from_frame(frame)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_objects_of_one_type_are_read():
+    frame = pd.DataFrame(
+        {
+            "day": pd.Series([dt.date(2020, 1, 1), None], dtype=object),
+            "money": pd.Series([decimal.Decimal("1.50"), None], dtype=object),
+            "whole": pd.Series([1, None], dtype=object),
+        }
+    )
+    types = [str(t) for t in from_frame(frame).arrow_schema.types]
+    assert types[0] == "date32[day]"
+    assert types[1].startswith("decimal128")
+    assert types[2] in ("int64", "double")
+
+
+def test_the_index():
+    plain = pd.DataFrame({"a": [1, 2]}, index=["x", "y"])
+    assert from_frame(plain).arrow_schema.names == ["a"]
+    named = plain.rename_axis("key")
+    with pytest.warns(SfumatoWarning, match="index is read as column 'key'"):
+        source = from_frame(named)
+    assert source.arrow_schema.names == ["key", "a"]
+    assert like(rows(source), source)["key"].tolist() == ["x", "y"]
+    clash = plain.rename_axis("a")
+    with pytest.warns(SfumatoWarning), pytest.raises(DataError, match="repeat"):
+        from_frame(clash)
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "repeat: 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", ""]), "without a name"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), "repeat: '1'"),
+        (pd.DataFrame(), "no columns"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several levels"),
+        (pd.DataFrame({"p": pd.period_range("2020", periods=2, freq="D")}), "'p'"),
+        (pd.DataFrame({"z": [1 + 2j]}), "'z'"),
+    ],
+)
+def test_frames_that_cannot_be_read(frame, says):
+    with pytest.raises(DataError, match=says):
+        from_frame(frame)
+
+
+def test_numbers_as_names_become_text():
+    assert from_frame(pd.DataFrame({0: [1], 1: [2]})).arrow_schema.names == ["0", "1"]
+
+
+# -- polars ----------------------------------------------------------------------------------------
+
+
+def test_polars_types_come_back():
+    frame = pl.DataFrame(
+        {
+            "e": pl.Series(["u", "v"], dtype=pl.Enum(["v", "u"])),
+            "c": pl.Series(["u", None], dtype=pl.Categorical),
+            "i": pl.Series([1, None], dtype=pl.Int8),
+            "f": pl.Series([1.5, None], dtype=pl.Float32),
+            "d": [dt.date(2020, 1, 1), None],
+            "l": [["a"], ["b", "c"]],
+        }
+    )
+    assert round_trip(frame).equals(frame)
+    assert round_trip(frame).schema == frame.schema
+    assert round_trip(frame.lazy()).equals(frame)
+
+
+def test_lazy_polars_runs_only_what_is_asked_for():
+    seen = []
+
+    def look(frame):
+        seen.append(frame.columns)
+        return frame
+
+    lazy = pl.LazyFrame({"a": [1], "b": [2]})
+    source = from_frame(lazy.with_columns(c=pl.col("a") * 2).map_batches(look, schema=pl.Schema({"a": pl.Int64, "b": pl.Int64, "c": pl.Int64})))
+    seen.clear()
+    assert rows(source, ["c"]).to_pydict() == {"c": [2]}
+    assert len(seen) == 1
+
+
+def test_fractions_do_not_become_whole_numbers_again():
+    source = from_frame(pl.DataFrame({"i": [1, 2], "e": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"]))}))
+    out = like(pa.table({"i": [1.5, 2.5], "e": ["*", "a"]}), source)
+    assert out["i"].to_list() == [1.5, 2.5]
+    assert out["e"].to_list() == ["*", "a"]

@@ -1,0 +1,414 @@
+"""Whole files or none: full disks, read-only disks, Ctrl-C; and the same bytes for the same data."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import errno
+import gzip
+import io
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import DataError, OutputError, ParameterError
+from sfumato.io import output, parquet
+from sfumato.io.atomic import atomic_file, explained
+from sfumato.schema import Column, Kind, Schema
+
+SMALL = pa.table({"a": [1, 2, None], "b": ["x", None, "z"]})
+SUFFIXES = output.suffixes()
+
+# Every format, written until the disk or the limit says no; prints the error or "written".
+FILL = """
+import os, sys, pyarrow as pa, numpy as np
+from sfumato.errors import OutputError
+from sfumato.io import output
+target = sys.argv[1]
+words = np.random.default_rng(1).integers(0, 2**52, 30_000)
+data = pa.table({"n": words, "t": [f"{w:x}" for w in words]})
+try:
+    output.write(data, target, overwrite=True)
+    print("written")
+except OutputError as error:
+    print(error)
+"""
+
+
+def in_private_mount(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script that may mount: what it mounts is seen by nobody else and goes with it."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("unshare is not installed")
+    spaces = [unshare, "--map-root-user", "--mount"]
+    if subprocess.run([*spaces, "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True).returncode:
+        pytest.skip("this system does not let a test mount")
+    return subprocess.run([*spaces, "sh", "-c", script, "sh", *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s not in (".feather", ".zsav")])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str) -> None:
+    script = """
+    mount -t tmpfs -o size=256k none "$1" && printf old > "$1/t$2"
+    "$3" -c "$4" "$1/t$2"; ls -A "$1"; cat "$1/t$2"
+    """
+    done = in_private_mount(script, str(tmp_path), suffix, sys.executable, FILL)
+    lines = done.stdout.splitlines()
+    assert "the disk is full" in lines[0] and "free some space" in lines[0], done.stdout + done.stderr
+    assert lines[1:] == [f"t{suffix}", "old"]
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".sav", ".xpt"])
+def test_a_file_size_limit_is_explained(tmp_path: Path, suffix: str) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n" + FILL
+    done = subprocess.run(
+        [sys.executable, "-c", limited, str(tmp_path / f"t{suffix}")], capture_output=True, text=True
+    )
+    assert "beyond what is allowed" in done.stdout, done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_read_only_disk_is_explained(tmp_path: Path) -> None:
+    script = """
+    mount -t tmpfs none "$1" && printf old > "$1/t.csv" && mount -o remount,ro "$1"
+    "$2" -c "$3" "$1/t.csv"; ls -A "$1"; cat "$1/t.csv"
+    """
+    done = in_private_mount(script, str(tmp_path), sys.executable, FILL)
+    lines = done.stdout.splitlines()
+    assert "the disk is read-only" in lines[0], done.stdout + done.stderr
+    assert lines[1:] == ["t.csv", "old"]
+
+
+def test_a_directory_without_permission_is_explained(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", FILL, str(tmp_path / "t.csv")]
+    if os.geteuid() == 0:  # root may write anywhere, unless that power is taken away
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may write anywhere, and setpriv is not installed")
+        program = ["setpriv", "--bounding-set=-dac_override", *program]
+    tmp_path.chmod(0o500)
+    try:
+        done = subprocess.run(program, capture_output=True, text=True)
+    finally:
+        tmp_path.chmod(0o700)
+    assert "permission is denied" in done.stdout, done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+INTERRUPTED = """
+import itertools, sys, pyarrow as pa
+from sfumato.io import output
+output.CHUNK_ROWS = 16_384
+batch = pa.record_batch({"n": list(range(16_384)), "t": ["abcdef"] * 16_384})
+def endless():
+    for i in itertools.count():
+        if i == 2:  # a chunk has been written
+            print("writing", flush=True)
+        yield batch
+output.write(endless(), sys.argv[1], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".csv.gz", ".xlsx", ".arrow"])
+def test_ctrl_c_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"t{suffix}"
+    target.write_text("old")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(target)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "writing\n"
+    assert len(list(tmp_path.iterdir())) == 2, "the draft lies beside"
+    time.sleep(0.1)
+    writer.send_signal(signal.SIGINT)
+    _, words = writer.communicate(timeout=30)
+    assert writer.returncode != 0 and words.rstrip().endswith("KeyboardInterrupt"), words
+    assert [p.name for p in tmp_path.iterdir()] == [target.name] and target.read_text() == "old"
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C from inside."""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("fault", [Stopped, RuntimeError])
+def test_any_failure_of_the_data_leaves_nothing(tmp_path: Path, suffix: str, fault: type) -> None:
+    def batches() -> Any:
+        yield SMALL.to_batches()[0]
+        raise fault
+
+    with pytest.raises(fault):
+        output.write(batches(), tmp_path / f"t{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_to_read_is_not_told_as_a_failure_to_write(tmp_path: Path) -> None:
+    def batches() -> Any:
+        yield SMALL.to_batches()[0]
+        raise OSError(errno.EACCES, "Permission denied", "/somewhere/else")
+
+    with pytest.raises(DataError, match="could not be read"):
+        output.write(batches(), tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+def test_paths_that_cannot_be_written_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "there.csv").write_text("old")
+    for path, words in (
+        ("missing/t.csv", "directory does not exist.*make the directory"),
+        ("file/t.csv", "part of the path is a file"),
+        ("file/deeper/t.csv", "part of the path is a file"),
+        ("folder.csv", "it is a directory"),
+        ("there.csv", "exists already.*overwrite=True"),
+        ("t.txt", "suffix names no format.*parquet"),
+        ("x" * 300 + ".csv", "name is too long"),
+    ):
+        with pytest.raises(OutputError, match=words):
+            output.write(SMALL, tmp_path / path)
+    assert (tmp_path / "there.csv").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EFBIG, errno.EDQUOT, 9999])
+def test_every_system_error_has_a_hint_and_no_path(code: int) -> None:
+    error = explained(OSError(code, "x", "/home/somebody/t.csv"), Path("/home/somebody/t.csv"))
+    assert error.hint and "somebody" not in str(error)
+
+
+def test_a_file_that_comes_up_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "t.csv"
+
+    def batches() -> Any:
+        yield SMALL.to_batches()[0]
+        target.write_text("somebody else's")
+
+    with pytest.raises(OutputError, match="exists already"):
+        output.write(batches(), target)
+    assert target.read_text() == "somebody else's" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_overwriting_keeps_the_mode_and_follows_a_link(tmp_path: Path) -> None:
+    output.write(SMALL, tmp_path / "t.csv")
+    output.owner_only(tmp_path / "t.csv")
+    (tmp_path / "link.csv").symlink_to("t.csv")
+    output.write(SMALL.slice(0, 1), tmp_path / "link.csv", overwrite=True)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == 0o600
+    assert (tmp_path / "t.csv").read_text().count("\n") == 2
+
+
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    other = pa.record_batch({"other": [1]})
+    for data, words in (
+        (42, "a int cannot be written"),
+        ([], "no rows and no schema"),
+        ([SMALL.to_batches()[0], other], "same columns"),
+        (pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"]), "names repeat: 'a'"),
+    ):
+        with pytest.raises(OutputError, match=words):
+            output.write(data, tmp_path / "t.parquet")
+    with pytest.raises(OutputError, match="'a'"):
+        output.write(pa.table({"a": [[1]]}), tmp_path / "t.csv")
+    with pytest.raises(ParameterError, match="delimiter"):
+        output.write(SMALL, tmp_path / "t.csv", delimiter="x")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- content -------------------------------------------------------------------------------------
+
+
+def pieces(table: pa.Table, cuts: list[int]) -> list[pa.RecordBatch]:
+    ends = sorted({min(c, table.num_rows) for c in cuts} | {table.num_rows})
+    starts = [0, *ends[:-1]]
+    return [b for s, e in zip(starts, ends, strict=True) for b in table.slice(s, e - s).to_batches()]
+
+
+@given(st.lists(st.integers(0, 500), max_size=6), st.sampled_from([".parquet", ".csv", ".csv.gz", ".arrow"]))
+def test_bytes_do_not_depend_on_batches(tmp_path_factory: pytest.TempPathFactory, cuts, suffix) -> None:
+    folder = tmp_path_factory.mktemp("o")
+    table = pa.table(
+        {
+            "n": pa.array([None if i % 7 == 0 else i for i in range(500)]),
+            "t": ["abc"[i % 3] for i in range(500)],
+        }
+    )
+    encoded = table.set_column(1, "t", table["t"].dictionary_encode())
+    chunk, output.CHUNK_ROWS = output.CHUNK_ROWS, 128  # several row groups
+    try:
+        output.write(table, folder / f"1{suffix}")
+        output.write(pieces(encoded, cuts) or encoded, folder / f"2{suffix}")
+    finally:
+        output.CHUNK_ROWS = chunk
+    assert (folder / f"1{suffix}").read_bytes() == (folder / f"2{suffix}").read_bytes()
+
+
+def test_parquet_holds_the_data_the_schema_and_nothing_else(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]))
+    schema = Schema((Column("a", Kind.NUMERIC, type="integer", reason="seen in 4321 rows"),))
+    output.write(table.select(["a"]), tmp_path / "t.parquet", schema)
+    content = (tmp_path / "t.parquet").read_bytes()
+    metadata = pq.read_schema(tmp_path / "t.parquet").metadata
+    assert set(metadata) == {parquet.SCHEMA_KEY}
+    for leak in (b"pandas", b"4321", str(tmp_path).encode()):
+        assert leak not in content
+    file = pq.ParquetFile(tmp_path / "t.parquet")
+    assert file.schema_arrow.field("a").metadata is None or b"sfumato" not in str(file.schema_arrow).encode()
+
+
+def test_row_groups_are_of_fixed_size(tmp_path: Path) -> None:
+    rows = 2 * output.CHUNK_ROWS + 5
+    table = pa.table({"a": pa.nulls(rows, pa.int8())})
+    output.write(table.to_batches(max_chunksize=1000), tmp_path / "t.parquet")
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
+    assert [metadata.row_group(i).num_rows for i in range(3)] == [output.CHUNK_ROWS, output.CHUNK_ROWS, 5]
+
+
+def test_csv_is_plain_utf8_with_iso_dates(tmp_path: Path) -> None:
+    at = dt.datetime(2020, 1, 2, 3, 4, 5)
+    table = pa.table(
+        {
+            "text": ["é", 'say "x"', "a;b", "two\nlines", "", None],
+            "real": [0.1, float("nan"), None, -1.5, 1e-7, 3.0],
+            "day": pa.array([dt.date(1900, 2, 3)] * 6),
+            "at": pa.array([at, None] * 3, pa.timestamp("us")),
+            "instant": pa.array([at] * 6, pa.timestamp("us", "Europe/Zurich")),
+            "flag": [True, False, None] * 2,
+        }
+    )
+    output.write(table, tmp_path / "t.csv", delimiter=";")
+    text = (tmp_path / "t.csv").read_bytes().decode("utf-8")
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
+    assert [row[0] for row in rows] == ["text", "é", 'say "x"', "a;b", "two\nlines", "", ""]
+    assert [row[1] for row in rows[1:]] == ["0.1", "", "", "-1.5", "1e-7", "3"]
+    assert rows[1][2:] == ["1900-02-03", "2020-01-02T03:04:05", "2020-01-02T03:04:05Z", "true"]
+    output.write(table, tmp_path / "t.csv.gz", delimiter=";")
+    assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode() == text
+
+
+def test_a_single_column_keeps_its_empty_rows(tmp_path: Path) -> None:
+    output.write(pa.table({"a": [1, None, 3]}), tmp_path / "t.csv")
+    with open(tmp_path / "t.csv", newline="") as file:
+        assert [row["a"] for row in csv.DictReader(file)] == ["1", "", "3"]
+
+
+def test_formulas_are_escaped_when_asked_and_numbers_are_not(tmp_path: Path) -> None:
+    words = ["=1+1", "+x", "-x", "@x", "\tx", "-9", "+3.5", "-1e5", "a=b", None]
+    table = pa.table({"=t": words, "n": list(range(-5, 5))})
+    output.write(table, tmp_path / "as_is.csv")
+    output.write(table, tmp_path / "safe.csv", escape_formulas=True)
+
+    def cells(name: str) -> list[list[str]]:
+        with open(tmp_path / name, newline="") as file:
+            return list(csv.reader(file))
+
+    assert [r[0] for r in cells("as_is.csv")] == ["=t", *words[:-1], ""]
+    escaped = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "-9", "+3.5", "-1e5", "a=b", ""]
+    assert [r[0] for r in cells("safe.csv")] == ["'=t", *escaped]
+    assert [r[1] for r in cells("safe.csv")][1] == "-5"
+
+
+class TableLike:
+    """What a Sfumato table shows of itself."""
+
+    schema = Schema((Column("a", Kind.NUMERIC, type="integer"), Column("b", Kind.NOMINAL)))
+
+    def __init__(self, batches: list[pa.RecordBatch]) -> None:
+        self._batches = batches
+
+    def batches(self) -> Any:
+        return iter(self._batches)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_tables_are_written_with_their_own_schema(tmp_path: Path, rows: int) -> None:
+    output.write(TableLike(SMALL.slice(0, rows).to_batches() if rows else []), tmp_path / "t.parquet")
+    source, hint = parquet.read([tmp_path / "t.parquet"])
+    assert source.rows == rows and hint == TableLike.schema
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_format_takes_every_kind_of_data_and_no_rows(tmp_path: Path, suffix: str) -> None:
+    source, _ = parquet.read([output.write(SMALL, tmp_path / "in.parquet")])
+    kinds = [SMALL, SMALL.to_batches()[0], SMALL.to_reader(), source, SMALL.slice(0, 0)]
+    for i, data in enumerate(kinds):
+        path = output.write(data, tmp_path / f"t{i}{suffix}")
+        assert path.stat().st_size > 0
+
+
+# -- directories and small files -----------------------------------------------------------------
+
+
+def test_a_directory_appears_complete_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "release"
+    with output.atomic_directory(target) as draft:
+        (draft / "public").mkdir()
+        (draft / "public" / "a.txt").write_text("a")
+        assert not target.exists() and draft.parent.name.startswith(".release.")
+    assert (target / "public" / "a.txt").read_text() == "a"
+    with pytest.raises(OutputError, match="exists already"), output.atomic_directory(target):
+        pass
+    for fault in (Stopped, RuntimeError):
+        with pytest.raises(fault), output.atomic_directory(target, overwrite=True) as draft:
+            (draft / "b.txt").write_text("b")
+            raise fault
+    assert [p.name for p in tmp_path.iterdir()] == ["release"] and (target / "public").exists()
+    with output.atomic_directory(target, overwrite=True) as draft:
+        (draft / "b.txt").write_text("b")
+    assert [p.name for p in target.iterdir()] == ["b.txt"] and len(list(tmp_path.iterdir())) == 1
+
+
+def test_precious_directories_and_files_are_not_replaced(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    (tmp_path / "file").write_text("old")
+    monkeypatch.chdir(tmp_path / "work" / "deep")
+    for path in (tmp_path / "work", Path(), Path.home()):
+        with pytest.raises(OutputError, match="not replaced"), output.atomic_directory(path, overwrite=True):
+            pass
+    with (
+        pytest.raises(OutputError, match="is a file"),
+        output.atomic_directory(tmp_path / "file", overwrite=True),
+    ):
+        pass
+    with pytest.raises(OutputError, match="does not exist"), output.atomic_directory(tmp_path / "no" / "x"):
+        pass
+    assert (tmp_path / "work" / "deep").is_dir() and (tmp_path / "file").read_text() == "old"
+
+
+def test_errors_inside_the_block_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="the disk is full"), atomic_file(tmp_path / "t") as draft:
+        draft.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_files_and_private_ones(tmp_path: Path) -> None:
+    path = output.write_text(tmp_path / "t.txt", "é\r\n", private=True)
+    assert path.read_bytes() == "é\r\n".encode() and stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(OutputError, match="exists already"):
+        output.write_text(path, "other")
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    (tmp_path / "d" / "e" / "f").write_text("x")
+    output.owner_only(tmp_path / "d")
+    modes = [stat.S_IMODE((tmp_path / p).stat().st_mode) for p in ("d", "d/e", "d/e/f")]
+    assert modes == [0o700, 0o700, 0o600]
+    with pytest.raises(OutputError, match="does not exist"):
+        output.owner_only(tmp_path / "nothing")
