@@ -83,14 +83,18 @@ def counts(
 
 
 def _cells(cells: Any, limit: int) -> Grid:
+    from sfumato.description.show import printable
+
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in cells.column_names[:-1]:
-        grid.add_column(Text(name), overflow="fold")
+        grid.add_column(Text(printable(name)), overflow="fold")
     grid.add_column(cells.column_names[-1], justify="right", no_wrap=True)
     for row in cells.slice(0, limit).to_pylist():
         *levels, n = row.values()
         number = f"{n:,}" if isinstance(n, int) else f"{n:,.2f}"
-        grid.add_row(*(Text("missing", "dim") if v is None else Text(str(v)) for v in levels), number)
+        grid.add_row(
+            *(Text("missing", "dim") if v is None else Text(printable(str(v))) for v in levels), number
+        )
     return grid
 
 

@@ -53,6 +53,7 @@ def update(
     """
     from sfumato.description import changes, scan_as
     from sfumato.description import update as propose
+    from sfumato.description.show import printable
     from sfumato.schema import Schema
 
     before = Schema.read(schema) if schema.exists() else None
@@ -67,7 +68,7 @@ def update(
     grid.add_column(overflow="fold")
     grid.add_column(overflow="fold")
     for change in found:
-        grid.add_row(Text(change.column), change.what)
+        grid.add_row(Text(printable(change.column)), Text(change.what))
     if not found:
         said = f"{schema.name} has it all already; it was not touched."
     plain = {

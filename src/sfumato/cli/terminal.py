@@ -27,9 +27,14 @@ _PATIENCE = 2.0  # seconds before a bar is drawn
 _MOST_VALUES = 50
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the process with exit code 1
+
+
 def _console(stderr: bool = False) -> Console:
     # No markup and no emoji: a column may well be called [red] or :heart:.
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return _Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 @dataclass
@@ -203,5 +208,6 @@ def as_options(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without control signs, which a hostile column name could use to repaint the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+    from sfumato.description.show import printable
+
+    return printable(text)

@@ -34,6 +34,11 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
+def printable(text: str) -> str:
+    """Without control signs, which a hostile column name could use to repaint the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+
+
 def bar(share: float, width: int = 8) -> Text:
     """A share as a bar, warmer the longer it is."""
     filled = round(min(max(share, 0.0), 1.0) * width)
@@ -57,7 +62,7 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
         yield ""
         yield Text.assemble(
             ("Persons: ", "bold"),
-            f"{who.persons:,} in '{who.column}', {who.mean:.2f} rows each on average, at most {who.most:,}.",
+            f"{who.persons:,} in '{printable(who.column)}', {who.mean:.2f} rows each on average, at most {who.most:,}.",
         )
 
 
@@ -66,7 +71,7 @@ def _head(description: Description) -> Text:
     if description.dialect:
         text.append(f"\nRead with {description.dialect}.", "dim")
     if description.left_out:
-        names = ", ".join(f"'{n}'" for n in description.left_out)
+        names = printable(", ".join(f"'{n}'" for n in description.left_out))
         text.append(f"\nLeft out (free text, or not in the schema): {names}.", "yellow")
     return text
 
@@ -83,7 +88,7 @@ def _columns(description: Description, wide: bool) -> Grid:
         grid.add_column("Why", overflow="fold", style="dim", min_width=24)
     for column in description.columns:
         cells: list[RenderableType] = [
-            column.name,
+            Text(printable(column.name)),
             column.kind,
             Text(column.role, _COLOURS.get(column.role, "")),
             f"{column.levels:,}",
@@ -91,14 +96,13 @@ def _columns(description: Description, wide: bool) -> Grid:
             percent(column.unique),
             bar(column.identifying, 5).append(f" {column.entropy:4.1f}"),
         ]
-        grid.add_row(*cells, *([_why(column)] if wide else []))
+        grid.add_row(*cells, *([Text(_why(column))] if wide else []))
     return grid
 
 
 def _why(column: ColumnProfile) -> str:
-    if column.confirmed:
-        return column.reason or "confirmed in the schema"
-    return column.reason or "as the schema says"
+    otherwise = "confirmed in the schema" if column.confirmed else "as the schema says"
+    return printable(column.reason or otherwise)
 
 
 def _reasons(description: Description) -> Iterator[RenderableType]:
@@ -111,18 +115,17 @@ def _reasons(description: Description) -> Iterator[RenderableType]:
     grid.add_column(overflow="fold", max_width=24)
     grid.add_column(overflow="fold", style="dim")
     for name, reason in reasons:
-        grid.add_row(name, reason)
+        grid.add_row(Text(printable(name)), Text(printable(reason)))
     yield Padding(grid, (0, 0, 0, 2))
 
 
 def _together(together: Together) -> Iterator[RenderableType]:
     yield ""
-    yield Text.assemble(
-        ("Together: ", "bold"),
-        f"{len(together.columns)} {together.basis} ({', '.join(together.columns)})"
-        if not together.basis.startswith("the ")
-        else f"{together.basis} ({', '.join(together.columns)})",
+    basis = (
+        together.basis if together.basis.startswith("the ") else f"{len(together.columns)} {together.basis}"
     )
+    names = printable(", ".join(together.columns))
+    yield Text.assemble(("Together: ", "bold"), f"{basis} ({names})")
     rows = "1 row" if together.smallest == 1 else f"{together.smallest:,} rows"
     yield Text(
         f"{together.combinations:,} combinations occur, the rarest in {rows}; "
@@ -137,8 +140,8 @@ def _together(together: Together) -> Iterator[RenderableType]:
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
-    for step, label, names in _shown_steps(together):
-        grid.add_row(label, names, percent(step.unique), bar(step.unique, 12))
+    for step, label, added in _shown_steps(together):
+        grid.add_row(label, Text(printable(added)), percent(step.unique), bar(step.unique, 12))
     yield Padding(grid, (0, 0, 0, 2))
 
 
@@ -205,5 +208,5 @@ def _grid(items: tuple[Difference, ...]) -> Padding:
     grid.add_column(overflow="fold")
     grid.add_column(overflow="fold")
     for d in items:
-        grid.add_row(d.column, d.what)
+        grid.add_row(Text(printable(d.column)), Text(d.what))
     return Padding(grid, (0, 0, 0, 2))
