@@ -1,4 +1,4 @@
-"""Descriptions against slow, obvious versions; differences one by one; proposals that change nothing unasked."""
+"""Descriptions against obvious versions; differences one by one; proposals that change nothing unasked."""
 
 from __future__ import annotations
 

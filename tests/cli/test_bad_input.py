@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from cli_support import CANARY, Answer, Sfumato, environment, everything, process
 
 SCHEMA = '[columns.sex]\nkind = "nominal"\n[columns.dx]\nkind = "nominal"\n'
@@ -214,7 +213,6 @@ def test_a_full_disk(target: str, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_under_a_release(visits: Path) -> None:
-    visits.write_text(visits.read_text() * 1)
     answer, after = mounted(visits.parent, "size=8k", "pseudonymize", visits.name, "--out", "disk/new")
     refused(answer, "the disk is full")
     assert after == ""

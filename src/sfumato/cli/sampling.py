@@ -40,12 +40,11 @@ def sample(
     overwrite: Overwrite = False,
 ) -> None:
     """Write simulated data. No row describes a real person."""
-    from sfumato import samples
     from sfumato.io import write
     from sfumato.io.atomic import write_text
+    from sfumato.samples import discharges, members
 
-    make = samples.discharges if what is Sample.discharges else samples.members
-    table = make(rows, seed)
+    table = (discharges if what is Sample.discharges else members)(rows, seed)
     write(table, out, schema=table.schema, overwrite=overwrite)
     if schema is not None:
         write_text(schema, table.schema.to_toml(), overwrite=overwrite)

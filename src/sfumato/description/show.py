@@ -60,10 +60,9 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
     if description.person is not None:
         who = description.person
         yield ""
-        yield Text.assemble(
-            ("Persons: ", "bold"),
-            f"{who.persons:,} in '{printable(who.column)}', {who.mean:.2f} rows each on average, at most {who.most:,}.",
-        )
+        rows = f"{who.mean:.2f} rows each on average, at most {who.most:,}"
+        said = f"{who.persons:,} in '{printable(who.column)}', {rows}."
+        yield Text.assemble(("Persons: ", "bold"), said)
 
 
 def _head(description: Description) -> Text:

@@ -93,19 +93,20 @@ def spend(stage: Stage) -> str:
     """A private count, paid from a budget."""
     from sfumato.errors import BudgetError
     from sfumato.io import scan
-    from sfumato.privacy import Budget, Ledger, noise
+    from sfumato.privacy import Budget, Ledger
+    from sfumato.privacy.noise import laplace
 
     stage.code(
         'ledger = sf.Ledger.open("study.ledger", Budget(epsilon=1.0))\n'
         'grant = ledger.grant(epsilon=0.5, purpose="discharges by sex")\n'
-        'noisy = noise.laplace(table.counts("sex").dense(), 1, grant)'
+        'noisy = laplace(table.counts("sex").dense(), 1, grant)'
     )
     table = scan(stage / "discharges.parquet", stage / "discharges.toml")
     table.schema.require_public(["sex"])
     counted = table.counts("sex")
     ledger = Ledger.open(stage / "study.ledger", Budget(epsilon=1.0))
     grant = ledger.grant(epsilon=0.5, purpose="discharges by sex")
-    noisy = noise.laplace(counted.dense(), 1, grant)
+    noisy = laplace(counted.dense(), 1, grant)
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for name in ("sex", "true, stays inside", "noisy, may leave"):
         grid.add_column(name, justify="left" if name == "sex" else "right")
