@@ -120,6 +120,38 @@ def test_columns_of_very_many_values_are_tallied_alike(monkeypatch: pytest.Monke
     assert describe(table) == before
 
 
+@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+def test_every_engine_describes_alike(engine: str) -> None:
+    arrow = pa.table(
+        {
+            "p": [f"P{i // 3}" for i in range(60)],
+            "a": [None if i % 7 == 0 else i % 5 for i in range(60)],
+            "b": [str(i % 11) for i in range(60)],
+        }
+    )
+    schema = Schema(
+        (
+            Column("p", Kind.NOMINAL, Role.PERSON),
+            Column("a", Kind.NUMERIC, QI, type="integer", edges=(0, 2)),
+            Column("b", Kind.NOMINAL, QI, levels=("0", "1")),
+        )
+    )
+    if engine == "polars":
+        import polars
+
+        frame: Any = polars.from_arrow(arrow)
+    elif engine == "pandas":
+        frame = arrow.to_pandas()
+    else:
+        import duckdb
+
+        frame = duckdb.connect().from_arrow(arrow)
+    other, plain = scan(frame, schema), Table.from_arrow(arrow, schema)
+    assert describe(other) == describe(plain)
+    assert check(other, schema).items == check(plain, schema).items
+    assert update(schema, other, extend=True) == update(schema, plain, extend=True)
+
+
 def test_left_out_columns_are_named(tmp_path: Path) -> None:
     table = table_of({"a": ["1", "2"], "b": ["x", "y"]}).drop(["b"])
     assert describe(table).left_out == ("b",)
@@ -243,6 +275,20 @@ def test_numbers_are_compared_as_what_the_schema_says_they_are() -> None:
     assert differing({"k": [1, 1]}, mixed) == {
         "k": "its declared levels are not all of type integer, each once"
     }
+
+
+def test_every_column_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "claims.csv"
+    path.write_text(f"a,b\n1,{CANARY}\n{CANARY},2\n{CANARY},3\n")
+    schema = Schema(tuple(Column(n, Kind.NUMERIC, type="integer") for n in "ab"))
+    said = {d.column: d.what for d in check(scan_as(path, schema), schema).items}
+    assert said == {
+        "a": "2 cells that cannot be read as integer",
+        "b": "1 cell that cannot be read as integer",
+    }
+    with pytest.raises(DataError, match=r"2 columns .* 'a' \(integer\), 'b' \(integer\)") as raised:
+        describe(scan_as(path, schema))
+    assert CANARY not in str(raised.value)
 
 
 def test_a_text_file_is_checked_with_the_types_of_the_schema(tmp_path: Path) -> None:

@@ -226,8 +226,8 @@ def test_a_disk_that_is_read_only(tmp_path: Path) -> None:
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 
 
-def interrupted(folder: Path, *arguments: object, when: Callable[[], bool]) -> Answer:
-    """Start a command and send SIGINT as soon as `when` holds."""
+def interrupted(folder: Path, *arguments: object, when: Callable[[], bool], sign: signal.Signals) -> Answer:
+    """Start a command and send it a signal as soon as `when` holds."""
     command = [sys.executable, "-m", "sfumato", *map(str, arguments)]
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=folder
@@ -235,12 +235,13 @@ def interrupted(folder: Path, *arguments: object, when: Callable[[], bool]) -> A
     deadline = time.monotonic() + 60
     while not when() and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sign)
     out, err = running.communicate(timeout=60)
     return Answer(running.returncode, out, err)
 
 
-def test_ctrl_c_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_half_way_leaves_nothing_behind(sign: signal.Signals, tmp_path: Path) -> None:
     data = tmp_path / "long.csv"
     block = "".join(f"F,{i % 90},{CANARY},{i}\n" for i in range(20_000))
     with data.open("w") as file:
@@ -249,7 +250,7 @@ def test_ctrl_c_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
             file.write(block)
     before = everything(tmp_path)
     half_way = lambda: any(p.name.startswith(".") for p in tmp_path.iterdir())  # noqa: E731
-    answer = interrupted(tmp_path, "convert", data.name, "new.csv", when=half_way)
+    answer = interrupted(tmp_path, "convert", data.name, "new.csv", when=half_way, sign=sign)
     assert answer.code == 130, answer.all
     assert "stopped; nothing was written" in answer.err
     assert "Traceback" not in answer.all and CANARY not in answer.all

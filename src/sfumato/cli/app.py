@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -55,9 +57,16 @@ app.add_typer(ledger_app, name="ledger")
 register(app, demo.demo)
 
 
+def _stop_politely() -> None:
+    """A batch system that ends us is like Ctrl-C: what is half-written is removed first."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Parse, do, and give back the exit code."""
     try:
+        _stop_politely()
         app(args=None if arguments is None else list(arguments), prog_name="sfumato")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)

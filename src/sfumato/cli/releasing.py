@@ -59,6 +59,10 @@ def pseudonymize(
     from sfumato.pseudonyms import pseudonymize as replace
 
     table = reading.scan(data, schema, keep_text=keep_text)
+    if schema is None:
+        terminal.note(
+            "the roles of the columns were guessed. Look at them with sfumato describe; a schema makes sure."
+        )
     release = replace(
         table, key=key, columns=column or None, drop=drop or (), shift_dates=shift_dates, keep_text=keep_text
     )

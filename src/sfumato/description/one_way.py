@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import Codebook, Counts
-from sfumato.errors import DataError
+from sfumato.errors import DataError, listed
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -40,13 +40,13 @@ def one_way(table: Table) -> tuple[dict[str, Counts], dict[str, DataError]]:
     try:
         table.codebooks(names)
     except DataError as error:
-        # Which columns is it? Each by itself says so; if none alone fails, the rows are at fault.
+        # Which columns is it? Each by itself says so.
         for name in names:
             try:
                 table.codebooks([name])
             except DataError as fault:
                 refused[name] = fault
-        if not refused or len(refused) == len(names) > 1:
+        if not refused:
             raise error from None
     readable = [n for n in names if n not in refused]
     books = table.codebooks(readable)
@@ -77,6 +77,18 @@ def _tallied(table: Table, book: Codebook) -> Counts:
 def _merged(parts: list[pa.Table]) -> pa.Table:
     summed = pa.concat_tables(parts).group_by("value", use_threads=False).aggregate([("n", "sum")])
     return summed.rename_columns(["value", "n"])
+
+
+def refuse_all(table: Table, refused: dict[str, DataError]) -> None:
+    """Where columns must be readable: one error for all that are not."""
+    if len(refused) == 1:
+        raise next(iter(refused.values()))
+    if refused:
+        said = listed([f"'{n}' ({table.schema[n].type})" for n in refused])
+        raise DataError(
+            f"{len(refused)} columns cannot be read as their type: {said}.",
+            hint="sfumato schema check counts the cells; correct them, or the types in the schema",
+        )
 
 
 def gaps(counts: Counts) -> int:

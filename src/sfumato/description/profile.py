@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import Counts
-from sfumato.description.one_way import gaps, one_way, open_table
+from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
 
@@ -125,8 +125,7 @@ def describe(table: Table) -> Description:
     """Look at every column alone, and at the quasi-identifiers together."""
     open_ = open_table(table)
     counted, refused = one_way(open_)
-    if refused:
-        raise next(iter(refused.values()))
+    refuse_all(table, refused)
     rows = int(next(iter(counted.values())).total) if counted else table.rows()
     profiles = tuple(_profile(table.schema[name], counts, rows) for name, counts in counted.items())
     stored = table.source.arrow_schema.names

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import Counts
-from sfumato.description.one_way import gaps, one_way, open_table
+from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.schema import Column, Draw, Kind, Role, Schema, Value
 from sfumato.table import Table, plain_column
 
@@ -50,8 +50,7 @@ def update(schema: Schema | None, table: Table, *, extend: bool = False) -> Sche
     wanted = [c for c in base if c.name in stored and c.kind is not Kind.TEXT and c.role not in _NAMES_PEOPLE]
     open_ = open_table(table.with_schema(Schema(tuple(wanted))))
     counted, refused = one_way(open_)
-    if refused:
-        raise next(iter(refused.values()))
+    refuse_all(open_, refused)
     known = set(schema.names) if schema is not None else set()
     columns = []
     for column in base:

@@ -61,6 +61,8 @@ class Stage:
             nullcontext() if self.spoken else redirect_stderr(silent),
         ):
             code = run([str(w) for w in words])
+        if code == 130:  # the command has said so already; the demo stops with it
+            raise KeyboardInterrupt
         if code != expect:
             self.mishaps.append(f"sfumato {words[0]} ended with {code} instead of {expect}")
 
