@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -57,17 +58,24 @@ app.add_typer(ledger_app, name="ledger")
 register(app, demo.demo)
 
 
-def _stop_politely() -> None:
+@contextmanager
+def _stopping_politely() -> Iterator[None]:
     """A batch system that ends us is like Ctrl-C: what is half-written is removed first."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if threading.current_thread() is not threading.main_thread():  # Python sets signals there only
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Parse, do, and give back the exit code."""
     try:
-        _stop_politely()
-        app(args=None if arguments is None else list(arguments), prog_name="sfumato")
+        with _stopping_politely():
+            app(args=None if arguments is None else list(arguments), prog_name="sfumato")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except KeyboardInterrupt:
