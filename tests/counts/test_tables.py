@@ -85,8 +85,11 @@ def test_weighting_a_level() -> None:
 def test_frames_keep_a_column_called_n() -> None:
     counted = table_of([(0, 1, 2), (0, 1, 2), (0, None, 2)]).counts("n", "N")
     assert counted.to_arrow().column_names == ["n", "N", "n_"]
-    assert counted.to_polars().rows() == [(1, 2, 2), (None, 2, 1)]
-    assert list(counted.to_pandas().columns) == ["n", "N", "n_"]
+    assert counted.to_frame("polars").rows() == [(1, 2, 2), (None, 2, 1)]
+    assert list(counted.to_frame("pandas").columns) == ["n", "N", "n_"]
+    assert counted.to_frame() == counted.to_arrow()
+    with pytest.raises(ParameterError, match="not known"):
+        counted.to_frame("excel")  # type: ignore[arg-type]
     assert "<table>" in counted._repr_html_() and "2 cells" in repr(counted)
 
 

@@ -189,7 +189,7 @@ def test_paths_that_cannot_be_written_are_explained(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EFBIG, errno.EDQUOT, 9999])
 def test_every_system_error_has_a_hint_and_no_path(code: int) -> None:
-    error = explained(OSError(code, "x", "/home/somebody/t.csv"), Path("/home/somebody/t.csv"))
+    error = explained(OSError(code, "x", "somebody/t.csv"), Path("somebody/t.csv"))
     assert error.hint and "somebody" not in str(error)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook
 from sfumato.errors import ParameterError, listed
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 _DENSE_LIMIT = 2**28  # cells a dense array may have
 
@@ -180,18 +176,18 @@ class Counts:
         arrays = [b.decode(self.codes[:, i]) for i, b in enumerate(self.codebooks)]
         return pa.Table.from_arrays([*arrays, pa.array(self.n)], names=[*self.columns, name])
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """As `to_arrow`, for pandas."""
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+    def to_frame(self, library: Literal["arrow", "pandas", "polars"] = "arrow") -> Any:
+        """As `to_arrow`, in the library of your choice."""
+        table = self.to_arrow()
+        if library == "arrow":
+            return table
+        if library == "pandas":
+            return table.to_pandas()
+        if library == "polars":
+            import polars
 
-    def to_polars(self) -> polars.DataFrame:
-        """As `to_arrow`, for polars."""
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+            return polars.from_arrow(table)
+        raise ParameterError("a library that is not known.", hint="to_frame('pandas'), 'polars' or 'arrow'")
 
     def _axes(self, columns: Sequence[str]) -> list[int]:
         check_set(columns, self.columns)

@@ -181,12 +181,7 @@ class Claim:
 
 def _items(value: object) -> tuple[Any, ...]:
     """A list as a tuple; what is no list (a single text is none) as one item that no check lets pass."""
-    if isinstance(value, str):
-        return (None,)
-    try:
-        return tuple(value)  # type: ignore[arg-type]
-    except TypeError:
-        return (None,)
+    return tuple(value) if isinstance(value, (list, tuple)) else (None,)
 
 
 def _whole(value: object) -> int | None:

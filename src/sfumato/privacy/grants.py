@@ -190,6 +190,9 @@ class Grant:
         if worth != (self.epsilon, self.rho, self.delta):
             raise BudgetError("this grant was tampered with.", hint="ask the ledger for another")
 
+    def __del__(self, live: dict[object, Any] = _live) -> None:
+        live.pop(getattr(self, "_ticket", None), None)
+
     def claim(self, *assumptions: str, delta: float | None = None) -> PureDP | ZCDP | ApproxDP:
         """What a release that used this grant, and nothing else, may claim."""
         return claim_for(self.budget, self.epsilon, self.rho, self.delta, assumptions, delta)
@@ -197,7 +200,8 @@ class Grant:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise BudgetError("a grant does not change.", hint="ask the ledger for another")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise BudgetError("a grant does not change.", hint="ask the ledger for another")
 
     def _refuse(self, *_: object) -> NoReturn:
         raise BudgetError("a grant cannot be copied or sent.", hint="ask the ledger for one grant per draw")

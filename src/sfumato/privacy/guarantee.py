@@ -247,7 +247,7 @@ def _totals(claims: list[list[DifferentialPrivacy]], delta: float | None, disjoi
         chosen = [_stated(part, kind, delta) for part in claims]
         reached = differential.total(chosen, kind, delta=delta, parallel=bool(disjoint))
         totals += [reached] if reached is not None else []
-        needs_delta |= kind is ApproxDP and reached is None and delta is None
+        needs_delta |= kind is ApproxDP and delta is None and any(isinstance(c, ZCDP) for c in chosen)
     if not totals and needs_delta:
         raise ParameterError(
             "zCDP and (epsilon, delta) claims meet: a delta is needed for the zCDP part.",

@@ -225,11 +225,11 @@ def _meta(budget: Budget) -> dict[str, str]:
 
 def _genesis(meta: dict[str, str]) -> str:
     """The first link holds the budget, so that changing it breaks the chain."""
-    return _chained("", tuple((k, v) for k, v in sorted(meta.items()) if k != "head"))
+    return _chained("", tuple((k, v) for k, v in sorted(meta.items(), key=repr) if k != "head"))
 
 
 def _chained(head: str, row: tuple[Any, ...]) -> str:
-    return hashlib.sha256(json.dumps([head, *row], ensure_ascii=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([head, *row], ensure_ascii=True, default=repr).encode()).hexdigest()
 
 
 def _tail(connection: sqlite3.Connection, name: str) -> tuple[int, int, int, str]:

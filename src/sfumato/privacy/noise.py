@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import BudgetError, ParameterError
+from sfumato.errors import BudgetError, ParameterError, SfumatoError
+from sfumato.privacy.base import Neighbours
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.rounding import ceil_units, exact, sqrt_up, up
 
@@ -40,7 +41,7 @@ __all__ = [
 _HIGH = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noisy:
     """Noisy whole numbers, in the shape that came in, and the noise they carry.
 
@@ -124,6 +125,11 @@ def noisy_max(scores: ArrayLike, sensitivity: float, grant: Grant, *, monotone: 
     """
     _require(grant)
     array = _scores(scores)
+    if monotone and grant.budget.neighbours is Neighbours.REPLACE:
+        raise ParameterError(
+            "scores are not monotone under replace neighbours: one row goes and another comes.",
+            hint="leave monotone out, or use a budget for add/remove neighbours",
+        )
     whole = array.dtype.kind == "i"
     sensitivity = _whole_sensitivity(sensitivity) if whole else _real_sensitivity(sensitivity)
     number = "i64" if whole else "f64"
@@ -139,12 +145,12 @@ def noisy_max(scores: ArrayLike, sensitivity: float, grant: Grant, *, monotone: 
     range_ = Fraction(sensitivity) * (1 if monotone else 2)
     start = up(range_ / grant.loss) if grant.epsilon is not None else sqrt_up(range_**2 / (8 * grant.loss))
     measurement, _ = _affordable(make, sensitivity, grant, start, None)
-    grant.burn()
     if not whole and not np.isfinite(array).all():
+        grant.burn()  # this failure depends on the data
         raise ParameterError(
             "scores must be finite numbers.", hint="the grant is spent: clamp scores before asking"
         )
-    return int(measurement(array.tolist()))
+    return int(_drawn(measurement, array.tolist(), grant))
 
 
 def permute_and_flip(scores: ArrayLike, sensitivity: float, grant: Grant, *, monotone: bool = False) -> int:
@@ -217,14 +223,14 @@ def _affordable(
     if scale is not None:
         scale = _scale(scale)
         measurement = make(scale)
-        if Fraction(measurement.map(sensitivity)) > grant.loss:
+        if not _covers(grant, measurement, sensitivity):
             raise BudgetError(
                 "noise of this scale costs more than the grant.", hint="ask for its cost, or more noise"
             )
         return measurement, scale
     for _ in range(64):
         measurement = make(start)
-        if Fraction(measurement.map(sensitivity)) <= grant.loss:
+        if _covers(grant, measurement, sensitivity):
             return measurement, start
         start = math.nextafter(start, math.inf)
     raise BudgetError(
@@ -232,9 +238,25 @@ def _affordable(
     )
 
 
-def _released(measurement: Any, array: NDArray[np.int64], grant: Grant) -> NDArray[np.int64]:
+def _covers(grant: Grant, measurement: Any, sensitivity: float) -> bool:
+    """Whether the grant pays for what OpenDP's map, which rounds up, says the measurement costs."""
+    cost = measurement.map(sensitivity)
+    return math.isfinite(cost) and Fraction(cost) <= grant.loss
+
+
+def _drawn(measurement: Any, values: Any, grant: Grant) -> Any:
+    """Burn the grant, then draw. What OpenDP says of a failure may tell of the data: not passed on."""
+    from opendp.mod import OpenDPException
+
     grant.burn()
-    noisy = measurement(np.ascontiguousarray(array).ravel())
+    try:
+        return measurement(values)
+    except OpenDPException:
+        raise SfumatoError("the draw failed, and the grant is spent.", hint="ask for another grant") from None
+
+
+def _released(measurement: Any, array: NDArray[np.int64], grant: Grant) -> NDArray[np.int64]:
+    noisy = _drawn(measurement, np.ascontiguousarray(array).ravel(), grant)
     return np.asarray(noisy, dtype=np.int64).reshape(array.shape)
 
 

@@ -20,6 +20,8 @@ Number = int | float | Fraction | Decimal
 
 def exact(number: object, name: str = "the amount") -> Fraction:
     """The number as a fraction; a float counts as the shortest decimal that prints it."""
+    if type(number) is float and math.isfinite(number):  # the usual case first: the checks below are slow
+        return Fraction(repr(number))
     if isinstance(number, bool) or not isinstance(number, (SupportsFloat, SupportsIndex)):
         raise ParameterError(f"{name} must be a number.", hint="give a plain number such as 0.5")
     if isinstance(number, (int, Fraction)):
@@ -57,7 +59,11 @@ def sqrt_up(number: Number) -> float:
     target = exact(number)
     if target < 0:
         raise ParameterError("a square root needs a number that is not negative.", hint="check it")
-    root = math.sqrt(float(target))
+    # The whole root of the number moved to about 240 bits: right to 118 bits, and exact where a root exists.
+    shift = 120 - (target.numerator.bit_length() - target.denominator.bit_length()) // 2
+    moved = target * Fraction(4) ** shift
+    whole = math.isqrt(math.floor(moved))
+    root = up((whole + (whole**2 < moved)) / Fraction(2) ** shift)
     # Both readings of the float, binary and printed, must be large enough.
     while min(Fraction(root), Fraction(repr(root))) ** 2 < target:
         root = math.nextafter(root, math.inf)
