@@ -48,10 +48,11 @@ def test_whole_words_only():
 
 @pytest.mark.parametrize(
     "name",
-    ["age", "AgeAtAdmission", "Alter", "âge", "sex", "Geschlecht", "sexe", "PLZ", "Postleitzahl", "code_postal",
-     "zip3", "county", "Landkreis", "departement", "race", "ethnicity", "Familienstand", "etat_civil",
-     "marital-status", "education", "Beruf", "profession", "native-country", "pays", "DOB", "Geburtsdatum",
-     "date_naissance", "admission_date", "Entlassung_Datum", "hospital", "Krankenhaus", "hopital"],
+    ["age", "AgeAtAdmission", "Alter", "âge", "sex", "Geschlecht", "sexe", "PLZ", "Postleitzahl",
+     "code_postal", "zip3", "county", "Landkreis", "departement", "race", "ethnicity", "Familienstand",
+     "etat_civil", "marital-status", "education", "Beruf", "profession", "native-country", "pays", "DOB",
+     "Geburtsdatum", "date_naissance", "admission_date", "Entlassung_Datum", "hospital", "Krankenhaus",
+     "hopital"],
 )  # fmt: skip
 def test_quasi_identifiers_by_name(name):
     assert one(name, cycle(["red", "green", "blue"])).role is Role.QUASI_IDENTIFIER
@@ -105,7 +106,9 @@ def test_names_and_addresses_even_if_they_repeat():
     assert one("drug_name", cycle(["aa", "bb", "cc"])).role is Role.SENSITIVE
 
 
-@pytest.mark.parametrize("value", ["a{}@b.org", "00000000-0000-0000-0000-{:012d}", "123-45-{:04d}", "+49 30 {:07d}"])
+@pytest.mark.parametrize(
+    "value", ["a{}@b.org", "00000000-0000-0000-0000-{:012d}", "123-45-{:04d}", "+49 30 {:07d}"]
+)
 def test_the_shape_gives_an_identifier_away(value):
     assert one("x", [value.format(i) for i in range(ROWS)]).role is Role.IDENTIFIER
 
@@ -131,6 +134,7 @@ def test_unique_words_are_an_identifier_and_unique_numbers_are_not():
         ([str(i) for i in range(ROWS)], "numeric", "integer"),
         ([f"{i}.5" for i in range(ROWS)], "numeric", "real"),
         ([f"{i:04d}" for i in range(ROWS)], "nominal", "text"),
+        (cycle(["12345678901234567890", "12345678901234567891", "5"]), "nominal", "text"),
         (cycle([dt.date(2020, 1, d) for d in range(1, 20)]), "date", "date"),
         (cycle([f"2020-01-{d:02d}" for d in range(1, 20)]), "date", "date"),
         (cycle([f"2020-02-{d:02d}" for d in range(25, 32)]), "nominal", "text"),
@@ -196,7 +200,11 @@ def test_missing_markers():
 
 
 def test_reasons_hold_no_values():
-    for values in (["SECRET", "SECRET2", "x"], ["SECRET;A1", "B2;C3"], [f"SECRET word {i} a b c d e f" for i in range(9)]):
+    for values in (
+        ["SECRET", "SECRET2", "x"],
+        ["SECRET;A1", "B2;C3"],
+        [f"SECRET word {i} a b c d e f" for i in range(9)],
+    ):
         assert "SECRET" not in one("x", cycle(values)).reason
 
 
@@ -204,8 +212,17 @@ def test_a_hint_wins_but_cannot_confirm():
     table = pa.table({"sex": cycle([1, 2]), "q1": cycle([1, 2, 9]), "free": cycle(["a", "b"])})
     hints = Schema(
         (
-            Column("sex", "nominal", levels=(1, 2), labels={"1": "male", "2": "female"}, type="integer", confirmed=True),
-            Column("q1", "ordinal", role="sensitive", type="integer", missing_codes=(9,), description="asked"),
+            Column(
+                "sex",
+                "nominal",
+                levels=(1, 2),
+                labels={"1": "male", "2": "female"},
+                type="integer",
+                confirmed=True,
+            ),
+            Column(
+                "q1", "ordinal", role="sensitive", type="integer", missing_codes=(9,), description="asked"
+            ),
         )
     )
     found = infer(table, hints=hints)
@@ -213,7 +230,11 @@ def test_a_hint_wins_but_cannot_confirm():
     assert found["sex"].labels == {"1": "male", "2": "female"}
     assert found["sex"].role is Role.QUASI_IDENTIFIER  # the file did not say
     assert not found["sex"].confirmed
-    assert (found["q1"].role, found["q1"].missing_codes, found["q1"].description) == (Role.SENSITIVE, (9,), "asked")
+    assert (found["q1"].role, found["q1"].missing_codes, found["q1"].description) == (
+        Role.SENSITIVE,
+        (9,),
+        "asked",
+    )
     assert found["free"].kind is Kind.FLAG
 
 
@@ -265,7 +286,10 @@ REAL = {
         "quasi-identifier": "age sex race hispanic education region famsize",
         "sensitive": "income_family exp_tot exp_dent",
     },
-    "meps/meps2003_age65plus_cameron_trivedi.parquet": {"identifier": "dupersid", "sensitive": "totexp income"},
+    "meps/meps2003_age65plus_cameron_trivedi.parquet": {
+        "identifier": "dupersid",
+        "sensitive": "totexp income",
+    },
     "sparcs/sparcs2020_musculoskeletal_charges.parquet": {
         "quasi-identifier": "hospital_county permanent_facility_id gender race ethnicity age",
         "sensitive": "ccsr_diagnosis_code total_charges total_costs",

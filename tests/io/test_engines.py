@@ -14,7 +14,11 @@ from sfumato.io.engines import from_ibis, from_spark, from_url
 from sfumato.io.frames import from_frame
 from sfumato.sources import EngineSource
 
-DATA = {"select": [1, 2, None, 2], "x y": ["a", "b", None, "b"], "day": [dt.date(2020, 1, d) for d in (1, 2, 3, 4)]}
+DATA = {
+    "select": [1, 2, None, 2],
+    "x y": ["a", "b", None, "b"],
+    "day": [dt.date(2020, 1, d) for d in (1, 2, 3, 4)],
+}
 
 
 def rows(source, columns=None):
@@ -58,7 +62,10 @@ def test_duckdb_comes_back_as_a_relation(duck):
 
 
 def test_duckdb_enum_is_a_domain(duck):
-    duck.sql("CREATE TYPE size AS ENUM ('s', 'm', 'l'); CREATE TABLE t AS SELECT 'm'::size AS x, range AS i FROM range(30)")
+    duck.sql(
+        "CREATE TYPE size AS ENUM ('s', 'm', 'l');"
+        "CREATE TABLE t AS SELECT 'm'::size AS x, range AS i FROM range(30)"
+    )
     assert scan(duck.table("t")).schema["x"].levels == ("s", "m", "l")
 
 
@@ -68,7 +75,24 @@ def test_connections_of_ours_fetch_no_extensions(tmp_path):
         connection.sql("CREATE TABLE t AS SELECT 1 AS a")
     ours = from_url(f"duckdb:///{path}", None).origin
     names = ("autoinstall_known_extensions", "autoload_known_extensions")
-    assert [ours.sql(f"SELECT current_setting('{name}')").fetchall()[0][0] for name in names] == [False, False]
+    assert [ours.sql(f"SELECT current_setting('{name}')").fetchall()[0][0] for name in names] == [
+        False,
+        False,
+    ]
+
+
+def test_a_query_that_fails_later_quotes_no_cell(duck, tmp_path):
+    relation = duck.sql("SELECT CAST(x AS INTEGER) AS a FROM (VALUES ('1'), ('SECRET')) t(x)")
+    with pytest.raises(DataError, match="duckdb could not give the first rows") as caught:
+        scan(relation)
+    assert "SECRET" not in str(caught.value)
+    with sqlite3.connect(tmp_path / "loose.db") as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.execute("INSERT INTO t VALUES (1), ('SECRET')")
+    connection.close()
+    with pytest.raises(DataError, match="ibis could not give the first rows") as caught:
+        scan(f"sqlite:///{tmp_path}/loose.db")
+    assert "SECRET" not in str(caught.value)
 
 
 # -- Ibis ------------------------------------------------------------------------------------------

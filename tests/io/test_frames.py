@@ -86,7 +86,9 @@ def test_a_dataset_of_files(tmp_path):
 
 
 def test_whole_numbers_with_gaps_are_integers():
-    source = from_frame(pd.DataFrame({"a": [1, None, 3], "b": [1.5, None, 2], "c": [1.0, 2.0, 3.0], "d": [np.nan] * 3}))
+    source = from_frame(
+        pd.DataFrame({"a": [1, None, 3], "b": [1.5, None, 2], "c": [1.0, 2.0, 3.0], "d": [np.nan] * 3})
+    )
     assert [str(t) for t in source.arrow_schema.types] == ["int64", "double", "double", "double"]
     huge = from_frame(pd.DataFrame({"a": [2.0**60, None]}))
     assert str(huge.arrow_schema.types[0]) == "double"
@@ -124,7 +126,9 @@ def test_pandas_types_come_back(series):
 def test_generalized_columns_take_a_new_type():
     frame = pd.DataFrame({"age": [30, 40], "grade": pd.Categorical(["a", "b"]), "n": [1, 2]})
     source = from_frame(frame)
-    out = like(pa.table({"age": ["[30, 40)", "*"], "grade": ["*", "a"], "n": [1.5, None], "new": [1, 2]}), source)
+    out = like(
+        pa.table({"age": ["[30, 40)", "*"], "grade": ["*", "a"], "n": [1.5, None], "new": [1, 2]}), source
+    )
     assert out["age"].tolist() == ["[30, 40)", "*"]
     assert isinstance(out["grade"].dtype, pd.CategoricalDtype)
     assert out["n"].dtype == "float64"
@@ -133,8 +137,12 @@ def test_generalized_columns_take_a_new_type():
 
 
 def test_mixed_objects_are_refused_all_at_once():
-    frame = pd.DataFrame({"a": [1, "SECRET"], "b": ["SECRET", 2], "ok": [1, 2], "c": [{1}, "x"]}, dtype=object)
-    with pytest.raises(DataError, match=r"3 columns .*'a' \(object\), 'b' \(object\), 'c' \(object\)") as caught:
+    frame = pd.DataFrame(
+        {"a": [1, "SECRET"], "b": ["SECRET", 2], "ok": [1, 2], "c": [{1}, "x"]}, dtype=object
+    )
+    with pytest.raises(
+        DataError, match=r"3 columns .*'a' \(object\), 'b' \(object\), 'c' \(object\)"
+    ) as caught:
         from_frame(frame)
     assert "SECRET" not in str(caught.value)
 
@@ -214,7 +222,11 @@ def test_lazy_polars_runs_only_what_is_asked_for():
         return frame
 
     lazy = pl.LazyFrame({"a": [1], "b": [2]})
-    source = from_frame(lazy.with_columns(c=pl.col("a") * 2).map_batches(look, schema=pl.Schema({"a": pl.Int64, "b": pl.Int64, "c": pl.Int64})))
+    source = from_frame(
+        lazy.with_columns(c=pl.col("a") * 2).map_batches(
+            look, schema=pl.Schema({"a": pl.Int64, "b": pl.Int64, "c": pl.Int64})
+        )
+    )
     seen.clear()
     assert rows(source, ["c"]).to_pydict() == {"c": [2]}
     assert len(seen) == 1
@@ -225,3 +237,10 @@ def test_fractions_do_not_become_whole_numbers_again():
     out = like(pa.table({"i": [1.5, 2.5], "e": ["*", "a"]}), source)
     assert out["i"].to_list() == [1.5, 2.5]
     assert out["e"].to_list() == ["*", "a"]
+
+
+def test_a_lazy_query_that_fails_quotes_no_cell():
+    lazy = pl.LazyFrame({"a": ["1", "SECRET"]}).with_columns(pl.col("a").cast(pl.Int64))
+    with pytest.raises(DataError, match="lazy polars query failed") as caught:
+        rows(from_frame(lazy))
+    assert "SECRET" not in str(caught.value)

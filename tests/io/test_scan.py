@@ -75,7 +75,9 @@ def test_patterns_and_lists(tmp_path):
 
 def test_the_dialect_is_on_the_table(tmp_path):
     (tmp_path / "d.csv").write_text("a;b\n1,5;x\n2,5;y\n")
-    assert str(scan(tmp_path / "d.csv").source.origin).endswith("separator ';', decimal ',', encoding utf-8, dates year first")
+    assert str(scan(tmp_path / "d.csv").source.origin).endswith(
+        "separator ';', decimal ',', encoding utf-8, dates year first"
+    )
 
 
 def test_overrides_reach_the_reader(tmp_path):
@@ -107,7 +109,9 @@ def test_a_schema_is_a_value_or_a_file(tmp_path):
 
 def test_schema_and_data_must_name_the_same_columns():
     schema = Schema((*SCHEMA.columns, Column("ward", "nominal"), Column("bed", "nominal")))
-    with pytest.raises(SchemaError, match="differ in 3 columns: 2 named by the schema but not read: 'ward', 'bed'; 1 in"):
+    with pytest.raises(
+        SchemaError, match="differ in 3 columns: 2 named by the schema but not read: 'ward', 'bed'; 1 in"
+    ):
         scan(STAYS, schema)
     assert scan(STAYS, SCHEMA, columns=SCHEMA.names).columns == SCHEMA.names
 
@@ -123,11 +127,16 @@ def test_columns():
 def test_a_schema_decides_the_types_of_a_text_file(tmp_path):
     (tmp_path / "d.csv").write_text("zip,n\n12345,1\n54321,2\n")
     schema = Schema((Column("zip", "nominal", type="text"), Column("n", "numeric", type="real")))
-    assert scan(tmp_path / "d.csv", schema).to_arrow().to_pydict() == {"zip": ["12345", "54321"], "n": [1.0, 2.0]}
+    assert scan(tmp_path / "d.csv", schema).to_arrow().to_pydict() == {
+        "zip": ["12345", "54321"],
+        "n": [1.0, 2.0],
+    }
 
 
 def test_types_without_a_kind_are_refused_unless_left_out():
-    table = pa.table({"a": [1], "s": [{"x": 1}], "b": [b"x"], "d": pa.array([1], pa.duration("s")), "l": [["q"]]})
+    table = pa.table(
+        {"a": [1], "s": [{"x": 1}], "b": [b"x"], "d": pa.array([1], pa.duration("s")), "l": [["q"]]}
+    )
     with pytest.raises(DataError, match=r"3 columns of a type without a kind: 's' .*'b' \(binary\), 'd'"):
         scan(table)
     assert scan(table, columns=["a", "l"]).columns == ("a", "l")
@@ -193,7 +202,9 @@ def test_unknown_suffix(tmp_path):
         scan(tmp_path / "x.docx")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".arrow", ".csv.gz"])
+@pytest.mark.parametrize(
+    "suffix", [".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".arrow", ".csv.gz"]
+)
 def test_any_bytes_under_any_suffix_give_a_clear_error(tmp_path, suffix, quiet):
     draw = np.random.default_rng(11)
     for size in (0, 1, 30, 3000):
@@ -210,7 +221,9 @@ def test_reading_keeps_little_in_memory(tmp_path):
     script = "import sys, resource; from sfumato.io import scan; scan(sys.argv[1]).rows();"
     script += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     env = dict(os.environ, PYTHONPATH=str(Path(__file__).parents[2] / "src"))
-    peak = int(subprocess.run([sys.executable, "-c", script, path], env=env, capture_output=True, check=True).stdout)
+    peak = int(
+        subprocess.run([sys.executable, "-c", script, path], env=env, capture_output=True, check=True).stdout
+    )
     assert peak < 700_000  # kB; as Arrow text the columns alone would be past 100 MB, as Python objects a GB
 
 

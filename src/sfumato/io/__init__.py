@@ -176,8 +176,7 @@ def _sample(source: Source, columns: Sequence[str]) -> pa.Table:
     """The head of the data, categories kept only where someone declared them."""
     fields = pa.schema([source.arrow_schema.field(name) for name in columns])
     if isinstance(source, EngineSource):
-        head = replace(source, frame=source.frame.head(_ENGINE_SAMPLE_ROWS))
-        batches = list(head.batches(columns))
+        batches = _engine_head(source, columns)
     else:
         batches, rows = [], 0
         for batch in source.batches(columns):
@@ -192,6 +191,17 @@ def _sample(source: Source, columns: Sequence[str]) -> pa.Table:
     return _with_declared_categories_only(sample, source.flavour)
 
 
+def _engine_head(source: EngineSource, columns: Sequence[str]) -> list[pa.RecordBatch]:
+    head = replace(source, frame=source.frame.head(_ENGINE_SAMPLE_ROWS))
+    try:
+        return list(head.batches(columns))
+    except Exception as error:  # every engine has its own, and their messages quote cells
+        raise DataError(
+            f"{source.flavour} could not give the first rows ({type(error).__name__}).",
+            hint="run the query in the engine itself to see what is wrong",
+        ) from None
+
+
 def _with_declared_categories_only(sample: pa.Table, flavour: str) -> pa.Table:
     """A dictionary in a file is a way to store values; in pandas, DuckDB or when ordered it is a domain."""
     if flavour in ("pandas", "duckdb"):
@@ -204,8 +214,9 @@ def _with_declared_categories_only(sample: pa.Table, flavour: str) -> pa.Table:
 
 def _covering(schema: Schema, columns: Sequence[str]) -> Schema:
     """The schema, if it names exactly the columns that are read; every difference at once otherwise."""
-    unknown = [repr(name) for name in schema.names if name not in columns]
-    unnamed = [repr(name) for name in columns if name not in schema]
+    read, named = set(columns), set(schema.names)
+    unknown = [repr(name) for name in schema.names if name not in read]
+    unnamed = [repr(name) for name in columns if name not in named]
     faults = []
     if unknown:
         faults.append(f"{len(unknown)} named by the schema but not read: {listed(unknown)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -59,7 +60,7 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
         return column.to_pandas(types_mapper=pd.ArrowDtype)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if dtype == object:
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return pd.Series(column.to_pylist(), dtype=object)
     is_extension = isinstance(dtype, pd.api.extensions.ExtensionDtype)
     wanted = dtype

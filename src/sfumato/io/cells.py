@@ -8,6 +8,7 @@ leading zero or more than 18 digits is a code, not a quantity: the column stays 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ ARROW_TYPES: dict[str, pa.DataType] = {
 _INTEGER = r"^[+-]?(0|[1-9]\d{0,17})$"
 _ANY_INTEGER = r"^[+-]?\d{1,18}$"
 _REAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
-_ZERO_LED = r"^[+-]?0[\dxX]"
+_CODE_LIKE = r"^[+-]?(0[\dxX]|\d{19})"  # not a quantity: a float would round it
 _TIME = r"[ T](?P<t>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)"
 _DAY = {
     "YMD": r"(?P<y>\d{4})[./-](?P<m>\d{1,2})[./-](?P<d>\d{1,2})",
@@ -38,7 +39,15 @@ _DAY = {
     "MDY": r"(?P<m>\d{1,2})[./-](?P<d>\d{1,2})[./-](?P<y>\d{4})",
 }
 _COMPACT = r"^(?P<y>1[89]\d\d|20\d\d)(?P<m>\d{2})(?P<d>\d{2})$"
-_GUESSES = ("date", "boolean", "integer", "real", "datetime", "instant")  # the first that fits
+_A_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+_FORMS = {  # in the order of the guesses: what the first cell looks like
+    "date": re.compile(rf"\d{{8}}|{_A_DAY}"),
+    "boolean": re.compile("true|false", re.IGNORECASE),
+    "integer": re.compile(r"[+-]?\d+"),
+    "real": re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?"),
+    "datetime": re.compile(rf"{_A_DAY}([ T].*)?"),
+    "instant": re.compile(rf"{_A_DAY}[ T].*"),
+}
 _OFFSET = r"(?P<z>Z|[+-]\d{2}:?\d{2})"
 
 
@@ -66,9 +75,16 @@ def guess_type(array: pa.Array, dialect: Dialect) -> str:
         filled = filled.combine_chunks()
     if len(filled) == 0:
         return "text"
-    first = filled.slice(0, 1000)  # most types are ruled out here, before the whole head is looked at
-    candidates = [name for name in _GUESSES if not convert(first, name, dialect, strict=True).misfits]
-    return next((n for n in candidates if not convert(filled, n, dialect, strict=True).misfits), "text")
+    # One cell, then some, then all: most types are ruled out before the whole head is looked at.
+    first, some = filled[0].as_py(), filled.slice(1, 1000)
+    for name, form in _FORMS.items():
+        if (
+            form.fullmatch(first)
+            and not convert(some, name, dialect, strict=True).misfits
+            and not convert(filled, name, dialect, strict=True).misfits
+        ):
+            return name
+    return "text"
 
 
 def convert(array: pa.Array, type_name: str, dialect: Dialect, *, strict: bool) -> Fit:
@@ -87,11 +103,11 @@ def _fast(array: pa.Array, type_name: str, dialect: Dialect, strict: bool) -> pa
     """Arrow's own reading, where every cell fits and means what the rule says; otherwise None."""
     try:
         if type_name == "integer":
-            if not pc.any(pc.match_substring_regex(array, _ZERO_LED)).as_py():
+            if not pc.any(pc.match_substring_regex(array, _CODE_LIKE)).as_py():
                 return array.cast(pa.int64())
         elif type_name == "real":
-            zero_led = strict and pc.any(pc.match_substring_regex(array, _ZERO_LED)).as_py()
-            numbers = None if zero_led else _with_point(array, dialect).cast(pa.float64())
+            code_like = strict and pc.any(pc.match_substring_regex(array, _CODE_LIKE)).as_py()
+            numbers = None if code_like else _with_point(array, dialect).cast(pa.float64())
             if numbers is not None and pc.all(pc.is_finite(numbers)).as_py() is not False:
                 return numbers
         elif type_name == "date":
@@ -112,7 +128,7 @@ def _slow(array: pa.Array, type_name: str, dialect: Dialect, strict: bool) -> pa
     if type_name == "real":
         plain = _keep(_with_point(array, dialect), _REAL)
         if strict:
-            plain = _null_where(plain, pc.match_substring_regex(plain, r"^[+-]?0\d"))
+            plain = _null_where(plain, pc.match_substring_regex(plain, _CODE_LIKE))
         return plain.cast(pa.float64())
     if type_name == "boolean":
         plain = _keep(pc.utf8_lower(array), "^(true|false)$" if strict else "^(true|false|0|1)$")

@@ -53,7 +53,7 @@ def read(
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = {name: types[name] for name in columns}
-        for file in paths:
+        for file in paths if wanted else ():
             yield from _typed_batches(file, names, wanted, found, set(types) - set(given))
 
     origin = TextFiles(paths, found)
@@ -189,7 +189,7 @@ def _typed_batches(
                 faults.misfits[name, type_name] += fit.misfits
             arrays.append(fit.array)
         if not faults and batch.num_rows:
-            yield pa.RecordBatch.from_arrays(arrays, schema=types) if arrays else batch
+            yield pa.RecordBatch.from_arrays(arrays, schema=types)
     faults.raise_if_any()
 
 

@@ -146,14 +146,25 @@ def from_polars(frame: Any) -> BatchSource:
 
 def from_lazy_polars(frame: Any) -> BatchSource:
     """A lazy polars frame: each reading runs its query for the columns asked for."""
-    schema = _polars_table(frame.head(0).collect()).schema
+    schema = _collected(frame.head(0)).schema
     require_names(schema.names)
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        table = _polars_table(frame.select(list(columns)).collect(engine="streaming"))
+        table = _collected(frame.select(list(columns)))
         yield from table.cast(pa.schema([schema.field(c) for c in columns])).to_batches(max_chunksize=_BATCH)
 
     return BatchSource(schema, open_, "polars", None, frame)
+
+
+def _collected(frame: Any) -> pa.Table:
+    import polars as pl
+
+    try:
+        return _polars_table(frame.collect(engine="streaming"))
+    except pl.exceptions.PolarsError as error:  # its message may quote a cell
+        raise DataError(
+            f"the lazy polars query failed ({type(error).__name__}).", hint="collect it to see what is wrong"
+        ) from None
 
 
 def _polars_table(frame: Any) -> pa.Table:
