@@ -104,6 +104,19 @@ def test_notes_go_to_stderr_and_can_be_silenced(tmp_path: Path, sfumato: Sfumato
     assert quiet.err == "" and quiet.out == loud.out
 
 
+def test_a_database_is_described(tmp_path: Path, sfumato: Sfumato) -> None:
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "study.sqlite") as database:
+        database.execute("create table visits (dx text, age integer)")
+        database.executemany("insert into visits values (?, ?)", [(CANARY, i) for i in range(5)])
+    found = sfumato("describe", "sqlite:///study.sqlite", "--table", "visits")
+    assert found.code == 0 and "5 rows, 2 columns" in found.out and "Read with" not in found.out
+    assert CANARY not in found.all
+    unknown = sfumato("describe", "sqlite:///study.sqlite", "--table", "nothing")
+    assert unknown.code == 2 and "Hint: " in unknown.err and "Traceback" not in unknown.err
+
+
 # -- schema ----------------------------------------------------------------------------------------
 
 

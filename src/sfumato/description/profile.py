@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
+from sfumato.io.csv import TextFiles
 from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
 
@@ -128,14 +129,14 @@ def describe(table: Table) -> Description:
     refuse_all(table, refused)
     rows = int(next(iter(counted.values())).total) if counted else table.rows()
     profiles = tuple(_profile(table.schema[name], counts, rows) for name, counts in counted.items())
-    stored = table.source.arrow_schema.names
+    stored, origin = table.source.arrow_schema.names, table.source.origin
     return Description(
         rows=rows,
         columns=profiles,
         together=_together(open_, profiles, rows),
         person=_person(table, counted),
         left_out=tuple(n for n in stored if n not in table.schema),
-        dialect=str(getattr(table.source.origin, "dialect", "")),
+        dialect=str(origin.dialect) if isinstance(origin, TextFiles) else "",
     )
 
 
@@ -190,11 +191,11 @@ def _crossed(profiles: Sequence[ColumnProfile]) -> tuple[str, list[str]]:
     """The quasi-identifiers; where none is named, what an intruder could know instead."""
     known = [p.name for p in profiles if p.role == Role.QUASI_IDENTIFIER]
     if known:
-        return "quasi-identifiers", known
+        return f"{len(known)} quasi-identifier{'s' * (len(known) > 1)}", known
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     rest = [p for p in profiles if p.role not in apart and p.kind != Kind.TEXT and p.levels > 1]
     if len(rest) <= _MOST_COLUMNS:
-        return "columns that are not identifiers", [p.name for p in rest]
+        return "all columns but those that name people", [p.name for p in rest]
     kept = {p.name for p in sorted(rest, key=lambda p: -p.entropy)[:_MOST_COLUMNS]}
     return f"the {_MOST_COLUMNS} most varied columns", [p.name for p in rest if p.name in kept]
 

@@ -120,11 +120,8 @@ def _reasons(description: Description) -> Iterator[RenderableType]:
 
 def _together(together: Together) -> Iterator[RenderableType]:
     yield ""
-    basis = (
-        together.basis if together.basis.startswith("the ") else f"{len(together.columns)} {together.basis}"
-    )
     names = printable(", ".join(together.columns))
-    yield Text.assemble(("Together: ", "bold"), f"{basis} ({names})")
+    yield Text.assemble(("Together: ", "bold"), f"{together.basis}: {names}")
     rows = "1 row" if together.smallest == 1 else f"{together.smallest:,} rows"
     yield Text(
         f"{together.combinations:,} combinations occur, the rarest in {rows}; "
@@ -176,7 +173,7 @@ def html_description(description: Description) -> str:
     if description.together is not None:
         t = description.together
         said.append(
-            f"{escape(t.basis)} ({escape(', '.join(t.columns))}): {t.combinations:,} combinations, "
+            f"{escape(t.basis)}: {escape(', '.join(t.columns))}. {t.combinations:,} combinations, "
             f"{percent(t.unique)} of the rows alone in theirs."
         )
         said += [f"{escape(', '.join(s.columns))}: {percent(s.unique)} alone." for s in t.steps[:_MOST_STEPS]]
