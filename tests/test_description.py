@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +72,11 @@ def test_shares_and_classes_are_those_of_the_oracle(rows: list[tuple[Any, ...]])
     assert together.pair.unique == max(alone(*pair) for pair in combinations(range(4), 2))
     for step in together.steps:
         assert step.unique == alone(*(names.index(c) for c in step.columns))
+    for before, after in pairwise(together.steps):
+        known = [names.index(c) for c in before.columns]
+        assert after.unique == max(alone(*known, c) for c in range(4) if c not in known)
     assert [len(s.columns) for s in together.steps] == list(range(2, 2 + len(together.steps)))
     assert together.steps[-1].unique == together.unique
-
-
-def test_each_further_column_is_the_one_that_singles_out_most() -> None:
-    # a and b say nothing together with c; d splits everything that is left.
-    rows = [(i % 2, i % 2, i // 4, i % 4) for i in range(16)]
-    columns = {n: [r[k] for r in rows] for k, n in enumerate("abcd")}
-    schema = Schema(tuple(Column(n, Kind.NUMERIC, QI, type="integer") for n in "abcd"))
-    found = describe(Table.from_arrow(pa.table(columns), schema)).together
-    assert found is not None and found.pair is not None
-    assert set(found.pair.columns) == {"c", "d"} and found.pair.unique == 1.0
 
 
 def test_numbers_are_described_as_they_stand_not_in_bins() -> None:
