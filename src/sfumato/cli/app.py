@@ -1,0 +1,84 @@
+"""The commands in one place."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import demo, looking, releasing, sampling, schemas
+from sfumato.cli.commands import register
+from sfumato.cli.terminal import STOPPED
+
+app = typer.Typer(
+    name="sfumato",
+    help="Publish and use person-level health data without giving the persons away.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # rich tracebacks would show the values of variables: cells
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import sfumato
+
+        typer.echo(f"sfumato {sfumato.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and stop.")
+    ] = False,
+) -> None:
+    """Publish and use person-level health data without giving the persons away."""
+
+
+schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
+
+register(app, looking.describe)
+register(schema_app, schemas.check)
+register(schema_app, schemas.update)
+app.add_typer(schema_app, name="schema")
+register(app, looking.counts)
+register(app, looking.convert)
+register(app, releasing.pseudonymize)
+register(app, releasing.verify)
+register(app, sampling.sample)
+register(ledger_app, releasing.show, "show")
+app.add_typer(ledger_app, name="ledger")
+register(app, demo.demo)
+
+
+@contextmanager
+def _stopping_politely() -> Iterator[None]:
+    """A batch system that ends us is like Ctrl-C: what is half-written is removed first."""
+    if threading.current_thread() is not threading.main_thread():  # Python sets signals there only
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Parse, do, and give back the exit code."""
+    try:
+        with _stopping_politely():
+            app(args=None if arguments is None else list(arguments), prog_name="sfumato")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{STOPPED}\n")
+        return 130
+    return 0

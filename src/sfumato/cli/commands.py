@@ -1,0 +1,144 @@
+"""How a plain function becomes a command: the options all commands share are added here, once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.schema import Schema
+    from sfumato.table import Table
+
+_FILES = "How the data is read"
+_SPEECH = "What is printed"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="A file, a pattern in quotes ('part-*.parquet'), or a database URL.",
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", "-s", metavar="FILE", help="What the columns mean (TOML); guessed if not given."
+    ),
+]
+KeepText = Annotated[
+    bool, typer.Option("--keep-text", help="Keep columns of free text, which are left out otherwise.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+
+
+def _said(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_FILES)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How data is to be read, where the user knows better than the detection."""
+
+    separator: Annotated[str | None, _said("--separator", "SIGN", "Between cells: , ; | or tab.")] = None
+    decimal: Annotated[str | None, _said("--decimal", "SIGN", "In numbers: . or ,")] = None
+    encoding: Annotated[str | None, _said("--encoding", "NAME", "Such as utf-8, cp1252, latin-1.")] = None
+    dates: Annotated[str | None, _said("--dates", "ORDER", "YMD, DMY or MDY.")] = None
+    missing: Annotated[
+        list[str] | None, _said("--missing", "TEXT", "A cell that stands for missing; may be repeated.")
+    ] = None
+    table: Annotated[str | None, _said("--table", "NAME", "Of a database: a table, or a SELECT.")] = None
+    sheet: Annotated[
+        str | None, _said("--sheet", "NAME", "Of a workbook: its name, or its number from 0.")
+    ] = None
+    memory_limit: Annotated[
+        str | None, _said("--memory-limit", "SIZE", "What counting may use before it spills to disk, as 4GB.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """As `sfumato.scan` takes them: only those that were given."""
+        given = {
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, [])
+        }
+        if given.get("separator") in ("tab", "\\t"):
+            given["separator"] = "\t"
+        if str(given.get("sheet", "")).isdecimal():
+            given["sheet"] = int(given["sheet"])
+        return given
+
+    def scan(self, data: str, schema: Path | Schema | None = None, **more: Any) -> Table:
+        """The table, with what was said on the command line."""
+        from sfumato.io import scan
+        from sfumato.schema import Schema
+
+        if isinstance(schema, Path):
+            schema = Schema.read(schema)
+        return scan(data, schema, **self.options(), **more)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The options of every command."""
+
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, for programs.", rich_help_panel=_SPEECH)
+    ] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No notes and no progress.", rich_help_panel=_SPEECH)
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Where a fault of Sfumato itself is.", rich_help_panel=_SPEECH),
+    ] = False
+    show_values: Annotated[
+        bool,
+        typer.Option(
+            "--show-values",
+            help="At a terminal, show the values behind an error; never in files and logs.",
+            rich_help_panel=_SPEECH,
+        ),
+    ] = False
+
+
+_CONTEXT = ("terminal", "reading")
+
+
+def register(app: typer.Typer, function: Callable[..., int | None], name: str | None = None) -> None:
+    """Make a function a command of `app`.
+
+    A parameter called `terminal` gets the `Terminal` to print on; one called `reading` gets the `Reading`
+    of options that say how data is read. The function gives back an exit code, or None for 0.
+    """
+    own = inspect.signature(function, eval_str=True).parameters
+    reads = "reading" in own
+    added = [*(fields(Reading) if reads else ()), *fields(_Shared)]
+    hints = {
+        **inspect.get_annotations(Reading, eval_str=True),
+        **inspect.get_annotations(_Shared, eval_str=True),
+    }
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for n, p in own.items() if n not in _CONTEXT]
+    parameters += [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in added
+    ]
+
+    def command(**given: Any) -> None:
+        speech = {f.name: given.pop(f.name) for f in fields(_Shared)}
+        if reads:
+            given["reading"] = Reading(**{f.name: given.pop(f.name) for f in fields(Reading)})
+        terminal = Terminal(**speech)
+        code = terminal.run(lambda: function(terminal=terminal, **given))
+        if code:
+            raise typer.Exit(code)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__doc__ = function.__doc__
+    app.command(name or function.__name__)(command)

@@ -1,0 +1,171 @@
+"""The steps of the demo. A new part of Sfumato adds a function and a line in STEPS."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.demo.stage import Stage, Step
+
+
+def simulate(stage: Stage) -> str:
+    """Data to play with."""
+    stage.command(
+        "sample", "discharges", stage.rows, "--seed", 1, "--out", stage / "discharges.csv",
+        "--schema", stage / "discharges.toml",
+    )  # fmt: skip
+    return f"{stage.rows:,} hospital discharges, no real person among them"
+
+
+def describe(stage: Stage) -> str:
+    """What the data gives away."""
+    from sfumato.description import describe as look
+    from sfumato.description.show import percent
+    from sfumato.io import scan
+
+    stage.command("describe", stage / "discharges.csv", "--schema", stage / "discharges.toml")
+    found = look(scan(stage / "discharges.csv", stage / "discharges.toml"))
+    if found.together is None or found.together.pair is None:
+        return "no quasi-identifiers"
+    pair, names = found.together.pair, found.together.columns
+    return (
+        f"{' and '.join(pair.columns)} alone single out {percent(pair.unique)} of the rows, "
+        f"all {len(names)} quasi-identifiers {percent(found.together.unique)}"
+    )
+
+
+def guess_schema(stage: Stage) -> str:
+    """A schema proposed from the data, and checked."""
+    from sfumato.schema import Schema
+
+    stage.command("schema", "update", stage / "guessed.toml", stage / "discharges.csv", "--quiet")
+    stage.command("schema", "check", stage / "guessed.toml", stage / "discharges.csv")
+    guessed = Schema.read(stage / "guessed.toml")
+    open_ = sum(not c.confirmed for c in guessed)
+    return f"{len(guessed)} columns proposed, {open_} wait for a person to confirm them"
+
+
+def convert(stage: Stage) -> str:
+    """Into a format that is quick to read."""
+    stage.command(
+        "convert",
+        stage / "discharges.csv",
+        stage / "discharges.parquet",
+        "--schema",
+        stage / "discharges.toml",
+    )
+    csv, parquet = ((stage / f"discharges.{s}").stat().st_size / 1e6 for s in ("csv", "parquet"))
+    return f"{csv:.1f} MB of CSV are {parquet:.1f} MB of Parquet"
+
+
+def count(stage: Stage) -> str:
+    """All pairs at once."""
+    from sfumato.io import scan
+    from sfumato.samples import DISCHARGE_VARIABLES
+
+    stage.code(
+        'table = sf.scan("discharges.parquet", "discharges.toml")\n'
+        "pairs = itertools.combinations(sf.samples.DISCHARGE_VARIABLES, 2)\n"
+        "counts = table.tabulate(pairs)"
+    )
+    table = scan(stage / "discharges.parquet", stage / "discharges.toml")
+    pairs = list(combinations(DISCHARGE_VARIABLES, 2))
+    table.tabulate(pairs)  # the first call also compiles the kernels
+    start = time.perf_counter()
+    counted = table.tabulate(pairs)
+    seconds = time.perf_counter() - start
+    if any(c.total != stage.rows for c in counted.values()):
+        stage.mishaps.append("a table of counts does not add up to the rows")
+    cells = sum(c.cells for c in counted.values())
+    result = (
+        f"{len(pairs)} tables with {cells:,} cells in {seconds:.2f} s, each adds up to {stage.rows:,} rows"
+    )
+    stage.show(Text(f"{result}.", "green"), "")
+    stage.command("counts", stage / "discharges.parquet", "sex", "pay", "--limit", 5)
+    return result
+
+
+def spend(stage: Stage) -> str:
+    """A private count, paid from a budget."""
+    from sfumato.errors import BudgetError
+    from sfumato.io import scan
+    from sfumato.privacy import Budget, Ledger
+    from sfumato.privacy.noise import laplace
+
+    stage.code(
+        'ledger = sf.Ledger.open("study.ledger", Budget(epsilon=1.0))\n'
+        'grant = ledger.grant(epsilon=0.5, purpose="discharges by sex")\n'
+        'noisy = laplace(table.counts("sex").dense(), 1, grant)'
+    )
+    table = scan(stage / "discharges.parquet", stage / "discharges.toml")
+    table.schema.require_public(["sex"])
+    counted = table.counts("sex")
+    ledger = Ledger.open(stage / "study.ledger", Budget(epsilon=1.0))
+    grant = ledger.grant(epsilon=0.5, purpose="discharges by sex")
+    noisy = laplace(counted.dense(), 1, grant)
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in ("sex", "true, stays inside", "noisy, may leave"):
+        grid.add_column(name, justify="left" if name == "sex" else "right")
+    levels = [*map(str, counted.codebooks[0].levels.to_pylist()), *["missing"] * counted.codebooks[0].missing]
+    for level, true, shown in zip(levels, counted.dense().tolist(), noisy.values.tolist(), strict=True):
+        grid.add_row(level, f"{true:,}", f"{shown:,}")
+    stage.show(grid, Padding(Text(grant.claim("The levels of sex are public.").text()), (1, 0, 1, 2)))
+    stage.command("ledger", "show", stage / "study.ledger")
+    try:
+        ledger.grant(epsilon=0.6, purpose="too much")
+        stage.mishaps.append("the ledger granted more than its budget")
+    except BudgetError as refusal:
+        stage.show("", Text("Asked for another 0.6, the ledger answers:"), Text(refusal.message, "yellow"))
+    return f"a count by sex with epsilon 0.5 (sd of the noise {noisy.sigma:.1f}); {ledger.left:g} left"
+
+
+def pseudonymize(stage: Stage) -> str:
+    """A release."""
+    stage.command(
+        "pseudonymize", stage / "discharges.parquet", "--schema", stage / "discharges.toml",
+        "--shift-dates", 30, "--out", stage / "release",
+    )  # fmt: skip
+    return "names out, keyed pseudonyms in, dates moved per person; the key stays in internal/"
+
+
+def verify(stage: Stage) -> str:
+    """Before it is used."""
+    stage.command("verify", stage / "release")
+    return "every file, column and claim is what the record says"
+
+
+def alter(stage: Stage) -> str:
+    """One cell changed by hand."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = stage / "release" / "public" / "data.parquet"
+    table = pq.read_table(data)
+    place = table.column_names.index("sex")
+    cells = table.column(place).to_pylist()
+    cells[0] = next(c for c in cells if c not in (None, cells[0]))
+    pq.write_table(table.set_column(place, "sex", pa.array(cells, table.column(place).type)), data)
+    stage.show(Text("Someone changes the sex in the first row of release/public/data.parquet.", "yellow"))
+    stage.command("verify", stage / "release", expect=1)
+    return "one altered cell, and verify says no"
+
+
+STEPS = (
+    Step("Simulate", "Something to try things on, shaped like hospital discharges.", simulate),
+    Step("Describe", "Before data is shared: what is in it, and who could be found by what?", describe),
+    Step("Propose a schema", "What columns mean is written down once, and checked ever after.", guess_schema),
+    Step("Convert", "Any format in, any format out.", convert),
+    Step("Count", "All that disclosure control needs of the data is counts, so they are quick.", count),
+    Step("Spend a budget", "A number that hides whether any one row is there, and a record of it.", spend),
+    Step(
+        "Release with pseudonyms",
+        "The first step before data is used, with a guarantee that says its limits.",
+        pseudonymize,
+    ),
+    Step("Verify", "Whoever gets a release can recount what it promises.", verify),
+    Step("Verify an altered copy", "A release that was touched does not pass.", alter),
+)

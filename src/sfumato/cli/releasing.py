@@ -1,0 +1,188 @@
+"""pseudonymize, verify, ledger show: what leaves the house, and what was spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.terminal import Terminal
+
+_OUTCOMES = {"passed": ("✓", "green"), "failed": ("✗", "bold red"), "not visible": ("·", "yellow")}
+
+
+def pseudonymize(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)
+    ],
+    schema: SchemaFile = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            metavar="PATH",
+            help="The key of an earlier release, to be joinable with it; a fresh one if not given.",
+        ),
+    ] = None,
+    shift_dates: Annotated[
+        int | None,
+        typer.Option(
+            "--shift-dates", metavar="DAYS", help="Move each person's dates by up to this many days."
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", metavar="NAME", help="Replace this column; may be repeated. Default: by role."
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="NAME", help="Leave this column out; may be repeated."),
+    ] = None,
+    keep_text: KeepText = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Replace what names people by keyed pseudonyms, and write a release.
+
+    The result is not anonymous. Its public/ may be given to whom personal data may be given; its
+    internal/ holds the key and must not leave.
+    """
+    from sfumato.pseudonyms import pseudonymize as replace
+
+    table = reading.scan(data, schema, keep_text=keep_text)
+    if schema is None:
+        terminal.note(
+            "the roles of the columns were guessed. Look at them with sfumato describe; a schema makes sure."
+        )
+    release = replace(
+        table, key=key, columns=column or None, drop=drop or (), shift_dates=shift_dates, keep_text=keep_text
+    )
+    release.save(out, overwrite=overwrite)
+    plain = {"written": str(out), "columns": list(release.columns), "guarantee": _claims(release.guarantee)}
+    terminal.result(
+        [
+            Text(f"Release written to {out.name}: {len(release.columns)} columns.", "green"),
+            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
+            Text.assemble(
+                ("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"
+            ),
+            Text.assemble(("internal/", "bold"), "  the key and the record: must not leave"),
+        ],
+        plain,
+    )
+
+
+def _claims(guarantee: object) -> object:
+    import json
+
+    from sfumato.privacy import Guarantee
+
+    assert isinstance(guarantee, Guarantee)
+    return json.loads(guarantee.to_json())
+
+
+def verify(
+    terminal: Terminal,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A release, or its public part.", show_default=False)
+    ],
+    every: Annotated[
+        bool, typer.Option("--all", help="A line for each check, also those that passed.")
+    ] = False,
+) -> int:
+    """Check a release: its files, its data, its claims; exit code 1 if it is not what it says."""
+    from sfumato.release import verify as recount
+
+    found = recount(directory)
+    plain = {
+        "ok": found.ok,
+        "checks": [
+            dict(zip(("outcome", "subject", "how", "detail"), row, strict=True)) for row in found.rows()
+        ],
+    }
+    grid = _lines(found.rows() if every else _gathered(found.rows()))
+    failed = len(found.failures)
+    last = (
+        Text("Verified.", "bold green")
+        if found.ok
+        else Text(f"NOT VERIFIED: {failed} of {len(found.checks)} checks failed.", "bold red")
+    )
+    terminal.result([grid, "", last], plain)
+    return 0 if found.ok else 1
+
+
+Row = tuple[str, str, str, str]
+
+
+def _gathered(rows: list[Row]) -> list[Row]:
+    """What passed, gathered by how it was looked at; what did not, one by one."""
+    passed: dict[str, list[str]] = {}
+    for outcome, subject, how, _ in rows:
+        if outcome == "passed":
+            passed.setdefault(how, []).append(subject)
+    short = [
+        ("passed", how, subjects[0] if len(subjects) == 1 else f"{len(subjects)} passed", "")
+        for how, subjects in passed.items()
+    ]
+    return [*short, *(r for r in rows if r[0] != "passed")]
+
+
+def _lines(rows: list[Row]) -> Grid:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold", style="dim")
+    for outcome, subject, how, detail in rows:
+        sign, colour = _OUTCOMES.get(outcome, ("?", ""))
+        words = how if outcome == "passed" else f"{outcome}: {detail or how}"
+        grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), Text(words))
+    return grid
+
+
+def show(
+    terminal: Terminal,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A ledger.", show_default=False)],
+) -> None:
+    """Show a privacy budget, what was spent on what, and what is left."""
+    from sfumato.privacy import Ledger
+
+    ledger = Ledger.open(file)
+    entries = ledger.entries()
+    kind = ledger.budget.kind
+    plain = {
+        "budget": {"kind": kind, "amount": ledger.budget.amount, "delta": ledger.budget.delta},
+        "spent": ledger.spent,
+        "left": ledger.left,
+        "head": ledger.head,
+        "entries": [
+            {
+                "number": e.number,
+                "at": e.at.isoformat(),
+                "purpose": e.purpose,
+                "amount": e.amount,
+                "delta": e.delta,
+            }
+            for e in entries
+        ],
+    }
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid.add_column("#", justify="right")
+    grid.add_column("When", no_wrap=True)
+    grid.add_column("Purpose", overflow="fold")
+    grid.add_column(kind, justify="right", no_wrap=True)
+    for e in entries:
+        grid.add_row(str(e.number), f"{e.at:%Y-%m-%d %H:%M}", Text(e.purpose), f"{e.amount:g}")
+    spent = Text.assemble(
+        ("Budget ", "bold"), str(ledger.budget), ("\nSpent  ", "bold"), f"{ledger.spent:g}",
+        ("\nLeft   ", "bold"), f"{ledger.left:g}", ("\nHead   ", "bold"), (ledger.head, "dim"),
+    )  # fmt: skip
+    terminal.result([grid, "", spent] if entries else spent, plain)

@@ -1,0 +1,213 @@
+"""What the person at the terminal sees: results on stdout, notes, errors and progress on stderr."""
+
+from __future__ import annotations
+
+import json as json_
+import os
+import re
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from sfumato.errors import SfumatoError, SfumatoWarning
+from sfumato.progress import listening
+
+STOPPED = "stopped; nothing was written"
+_BAD_INPUT, _OUR_FAULT, _INTERRUPTED, _NO_READER = 2, 70, 130, 141
+_PATIENCE = 2.0  # seconds before a bar is drawn
+_MOST_VALUES = 50
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the process with exit code 1
+
+
+def _console(stderr: bool = False) -> Console:
+    # No markup and no emoji: a column may well be called [red] or :heart:.
+    return _Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+@dataclass
+class Terminal:
+    """One command's way to speak.
+
+    json: results as JSON. quiet: no notes, no progress. debug: say where our own faults are.
+    show_values: the values behind an error, if a person is looking.
+    """
+
+    json: bool = False
+    quiet: bool = False
+    debug: bool = False
+    show_values: bool = False
+    out: Console = field(default_factory=_console)
+    err: Console = field(default_factory=lambda: _console(stderr=True))
+
+    # -- speaking --------------------------------------------------------------------------------
+
+    def result(self, shown: RenderableType | Sequence[RenderableType], plain: Any) -> None:
+        """A result: for people, or with --json for programs."""
+        if self.json:
+            sys.stdout.write(json_.dumps(plain, indent=2, ensure_ascii=False, default=str) + "\n")
+            return
+        for part in shown if isinstance(shown, (list, tuple)) else [shown]:
+            self.out.print(part)
+
+    def note(self, text: str) -> None:
+        """Something to know although the work goes on."""
+        if not self.quiet:
+            self.err.print(Text(f"note: {_clean(as_options(text))}", "yellow"), soft_wrap=True)
+
+    def values(self, found: dict[str, Sequence[object]]) -> None:
+        """The values behind a message: for eyes at a terminal, never into a file or a log."""
+        if not self.show_values or not found:
+            return
+        if not self.err.is_terminal:
+            self.note("values are shown at a terminal only, and this output goes elsewhere.")
+            return
+        for name, values in found.items():
+            listed = ", ".join(_clean(repr(v)) for v in values[:_MOST_VALUES])
+            more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
+            self.err.print(Text(f"{_clean(name)}: {listed}{more}" if name else f"{listed}{more}"))
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def run(self, work: Callable[[], int | None]) -> int:
+        """Do the work and say what went wrong, without a traceback and without a cell."""
+        try:
+            with self._notes(), _Bar(self) as bar, listening(bar):
+                code = work() or 0
+                sys.stdout.flush()
+                return code
+        except SfumatoError as error:
+            self._refusal(error)
+            return _BAD_INPUT
+        except KeyboardInterrupt:
+            self.err.print(Text(STOPPED, "yellow"))
+            return _INTERRUPTED
+        except BrokenPipeError:
+            # Whoever read our output has seen enough. Python must not complain again when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _NO_READER
+        except MemoryError:
+            self._say(
+                "MemoryError", "the data does not fit in memory.", "say --memory-limit, or take fewer columns"
+            )
+            return _BAD_INPUT
+        except OSError as error:
+            self._say(
+                "OSError",
+                f"the system refused: {error.strerror or 'no reason given'}.",
+                "check path and disk",
+            )
+            return _BAD_INPUT
+        except Exception as error:
+            self._our_fault(error)
+            return _OUR_FAULT
+
+    def _say(self, kind: str, message: str, hint: str) -> None:
+        self.err.print(Text(f"{kind}: {_clean(message)}", "bold red"), soft_wrap=True)
+        if hint:
+            self.err.print(Text(f"Hint: {_clean(as_options(hint))}"), soft_wrap=True)
+
+    def _refusal(self, error: SfumatoError) -> None:
+        self._say(type(error).__name__, error.message, error.hint)
+        self.values({"": error.values} if error.values else {})
+
+    def _our_fault(self, error: Exception) -> None:
+        """The words of a foreign exception may quote a cell, so only its kind and place are shown."""
+        kind = type(error).__name__
+        hint = "please report the command and what --debug shows; it holds no data"
+        if self.debug:
+            self.err.print(Text("".join(traceback.format_tb(error.__traceback__)).rstrip()), soft_wrap=True)
+            hint = "please report this; the words of the exception are withheld, they may hold data"
+        self._say("Fault", f"Sfumato has a fault of its own ({kind}).", hint)
+        self.values({"": [str(error)]})
+
+    @contextmanager
+    def _notes(self) -> Iterator[None]:
+        """Our warnings become notes; those of libraries are for developers."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("default" if self.debug else "ignore")
+            warnings.simplefilter("always", SfumatoWarning)
+            usual = warnings.showwarning
+
+            def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+                if issubclass(category, SfumatoWarning):
+                    self.note(str(message))
+                else:
+                    usual(message, category, *rest)
+
+            warnings.showwarning = show  # type: ignore[assignment]
+            yield
+
+
+class _Bar:
+    """Draws progress on stderr once the work has taken two seconds, if a person is looking."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._console = terminal.err
+        self._wanted = terminal.err.is_terminal and not terminal.quiet
+        self._start = time.monotonic()
+        self._progress: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, label: str, done: int, total: int | None) -> None:
+        if not self._wanted or time.monotonic() - self._start < _PATIENCE:
+            return
+        if self._progress is None:
+            self._progress = self._drawn()
+            self._progress.start()
+        if label not in self._tasks:
+            self._tasks[label] = self._progress.add_task(label, total=total)
+        self._progress.update(self._tasks[label], completed=done, total=total)
+
+    def _drawn(self) -> Any:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        return Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"),
+            TimeElapsedColumn(), TimeRemainingColumn(), console=self._console, transient=True,
+        )  # fmt: skip
+
+
+_PARAMETER = re.compile(
+    r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit)="
+    r"(True|\.\.\.|\[\.\.\.\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
+)
+
+
+def as_options(text: str) -> str:
+    """Hints are written for Python (`encoding='latin-1'`); here they read `--encoding latin-1`."""
+
+    def option(found: re.Match[str]) -> str:
+        name = "--column" if found[1] == "columns" else f"--{found[1].replace('_', '-')}"
+        if found[2] is None or found[2] == "True":
+            return name
+        return f"{name} {found[3] or found[4] or '...'}"
+
+    return _PARAMETER.sub(option, text)
+
+
+def _clean(text: str) -> str:
+    from sfumato.description.show import printable
+
+    return printable(text)

@@ -1,0 +1,22 @@
+"""Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema."""
+
+from sfumato.description.differences import Difference, Differences, check
+from sfumato.description.opening import scan_as
+from sfumato.description.profile import ColumnProfile, Description, PersonRows, Step, Together, describe
+from sfumato.description.suggestions import Change, changes, update
+
+__all__ = [
+    "Change",
+    "ColumnProfile",
+    "Description",
+    "Difference",
+    "Differences",
+    "PersonRows",
+    "Step",
+    "Together",
+    "changes",
+    "check",
+    "describe",
+    "scan_as",
+    "update",
+]
