@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
-from sfumato.counts.tables import Counts, check_set, flat_keys
+from sfumato.counts.tables import Counts, check_set, flat_keys, split_keys
 from sfumato.errors import DataError
 
 DENSE_CELLS = 2**22  # a joint up to this size is an array: 32 MiB with its two banks
@@ -216,7 +216,7 @@ def _count_keys(
     reader = pa.RecordBatchReader.from_batches(schema, (batch(c, w) for c, w in matrices))
     table = _group(reader, keys, "sum(w)" if weighted else "count(*)", memory_limit)
     columns = [table.column(k).to_numpy() for k in keys]
-    codes = np.stack(np.unravel_index(columns[0].astype(np.int64), sizes) if flat else columns, axis=1)
+    codes = split_keys(columns[0], sizes) if flat else np.stack(columns, axis=1)
     return Counts.of_cells(books, codes, table.column("n").to_numpy())
 
 

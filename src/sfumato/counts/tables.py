@@ -41,7 +41,8 @@ class Counts:
             first = np.flatnonzero(np.diff(keys[order], prepend=np.uint64(2**64 - 1)))
         else:  # more combinations than 64 bits can number
             order = np.lexsort(codes.T[::-1])
-            changed = (np.diff(codes[order].astype(np.int64), axis=0) != 0).any(axis=1)
+            ordered = codes[order]
+            changed = (ordered[1:] != ordered[:-1]).any(axis=1)
             first = np.flatnonzero(np.append(True, changed)) if len(n) else np.empty(0, np.int64)
         summed = np.add.reduceat(n[order], first) if len(n) else n
         kept = summed != 0
@@ -223,6 +224,14 @@ def check_set(columns: Sequence[str], known: Sequence[str]) -> None:
         )
     if len(set(columns)) < len(columns):
         raise ParameterError("a column was named twice.", hint="name each column once")
+
+
+def split_keys(keys: NDArray[np.uint64], sizes: Sequence[int]) -> NDArray[np.uint32]:
+    """The rows of codes behind `flat_keys`."""
+    codes = np.empty((len(keys), len(sizes)), np.uint32)
+    for axis in range(len(sizes) - 1, -1, -1):
+        keys, codes[:, axis] = np.divmod(keys, np.uint64(sizes[axis]))
+    return codes
 
 
 def flat_keys(codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint64] | None:

@@ -62,9 +62,8 @@ class KAnonymity(GroupSize):
         """What is promised, and against whom."""
         group = f"{_those(self.unit, self.k)}"
         return (
-            f"In the released file, every combination of values in {names(self.columns)} that occurs "
-            "is shared "
-            f"by at least {group}. An intruder who knows a person's values in these columns, and has "
+            f"In the released file, every combination of values in {names(self.columns)} that occurs is "
+            f"shared by at least {group}. An intruder who knows a person's values in these columns, and has "
             f"nothing else to go by, cannot narrow the search to fewer than {group}.{self._weak()}"
         )
 
@@ -72,10 +71,9 @@ class KAnonymity(GroupSize):
         """What is not promised."""
         rows = "" if self.unit.of == "person" else " The rows of a group may belong to the same person."
         return (
-            "It does not promise that the other columns stay secret: where a whole group has the "
-            "same diagnosis, "
-            "the diagnosis is known. It does not hold against someone who knows further columns, or the "
-            f"way the groups were formed, or who has another release of the same people.{rows}"
+            "It does not promise that the other columns stay secret: where a whole group has the same "
+            "diagnosis, the diagnosis is known. It does not hold against someone who knows further columns, "
+            f"or the way the groups were formed, or who has another release of the same people.{rows}"
         )
 
 
@@ -96,19 +94,17 @@ class KMap(GroupSize):
     def promise(self) -> str:
         """What is promised, and against whom."""
         return (
-            f"Every combination of values in {names(self.columns)} that occurs in the released file "
-            "fits at least "
-            f"{self.k} member{'s' * (self.k != 1)} of this population: {self.population}. An intruder who "
-            f"knows these columns and does not know who was sampled cannot narrow the search to "
+            f"Every combination of values in {names(self.columns)} that occurs in the released file fits at "
+            f"least {self.k} member{'s' * (self.k != 1)} of this population: {self.population}. An intruder "
+            "who knows these columns and does not know who was sampled cannot narrow the search to "
             f"fewer.{self._weak()}"
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "It does not protect against someone who knows that a person is in the file: a row may "
-            "be alone there. "
-            "It is only as good as the population table, and says nothing about the other columns."
+            "It does not protect against someone who knows that a person is in the file: a row may be alone "
+            "there. It is only as good as the population table, and says nothing about the other columns."
         )
 
 
@@ -136,18 +132,15 @@ class JAnonymity(GroupSize):
             f"For each combination of values in {names(self.columns)} that occurs in the released file, the "
             f"probability that fewer than {self.k} members of the population have it is at most "
             f"{shown(self.delta)}, given the sample and this model: {self.model}. It is meant for an "
-            "intruder "
-            f"who knows these columns and does not know who was sampled.{self._weak()}"
+            f"intruder who knows these columns and does not know who was sampled.{self._weak()}"
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "It is a statement under a model: where the model is wrong, so may be the promise. It "
-            "holds for each "
-            "class by itself, not for all at once. It does not protect against someone who knows "
-            "that a person is "
-            "in the file, and says nothing about the other columns."
+            "It is a statement under a model: where the model is wrong, so may be the promise. It holds for "
+            "each class by itself, not for all at once. It does not protect against someone who knows that "
+            "a person is in the file, and says nothing about the other columns."
         )
 
 
@@ -191,20 +184,17 @@ class LDiversity(Claim):
         }[self.kind]
         return (
             f"Among the rows that share their values in {names(self.columns)}, each of "
-            f"{names(self.sensitive)} "
-            f"{rule}. An intruder who knows the former columns only is left with that much doubt "
-            "about the latter."
+            f"{names(self.sensitive)} {rule}. An intruder who knows the former columns only is left with "
+            "that much doubt about the latter."
         )
 
     def limits(self) -> str:
         """What is not promised."""
         rows = "" if self.unit.of == "person" else " Rows are counted, not persons."
         return (
-            "It does not promise that the values differ in meaning (two cancers are two values), nor "
-            "that all are "
-            "equally likely, nor anything against someone who can rule values out by other knowledge "
-            "or who has "
-            f"another release of the same people.{rows}"
+            "It does not promise that the values differ in meaning (two cancers are two values), nor that "
+            "all are equally likely, nor anything against someone who can rule values out by other "
+            f"knowledge or who has another release of the same people.{rows}"
         )
 
 
@@ -234,20 +224,18 @@ class TCloseness(Claim):
         """What is promised, and against whom."""
         return (
             f"Among the rows that share their values in {names(self.columns)}, the distribution of each of "
-            f"{names(self.sensitive)} is within {shown(self.t)} of that of the whole file (earth "
-            "mover's distance, "
-            f"{self.distance} ground distance, 0 = the same, 1 = as far as possible). An intruder who "
-            "knows the "
-            "former columns only learns little more about the latter than the whole file tells about "
-            "everyone."
+            f"{names(self.sensitive)} is within {shown(self.t)} of that of the whole file (earth mover's "
+            f"distance, {self.distance} ground distance, 0 = the same, 1 = as far as possible). An intruder "
+            "who knows the former columns only learns little more about the latter than the whole file "
+            "tells about everyone."
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "What the whole file tells is not protected, nor is it kept from someone with further "
-            "knowledge or "
-            "another release of the same people. A rare value may still be much more frequent in one group."
+            "What the whole file tells is not protected, nor is it kept from someone with further knowledge "
+            "or another release of the same people. A rare value may still be much more frequent in one "
+            "group."
         )
 
 
@@ -264,15 +252,13 @@ class KAmbiguity(GroupSize):
         """What is promised, and against whom."""
         return (
             f"Every released row, read as a pattern in {names(self.columns)}, covers at least "
-            f"{_those(self.unit, self.k)} of the original. An intruder who looks at one released row "
-            "by itself "
-            f"cannot narrow it to fewer.{self._weak()}"
+            f"{_those(self.unit, self.k)} of the original. An intruder who looks at one released row by "
+            f"itself cannot narrow it to fewer.{self._weak()}"
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "It is weaker than k-anonymity. The released rows need not be alike, so an intruder who "
-            "knows all persons "
-            "and matches all rows at once can single some out."
+            "It is weaker than k-anonymity. The released rows need not be alike, so an intruder who knows "
+            "all persons and matches all rows at once can single some out."
         )

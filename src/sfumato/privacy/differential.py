@@ -61,9 +61,8 @@ class DifferentialPrivacy(Claim):
     def limits(self) -> str:
         """What is not promised."""
         parts = [
-            "It does not promise that nothing can be learnt about a person: what is true of people "
-            "like them is "
-            "learnt whether they take part or not."
+            "It does not promise that nothing can be learnt about a person: what is true of people like "
+            "them is learnt whether they take part or not."
         ]
         if self.unit.of == "row":
             parts.append("Someone with several rows is protected less, the more they have.")
@@ -142,14 +141,11 @@ class ZCDP(DifferentialPrivacy):
     def promise(self) -> str:
         """What is promised, and against whom."""
         return (
-            f"The distribution of the results would have been almost the same {self._change()}: the "
-            "Renyi divergence "
-            f"of every order a > 1 between the two is at most {shown(self.rho)} a. In the more usual "
-            "terms this "
-            f"is (epsilon, delta)-differential privacy for every delta at once; at delta = 0.000001, "
-            "epsilon = "
-            f"{shown(zcdp_epsilon(self.rho, 1e-6))}. This holds against any intruder, whatever they "
-            "know or will learn."
+            f"The distribution of the results would have been almost the same {self._change()}: the Renyi "
+            f"divergence of every order a > 1 between the two is at most {shown(self.rho)} a. In the more "
+            "usual terms this is (epsilon, delta)-differential privacy for every delta at once; at delta = "
+            f"0.000001, epsilon = {shown(zcdp_epsilon(self.rho, 1e-6))}. This holds against any intruder, "
+            "whatever they know or will learn."
         )
 
 

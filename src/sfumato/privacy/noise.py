@@ -1,13 +1,12 @@
 """The only place where privacy noise is drawn. Each draw takes a one-use grant, and burns it first.
 
 The samplers are OpenDP's: exact discrete distributions on whole numbers, from the operating system's
-entropy. There
-is no seed, and no floating-point noise whose last bits give the data away. Before a draw, OpenDP's own
-privacy map is asked what the draw costs, and the draw is refused if that exceeds the grant.
+entropy. There is no seed, and no floating-point noise whose last bits give the data away. Before a draw,
+OpenDP's own privacy map is asked what the draw costs, and the draw is refused if that exceeds the grant.
 
 What the functions cannot see, and the caller must know: that the sensitivity is right, and that the shape
-of the
-array (how many cells there are) is public. The time a draw takes depends on the noise; do not publish it.
+of the array (how many cells there are) is public. The time a draw takes depends on the noise; do not
+publish it.
 """
 
 from __future__ import annotations
@@ -72,8 +71,7 @@ def laplace(values: ArrayLike, sensitivity: int, grant: Grant, *, scale: float |
     Tested by: tests/privacy/test_noise.py::test_laplace_has_its_exact_distribution
 
     Results beyond 64 bits stop at the largest (smallest) number: OpenDP adds exactly and then clamps,
-    which is
-    post-processing. scale: larger than needed, if several draws are to have the same noise.
+    which is post-processing. scale: larger than needed, if several draws are to have the same noise.
     """
     _require(grant)
     sensitivity = _whole_sensitivity(sensitivity)

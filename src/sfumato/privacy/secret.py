@@ -27,21 +27,19 @@ class BoundedReidentification(GroupSize):
     def promise(self) -> str:
         """What is promised, and against whom."""
         return (
-            f"An intruder who knows every person's true values in {names(self.columns)}, and matches "
-            "the released "
-            f"rows by these columns in whatever way, picks the right row of any given {self.unit.of} with a "
-            f"probability of at most 1/{self.k}. The probability is over the secret random draw that "
-            "made the "
-            f"file, and the bound holds for each record, not only on average.{self._weak()}"
+            f"An intruder who knows every person's true values in {names(self.columns)}, and matches the "
+            "released rows by these columns in whatever way, picks the right row of any given "
+            f"{self.unit.of} with a probability of at most 1/{self.k}. The probability is over the secret "
+            "random draw that made the file, and the bound holds for each record, not only on "
+            f"average.{self._weak()}"
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "The other columns are released as they are: someone who knows one of them can match by "
-            "it. Combinations "
-            "of values may occur once in the file. A disclosed seed or a second draw from the same "
-            "data ends the promise."
+            "The other columns are released as they are: someone who knows one of them can match by it. "
+            "Combinations of values may occur once in the file. A disclosed seed or a second draw from the "
+            "same data ends the promise."
         )
 
 
@@ -76,23 +74,19 @@ class DiverseLaw(Claim):
             else ""
         )
         return (
-            f"Each released value in {names(self.columns)} was drawn by chance from a distribution "
-            "as uncertain as "
-            f"{shown(self.l, upward=False)} equally likely values (entropy at least its logarithm), "
-            "given the "
-            f"values it was conditioned on.{cap} An intruder who knows those values and the "
-            "distribution, and not "
-            "the secret draw, is left with that much doubt about each released value."
+            f"Each released value in {names(self.columns)} was drawn by chance from a distribution as "
+            f"uncertain as {shown(self.l, upward=False)} equally likely values (entropy at least its "
+            f"logarithm), given the values it was conditioned on.{cap} An intruder who knows those values "
+            "and the distribution, and not the secret draw, is left with that much doubt about each "
+            "released value."
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "It is about the law the rows were drawn from, not about the released table, whose "
-            "groups may happen to be "
-            "less varied. It does not bound what the laws themselves, learnt from people, tell about "
-            "one person: "
-            "it is not differential privacy. A disclosed seed ends it."
+            "It is about the law the rows were drawn from, not about the released table, whose groups may "
+            "happen to be less varied. It does not bound what the laws themselves, learnt from people, tell "
+            "about one person: it is not differential privacy. A disclosed seed ends it."
         )
 
 
@@ -115,17 +109,15 @@ class Pseudonymous(Claim):
     def promise(self) -> str:
         """What is promised, and against whom."""
         return (
-            f"The values in {names(self.columns)} were replaced by pseudonyms that nobody can "
-            "compute or undo "
-            "without the secret key. An intruder who has only these columns cannot tell whom they name."
+            f"The values in {names(self.columns)} were replaced by pseudonyms that nobody can compute or "
+            "undo without the secret key. An intruder who has only these columns cannot tell whom they name."
         )
 
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "It is not anonymity: whoever holds the key can undo it, equal pseudonyms show equal "
-            "persons, and all other "
-            "columns can still identify. In law such data usually remain personal data."
+            "It is not anonymity: whoever holds the key can undo it, equal pseudonyms show equal persons, "
+            "and all other columns can still identify. In law such data usually remain personal data."
         )
 
 
