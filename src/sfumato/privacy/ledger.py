@@ -5,8 +5,8 @@
     noise.laplace(counts, 1, grant)
 
 Amounts are whole numbers of 10^-12, rounded up, so that sums are exact and any number of threads and
-processes grant exactly what fits. A ledger with a fixed budget is a privacy filter: amounts may be chosen after
-seeing earlier results (pure epsilon and zCDP both allow this).
+processes grant exactly what fits. A ledger with a fixed budget is a privacy filter: amounts may be chosen
+after seeing earlier results (pure epsilon and zCDP both allow this).
 
 Entries are chained by SHA-256, so that a changed, removed or reordered one is noticed on opening. The chain
 has no key: someone who rewrites the whole file, or puts back an old copy, is noticed only by who has
