@@ -40,7 +40,8 @@ def format_of(paths: Sequence[Path]) -> str:
     if unknown:
         for path in paths:
             if path.is_dir():
-                raise DataError(f"{path.name} is a directory.", hint=f"name its files: {path.name}/*.parquet")
+                folder = path.name or "."
+                raise DataError(f"{folder} is a directory.", hint=f"name its files: {folder}/*.parquet")
             if not path.exists():
                 raise DataError(f"no file {path.name}.", hint="check the path")
         known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
