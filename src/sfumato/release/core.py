@@ -168,7 +168,8 @@ def parts(directory: Path) -> tuple[Path, Path | None]:
     if not public.is_dir() and (directory / manifest.MANIFEST).is_file():
         return directory, None  # the public folder by itself, under whatever name it was sent
     if not public.is_dir():
-        raise DataError(f"no release in '{directory.name or '.'}'.", hint="give the folder that holds public/")
+        folder = directory.name or "."
+        raise DataError(f"no release in '{folder}'.", hint="give the folder that holds public/")
     internal = directory / "internal"
     return public, internal if internal.is_dir() else None
 
