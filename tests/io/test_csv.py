@@ -266,3 +266,9 @@ def test_what_arrow_wrote_comes_back(tmp_path_factory, rows):
         )
     )
     assert read(path, schema=schema).to_pydict() == table.to_pydict()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_empty_lines_above_the_header_do_not_make_it_a_row(tmp_path, end):
+    path = put(tmp_path, end.join(["", "", "x,y", "", "1,a", "2,b", ""]))
+    assert read(path).to_pydict() == {"x": [1, 2], "y": ["a", "b"]}

@@ -126,6 +126,14 @@ def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
     return _parse(_decode(data, encoding, path, more), dialect.separator, dialect.quote, more)
 
 
+def lines_before_header(path: Path, dialect: Dialect) -> int:
+    """How many empty lines stand above the names: Arrow leaves them out, but counts them when it skips."""
+    data, more = read_head(path)
+    text = _decode(data, dialect.encoding, path, more)
+    empty = re.match(r"(?:\r\n|\r|\n)*", text)
+    return len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
+
+
 def ragged_lines(path: Path, dialect: Dialect, width: int) -> Iterator[int]:
     """The lines of the file on which rows of another width start."""
     opener = gzip.open if is_gzip(path) else open
