@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, type_name
+from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
 from sfumato.counts.tables import check_set
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
@@ -270,7 +270,7 @@ def plain_column(stored: pa.Field) -> Column:
     )
     if kind is None:
         kind = Kind.NOMINAL if name == "text" else Kind.DATE
-    return Column(stored.name, kind, type=name, reason=f"its type is {stored.type}")
+    return Column(stored.name, kind, type=name, reason=f"its type is {shown_type(stored.type)}")
 
 
 def _inferred(column: Column, values: pa.Array) -> Codebook:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import DataError, SfumatoWarning
-from sfumato.io import like
+from sfumato.io import like, scan
 from sfumato.io.frames import from_frame
 from sfumato.sources import BatchSource
 
@@ -244,3 +244,13 @@ def test_a_lazy_query_that_fails_quotes_no_cell():
     with pytest.raises(DataError, match="lazy polars query failed") as caught:
         rows(from_frame(lazy))
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cells", [[{"SECRET": 1}], [[{"SECRET": 1}]], [b"x"]])
+def test_a_structure_without_a_kind_is_refused_without_its_keys(cells):
+    array = pa.array(cells, pa.binary_view() if cells == [b"x"] else None)
+    for data in (pa.table({"a": array}), pa.table({"a": array}).to_pandas()):
+        with pytest.raises(DataError, match="'a'") as caught:
+            scan(data)
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.hint

@@ -1,8 +1,19 @@
 """Counts: contingency tables of any columns of any source, asked for all at once."""
 
 from sfumato.counts.accumulator import Coded
-from sfumato.counts.codebook import Codebook, canonical, canonical_type, type_name
+from sfumato.counts.codebook import Codebook
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Countable, Counts
+from sfumato.counts.values import canonical, canonical_type, shown_type, type_name
 
-__all__ = ["Codebook", "Coded", "Countable", "Counts", "canonical", "canonical_type", "cover", "type_name"]
+__all__ = [
+    "Codebook",
+    "Coded",
+    "Countable",
+    "Counts",
+    "canonical",
+    "canonical_type",
+    "cover",
+    "shown_type",
+    "type_name",
+]

@@ -7,7 +7,6 @@ zero is zero; categoricals, decimals and zoned timestamps are what they mean, no
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,128 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.counts.values import canonical, canonical_type, missing_values
 from sfumato.errors import DataError, SchemaError
 from sfumato.schema import Column, Kind
 
-_CANONICAL: dict[str, pa.DataType] = {
-    "text": pa.string(),
-    "integer": pa.int64(),
-    "real": pa.float64(),
-    "decimal": pa.decimal128(38, 9),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "datetime": pa.timestamp("us"),
-    "instant": pa.timestamp("us", "UTC"),
-}
 _MANY = 65_536  # levels: from here on a batch is small against them
 _LUT_SPAN = 65_536  # whole numbers within this span are looked up, not hashed
 
 Codes = NDArray[np.unsignedinteger[Any]]
-
-
-def type_name(arrow: pa.DataType) -> str:
-    """The schema's word for an Arrow type."""
-    if pa.types.is_dictionary(arrow):
-        return type_name(arrow.value_type)
-    tests: list[tuple[Callable[[pa.DataType], bool], str]] = [
-        (pa.types.is_boolean, "boolean"),
-        (pa.types.is_integer, "integer"),
-        (pa.types.is_floating, "real"),
-        (pa.types.is_decimal, "decimal"),
-        (pa.types.is_date, "date"),
-    ]
-    for test, name in tests:
-        if test(arrow):
-            return name
-    if pa.types.is_timestamp(arrow):
-        return "datetime" if arrow.tz is None else "instant"
-    return "text"
-
-
-def canonical_type(column: Column) -> pa.DataType:
-    """The Arrow type in which the column's values are compared, written and released."""
-    return _CANONICAL[column.type]
-
-
-def canonical(column: Column, array: pa.Array) -> pa.Array:
-    """The column's values in their one form: canonical type, every kind of missing as null."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        values = canonical(column, array.dictionary)
-        return values.take(array.indices)
-    if column.kind is Kind.CODES:
-        return _canonical_codes(column, array)
-    out = _cast(column, array)
-    if pa.types.is_floating(out.type):
-        # NaN is missing, and adding zero turns minus zero into zero.
-        out = pc.add(pc.if_else(pc.is_nan(out), pa.scalar(None, out.type), out), 0.0)
-    gaps = _missing_values(column, out.type)
-    if len(gaps):
-        out = pc.if_else(pc.is_in(out, value_set=gaps), pa.scalar(None, out.type), out)
-    return out
-
-
-def _cast(column: Column, array: pa.Array) -> pa.Array:
-    wanted = canonical_type(column)
-    if array.type == wanted:
-        return array
-    try:
-        if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
-            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-        if pa.types.is_decimal(array.type) and wanted == pa.string():
-            array = _plain_decimal_text(array)
-        if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
-            array = array.cast(pa.decimal128(19 if array.type != pa.uint64() else 20, 0))
-        if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
-            return _cast_timestamp(array, wanted)
-        return array.cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        # Arrow's own message shows the cell.
-        raise DataError(
-            f"column '{column.name}' holds cells that are not of type {column.type}.",
-            hint=f"give the column another type in the schema, or correct the {array.type} cells",
-        ) from None
-
-
-def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Instants are compared in UTC; a wall-clock time is never given a zone it did not have."""
-    if (array.type.tz is None) != (wanted.tz is None):
-        raise pa.ArrowInvalid("zone")
-    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(wanted)
-
-
-def _plain_decimal_text(array: pa.Array) -> pa.Array:
-    """1.50 and 1.5 are the same number: without trailing zeros."""
-    return pa.array(
-        [None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string()
-    )
-
-
-def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
-    """Cells with several codes as sorted, distinct codes joined by the separator."""
-
-    def cell(value: Any) -> str | None:
-        parts = value.split(column.separator) if isinstance(value, str) else map(str, value)
-        codes = sorted({p.strip() for p in parts} - {""} - set(map(str, column.missing_codes)))
-        return column.separator.join(codes) or None
-
-    if not pa.types.is_nested(array.type):  # few distinct cells: work on those
-        encoded = array.cast(pa.string()).dictionary_encode()
-        values = pa.array([cell(v) for v in encoded.dictionary.to_pylist()], pa.string())
-        return values.take(encoded.indices)
-    return pa.array([None if v is None else cell(v) for v in array.to_pylist()], pa.string())
-
-
-def _missing_values(column: Column, wanted: pa.DataType) -> pa.Array:
-    """The schema's missing codes that a cell of this type can hold at all."""
-    found = []
-    for value in column.missing_codes:
-        try:
-            found.append(pa.scalar(value).cast(wanted).as_py())
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-            continue
-    return pa.array(found, wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +143,7 @@ class Codebook:
         if not pa.types.is_integer(self.levels.type) or not len(self.levels):
             return None
         values = self.levels.to_numpy()
-        gaps = _missing_values(self.column, self.levels.type).to_numpy(zero_copy_only=False)
+        gaps = missing_values(self.column, self.levels.type).to_numpy(zero_copy_only=False)
         every = np.concatenate([values, gaps.astype(np.int64)])
         first, last = int(every.min()), int(every.max())
         if last - first >= _LUT_SPAN:

@@ -16,8 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts import pushdown
-from sfumato.counts.codebook import Codebook, canonical
+from sfumato.counts.codebook import Codebook
 from sfumato.counts.tables import Counts, flat_keys
+from sfumato.counts.values import canonical
 from sfumato.errors import ParameterError
 from sfumato.schema import Column, Kind
 from sfumato.sources import EngineSource

@@ -18,9 +18,10 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
-from sfumato.counts.codebook import Codebook, Codes, canonical
+from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
+from sfumato.counts.values import canonical
 from sfumato.errors import DataError
 from sfumato.schema import Column
 from sfumato.sources import EngineSource, engine_fault
