@@ -214,3 +214,9 @@ def test_cells_of_codes_are_sets() -> None:
     stored = pa.array(["b;a", "a; b", "a;b;a", ";", None])
     assert canonical(column, stored).to_pylist() == ["a;b", "a;b", "a;b", None, None]
     assert canonical(column, pa.array([["b", "a"], [], None])).to_pylist() == ["a;b", None, None]
+
+
+def test_a_gap_inside_a_list_is_no_code() -> None:
+    column = Column("c", Kind.CODES)
+    array = pa.array([["b", None, "a"], [None], [], None])
+    assert canonical(column, array).to_pylist() == ["a;b", None, None, None]

@@ -117,7 +117,11 @@ def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
     """Cells with several codes as sorted, distinct codes joined by the separator."""
 
     def cell(value: Any) -> str | None:
-        parts = value.split(column.separator) if isinstance(value, str) else map(str, value)
+        parts = (
+            value.split(column.separator)
+            if isinstance(value, str)
+            else (str(p) for p in value if p is not None)
+        )
         codes = sorted({p.strip() for p in parts} - {""} - set(map(str, column.missing_codes)))
         return column.separator.join(codes) or None
 
