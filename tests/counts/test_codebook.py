@@ -220,3 +220,8 @@ def test_a_gap_inside_a_list_is_no_code() -> None:
     column = Column("c", Kind.CODES)
     array = pa.array([["b", None, "a"], [None], [], None])
     assert canonical(column, array).to_pylist() == ["a;b", None, None, None]
+
+
+def test_a_moment_too_far_away_is_refused_and_not_wrapped_around() -> None:
+    with pytest.raises(DataError, match="not of type datetime"):
+        canonical(nominal("datetime"), pa.array([2**62], pa.timestamp("s")))

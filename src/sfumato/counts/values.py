@@ -103,7 +103,8 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Instants are compared in UTC; a wall-clock time is never given a zone it did not have."""
     if (array.type.tz is None) != (wanted.tz is None):
         raise pa.ArrowInvalid("zone")
-    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(wanted)
+    finer = array.type.unit == "ns"  # these may lose digits; coarser ones must not overflow
+    return array.cast(pa.timestamp("us", array.type.tz), safe=not finer).cast(wanted)
 
 
 def _plain_decimal_text(array: pa.Array) -> pa.Array:
