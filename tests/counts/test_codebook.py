@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -225,3 +225,13 @@ def test_a_gap_inside_a_list_is_no_code() -> None:
 def test_a_moment_too_far_away_is_refused_and_not_wrapped_around() -> None:
     with pytest.raises(DataError, match="not of type datetime"):
         canonical(nominal("datetime"), pa.array([2**62], pa.timestamp("s")))
+
+
+@pytest.mark.parametrize("type_", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")])
+def test_a_time_of_day_is_one_text_in_every_unit(type_: pa.DataType) -> None:
+    assert canonical(nominal(), pa.array([time(1, 2)], type_)).to_pylist() == ["01:02:00.000000"]
+
+
+@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])
+def test_minus_zero_is_zero_as_text_too(type_: pa.DataType) -> None:
+    assert canonical(nominal(), pa.array([-0.0, 0.0], type_)).to_pylist() == ["0", "0"]

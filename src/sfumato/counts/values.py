@@ -83,9 +83,13 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
         return array
     try:
         if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
-            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+            array = pc.add(
+                pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array), pa.scalar(0, array.type)
+            )
         if pa.types.is_decimal(array.type) and wanted == pa.string():
             array = _plain_decimal_text(array)
+        if pa.types.is_time(array.type) and wanted == pa.string():
+            array = array.cast(pa.time64("us"), safe=False)  # as text the unit would show
         if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
             array = array.cast(pa.decimal128(19 if array.type != pa.uint64() else 20, 0))
         if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
