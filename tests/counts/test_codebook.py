@@ -232,6 +232,19 @@ def test_a_time_of_day_is_one_text_in_every_unit(type_: pa.DataType) -> None:
     assert canonical(nominal(), pa.array([time(1, 2)], type_)).to_pylist() == ["01:02:00.000000"]
 
 
-@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("type_", [pa.float16(), pa.float32(), pa.float64()])
 def test_minus_zero_is_zero_as_text_too(type_: pa.DataType) -> None:
     assert canonical(nominal(), pa.array([-0.0, 0.0], type_)).to_pylist() == ["0", "0"]
+
+
+def test_bins_of_whole_numbers_are_exact_where_reals_are_not() -> None:
+    big = 2**53
+    column = Column("c", Kind.NUMERIC, type="integer", edges=(0.5, big + 1, big + 3))
+    codes = Codebook.declared(column).encode(pa.array([1, big, big + 1, big + 2, big + 3, None]))
+    assert codes.tolist() == [0, 0, 1, 1, 1, 2]
+    for outside in (0, big + 4):
+        with pytest.raises(DataError, match="1 cell outside"):
+            Codebook.declared(column).encode(pa.array([outside]))
+    unbounded = Column("c", Kind.NUMERIC, type="integer", edges=(-float("inf"), 0, float("inf")))
+    ends = pa.array([-(2**63), -1, 0, 2**63 - 1])
+    assert Codebook.declared(unbounded).encode(ends).tolist() == [0, 0, 1, 1]

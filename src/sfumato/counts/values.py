@@ -82,6 +82,8 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
     if array.type == wanted:
         return array
     try:
+        if pa.types.is_float16(array.type):  # Arrow computes little with these
+            array = array.cast(pa.float32())
         if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
             array = pc.add(
                 pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array), pa.scalar(0, array.type)
