@@ -248,3 +248,10 @@ def test_bins_of_whole_numbers_are_exact_where_reals_are_not() -> None:
     unbounded = Column("c", Kind.NUMERIC, type="integer", edges=(-float("inf"), 0, float("inf")))
     ends = pa.array([-(2**63), -1, 0, 2**63 - 1])
     assert Codebook.declared(unbounded).encode(ends).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("value", [object(), 2**70, [1], {}, b"x", "zz"])
+def test_a_value_that_no_cell_can_be_is_no_level(value: object) -> None:
+    book = Codebook.declared(nominal("integer", levels=(1, 2)))
+    with pytest.raises(SchemaError, match="no such level"):
+        book.code_of(value)

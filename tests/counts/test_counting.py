@@ -21,7 +21,7 @@ from sfumato.counts import Codebook, Coded, accumulator, cover
 from sfumato.counts import _kernels as kernels
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
-from sfumato.schema import Column, Kind
+from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
 LEVELS = (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
@@ -221,3 +221,16 @@ def test_only_quantities_are_summed(visits: Table) -> None:
             call()
     with pytest.raises(ParameterError, match="not numeric"):
         visits.counts("x", weight="sex")
+
+
+def _high_cardinality(last: str) -> pa.Table:
+    n = 70_000
+    return pa.table({"id": [f"i{i}" for i in range(n)], "b": [f"j{i % 100}" for i in range(n - 1)] + [last]})
+
+
+def test_a_cell_outside_the_domain_is_said_in_our_words_by_the_spilling_count_too() -> None:
+    levels = tuple(f"j{i}" for i in range(100))
+    schema = Schema((Column("id", Kind.NOMINAL), Column("b", Kind.NOMINAL, levels=levels)))
+    assert Table.from_arrow(_high_cardinality("j0"), schema).counts("id", "b").total == 70_000
+    with pytest.raises(DataError, match="1 cell outside the declared domain"):
+        Table.from_arrow(_high_cardinality("SECRET"), schema).counts("id", "b")

@@ -246,7 +246,7 @@ class Codebook:
                 return int(found)
         try:
             return int(self.encode(pa.array([value], None if value is not None else self.levels.type))[0])
-        except DataError:
+        except (DataError, pa.ArrowException, OverflowError, TypeError, ValueError):
             raise SchemaError(
                 f"column '{self.name}' has no such level.", hint=f"it has {len(self.levels)} levels"
             ) from None
