@@ -251,15 +251,23 @@ class Table:
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches joined until they have at least so many rows."""
+    """Batches joined until they have at least so many rows, unless their dictionaries are too many."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
         if sum(b.num_rows for b in waiting) >= rows:
-            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            yield from _joined(waiting)
             waiting = []
-    if waiting:
-        yield pa.concat_batches(waiting)
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    try:
+        return [pa.concat_batches(batches)]
+    except pa.ArrowInvalid:  # all their categories together outnumber what, say, 8 bits can count
+        return batches
 
 
 def plain_column(stored: pa.Field) -> Column:

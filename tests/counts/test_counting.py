@@ -234,3 +234,15 @@ def test_a_cell_outside_the_domain_is_said_in_our_words_by_the_spilling_count_to
     assert Table.from_arrow(_high_cardinality("j0"), schema).counts("id", "b").total == 70_000
     with pytest.raises(DataError, match="1 cell outside the declared domain"):
         Table.from_arrow(_high_cardinality("SECRET"), schema).counts("id", "b")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_chunks_whose_categories_outnumber_their_codes(ordered: bool) -> None:
+    """Each chunk has a dictionary of its own that 8 bits can count; all together have too many."""
+    indices = pa.array(np.arange(20_000) % 100, pa.int8())
+    values = [pa.array([f"{k}-{i}" for i in range(100)]) for k in range(4)]
+    chunks = [pa.DictionaryArray.from_arrays(indices, v, ordered=ordered) for v in values]
+    table = pa.table({"d": pa.chunked_array(chunks), "id": [f"i{i}" for i in range(80_000)]})
+    for counted in (Table.from_arrow(table), scan(table)):
+        assert set(counted.counts("d").n.tolist()) == {200}
+        assert counted.counts("d", "id").total == counted.counts("d", "id").cells == 80_000
