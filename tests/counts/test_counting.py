@@ -208,10 +208,10 @@ def test_sums_and_cross_products(visits: Table) -> None:
     assert visits.sums("sex", of=["y"], weight="w").totals.tolist() == [[2.5], [1.0], [12.0]]
 
 
-@pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")]])
+@pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]])
 def test_bad_weights_are_refused(weights: list[Any]) -> None:
     table = Table.from_arrow(pa.table({"a": ["x", "y"], "w": pa.array(weights, pa.float64())}))
-    with pytest.raises(DataError, match="1 missing or negative weight"):
+    with pytest.raises(DataError, match="1 missing, negative or infinite weight"):
         table.counts("a", weight="w")
 
 
