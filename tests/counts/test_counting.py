@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
@@ -246,3 +248,15 @@ def test_chunks_whose_categories_outnumber_their_codes(ordered: bool) -> None:
     for counted in (Table.from_arrow(table), scan(table)):
         assert set(counted.counts("d").n.tolist()) == {200}
         assert counted.counts("d", "id").total == counted.counts("d", "id").cells == 80_000
+
+
+def test_counts_where_nothing_can_be_written() -> None:
+    """A read-only installation and no cache of the user's: numba has no place for its machine code."""
+    run = """
+import numba.core.caching as caching
+def refuse(self): raise OSError("read-only")
+caching._CacheLocator.ensure_cache_path = refuse
+import pyarrow as pa, sfumato as sf
+assert sf.Table.from_arrow(pa.table({"x": ["a", "b", "a"]})).counts("x").n.tolist() == [2, 1]
+"""
+    subprocess.run([sys.executable, "-c", run], check=True)
