@@ -36,8 +36,8 @@ kind = "codes"
 """
 SNIPPETS = [
     b'"', b"'", b",", b";", b"\t", b"\n", b"\r", b"\r\n\r\n", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf",
-    b"\xff\xfe", b"NaN", b"1e999", b"0x1F", b"9" * 30, b"-0", b"2020-02-31", b"0000-00-00", b"+99:99", b"true", b"=[[",
-    b"]", b"{", b"}", b"#", b"nan", b"inf", b" ", b"\xe2\x80\xa8", b"\\",
+    b"\xff\xfe", b"NaN", b"1e999", b"0x1F", b"9" * 30, b"-0", b"2020-02-31", b"0000-00-00", b"+99:99",
+    b"true", b"=[[", b"]", b"{", b"}", b"#", b"nan", b"inf", b" ", b"\xe2\x80\xa8", b"\\",
 ]  # fmt: skip
 
 

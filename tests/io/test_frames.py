@@ -1,6 +1,7 @@
 import datetime as dt
 import decimal
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -254,3 +255,19 @@ def test_a_structure_without_a_kind_is_refused_without_its_keys(cells):
             scan(data)
         assert "SECRET" not in str(caught.value)
         assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda: pd.Series([1], name="SECRET"),
+        lambda: pl.DataFrame({"a": pl.Series([2**100], dtype=pl.Int128)}),
+        lambda: pl.LazyFrame({"a": ["SECRET"]}).map_batches(lambda frame: int(frame["a"][0])),
+        lambda: duckdb.connect().sql("select 1 as a, 2 as a"),
+    ],
+)
+def test_what_arrow_cannot_take_is_refused_in_our_words(data):
+    with pytest.raises(DataError) as caught:
+        scan(data())
+    assert caught.value.hint
+    assert "SECRET" not in str(caught.value)

@@ -70,7 +70,7 @@ class Dialect:
         faults = []
         for name in ("separator", "quote"):
             value = getattr(self, name)
-            if not isinstance(value, str) or len(value) != 1 or ord(value) > 127 or value in "\r\n":
+            if not isinstance(value, str) or len(value) != 1 or not 0 < ord(value) < 128 or value in "\r\n":
                 faults.append(f"{name} must be one plain character")
         if self.decimal not in (".", ","):
             faults.append("decimal must be '.' or ','")
@@ -81,8 +81,8 @@ class Dialect:
         if not all(isinstance(m, str) for m in self.missing):
             faults.append("missing must hold texts, as they stand in the file")
         try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError):
+            "".encode(self.encoding)  # unlike codecs.lookup, knows what is text: 'hex' is not
+        except (LookupError, TypeError, ValueError):
             faults.append("encoding is not known to Python")
         if faults:
             raise ParameterError(f"dialect: {'; '.join(faults)}.", hint="see docs/scan.md")
