@@ -51,6 +51,7 @@ def tabulate(
     return {s: out[s] for s in wanted}
 
 
+@engine_faults()
 def distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
     """The values each column has, as the engine stores them."""
     if source.flavour == "spark":
@@ -62,6 +63,7 @@ def distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
     return found
 
 
+@engine_faults()
 def rows(source: EngineSource) -> int:
     """How many rows the engine has."""
     return int(collect(source.frame.select(nw.len())).column(0)[0].as_py())
