@@ -19,7 +19,7 @@ import pyarrow.csv
 
 from sfumato.errors import DataError, listed
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, is_gzip, ragged_lines
+from sfumato.io.dialect import Dialect, first_rows, is_gzip, lines_before_header, ragged_lines
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -267,7 +267,8 @@ def _open(
             use_threads=False,
             block_size=_BLOCK,
             column_names=list(names),
-            skip_rows_after_names=int(dialect.header),  # rows, where skip_rows would count lines
+            # rows, where skip_rows would count lines
+            skip_rows_after_names=1 + lines_before_header(path, dialect) if dialect.header else 0,
             encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
         ),
         parse_options=pyarrow.csv.ParseOptions(

@@ -39,7 +39,10 @@ def from_frame(data: Any) -> Source | None:
     if root == "pyarrow" and name.endswith("Dataset"):
         return from_dataset(data)
     if hasattr(data, "__arrow_c_stream__"):  # any other library that speaks Arrow's exchange protocol
-        return in_memory(pa.table(data), "arrow", data)
+        try:
+            return in_memory(pa.table(data), "arrow", data)
+        except (pa.ArrowException, TypeError, ValueError):  # one column, such as a Series, is no table
+            return None
     return None
 
 
@@ -157,18 +160,25 @@ def from_lazy_polars(frame: Any) -> BatchSource:
 
 
 def _collected(frame: Any) -> pa.Table:
-    import polars as pl
-
     try:
         return _polars_table(frame.collect(engine="streaming"))
-    except pl.exceptions.PolarsError as error:  # its message may quote a cell
+    except Exception as error:  # of polars, or of a function in the query: the message may quote a cell
+        if isinstance(error, DataError):
+            raise
         raise DataError(
             f"the lazy polars query failed ({type(error).__name__}).", hint="collect it to see what is wrong"
         ) from None
 
 
 def _polars_table(frame: Any) -> pa.Table:
-    table = frame.to_arrow()
+    try:
+        table = frame.to_arrow()
+    except pa.ArrowException:
+        unknown = [f"'{name}' ({dtype})" for name, dtype in frame.schema.items() if "Int128" in str(dtype)]
+        raise DataError(
+            f"Arrow has no type for {listed(unknown) or 'a column of the frame'}.",
+            hint="cast such columns to a type that Arrow has",
+        ) from None
     return table.cast(table.schema.remove_metadata())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -41,8 +42,11 @@ class Schema:
         return any(c.name == name for c in self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        self.require([name])
-        return next(c for c in self.columns if c.name == name)
+        found = next((c for c in self.columns if c.name == name), None)
+        if found is None:
+            self.require([name])
+        assert found is not None
+        return found
 
     def require(self, names: Iterable[str]) -> None:
         """All columns that are asked for and not there, at once."""
@@ -62,7 +66,8 @@ class Schema:
         """The named columns, in the order named."""
         names = list(names)
         self.require(names)
-        return Schema(tuple(self[n] for n in names))
+        by_name = {c.name: c for c in self.columns}
+        return Schema(tuple(by_name[n] for n in names))
 
     def drop(self, names: Iterable[str]) -> Schema:
         """All columns but the named ones."""
@@ -102,7 +107,12 @@ class Schema:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SchemaError(f"{name} is not valid TOML: {error}.", hint="correct that line") from None
+            # Some of its messages quote a key, and keys of labels are values: only the place is said.
+            place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+            where = f" at {place[1]}" if place else ""
+            raise SchemaError(f"{name} is not valid TOML{where}.", hint="correct that line") from None
+        except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+            raise SchemaError(f"{name} is not a schema.", hint="see docs/schema.md") from None
         tables = document.get("columns")
         if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
             raise SchemaError(f"{name} has no [columns.NAME] tables.", hint="see docs/schema.md")
@@ -129,7 +139,7 @@ class Schema:
             raise SchemaError(
                 f"no schema file {path.name}.", hint=f"sfumato schema update {path.name} DATA writes one"
             ) from None
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(
                 f"schema file {path.name} cannot be read: {reason}.", hint="give a TOML file"
