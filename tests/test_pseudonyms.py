@@ -131,6 +131,8 @@ def test_pseudonyms_are_one_to_one_and_missing_stays_missing(ids: list[str | Non
         (7.0, "7"),
         (Decimal("7.00"), "7"),
         (Decimal("700"), "700"),
+        (Decimal("7E+2"), "700"),
+        (Decimal("12345678901234567890123456789.000000000"), "12345678901234567890123456789"),
         ("7", "7"),
         ("007", "007"),
         (" 7", " 7"),

@@ -43,8 +43,9 @@ def canonical_text(value: object) -> str:
             return str(value).lower()
         case float() if value.is_integer():
             return str(int(value))
-        case Decimal():
-            return format(value.normalize(), "f")
+        case Decimal():  # not normalize(): it rounds to 28 digits, and a column holds 38
+            text = format(value, "f")
+            return text.rstrip("0").rstrip(".") if "." in text else text
         case datetime() if value.tzinfo is not None:
             return value.astimezone(UTC).isoformat()
         case date():
