@@ -113,8 +113,12 @@ def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:
         return _plain(table, columns).counts(*columns)
     person = table.schema.of_role(Role.PERSON)[0]
     counts = _plain(table, list(dict.fromkeys([*columns, person]))).counts(*columns, person)
-    # Each person once per combination; rows without a person count as one, which never flatters.
-    return Counts.of_cells(counts.codebooks[:-1], counts.codes[:, :-1], np.ones(counts.cells, np.int64))
+    # Each person once per combination. Rows without a person may be those of one already counted: they
+    # count only where nobody is named, and then as one. Missing is the last code and cells are sorted.
+    keys, nameless = counts.codes[:, :-1], counts.codes[:, -1] == len(counts.codebooks[-1].levels)
+    beside = np.append(False, (keys[1:] == keys[:-1]).all(axis=1))[: counts.cells]
+    kept = keys[~(nameless & beside)]
+    return Counts.of_cells(counts.codebooks[:-1], kept, np.ones(len(kept), np.int64))
 
 
 def _groups(counts: Counts, first: int) -> Iterator[NDArray[np.int64]]:
