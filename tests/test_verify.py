@@ -287,6 +287,17 @@ def test_a_row_without_a_person_may_be_that_of_one_already_counted() -> None:
     assert _outcome(KAnonymity(3, ("q",), unit=Unit.person(2)), _table(q=[], person=[])) is Outcome.PASSED
 
 
+@pytest.mark.parametrize(
+    ("kind", "cells", "codes"),
+    [(Kind.NOMINAL, ["f", "m"], ("f", "m")), (Kind.CODES, ["A;B", "B;A"], ())],
+)
+def test_no_schema_makes_different_cells_alike(kind: Kind, cells: list[str], codes: tuple[str, ...]) -> None:
+    schema = Schema((Column("q", kind, missing_codes=codes),))
+    table = Table.from_arrow(pa.table({"q": cells}), schema)
+    assert _outcome(KAnonymity(2, ("q",)), table) is Outcome.FAILED
+    assert _outcome(Pseudonymous(("q",)), table) is Outcome.FAILED
+
+
 def test_l_diversity_in_its_three_kinds() -> None:
     table = _table(q=["a"] * 4 + ["b"] * 3, s=["1", "1", "2", None, "1", "2", "3"])
 
