@@ -358,6 +358,15 @@ def test_intervals_within_a_person_are_kept(rows: list[tuple[int, date | None]],
     assert all(len(days) == 1 and 1 <= abs(next(iter(days))) <= max_days for days in moved.values())
 
 
+def test_the_column_that_says_whose_row_it_is_never_stays() -> None:
+    table = stays(name=None)
+    table = table.with_schema(table.schema.with_("person", role=Role.OTHER))
+    replaced = pseudonymize(table, person="person", shift_dates=30)
+    assert isinstance(replaced.guarantee.claims[0], Pseudonymous) and len(cells(replaced, "person")[0]) == 32
+    dropped = pseudonymize(table, columns=["sex"], person="person", shift_dates=30)
+    assert "person" not in dropped.columns
+
+
 @pytest.mark.parametrize("max_days", [1, 3, 180])
 def test_the_shift_is_uniform_without_zero(max_days: int) -> None:
     """Chi-square at a false-alarm rate of 1e-6; any key passes."""

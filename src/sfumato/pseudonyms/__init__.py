@@ -49,7 +49,7 @@ def pseudonymize(
 
     key: a Key, or the folder of an earlier release (its internal/, or the key file itself) to be
         joinable with it; None draws a fresh one. It is saved as internal/pseudonym.key.
-    columns: the columns to replace by pseudonyms; by default those of role person.
+    columns: the columns to replace by pseudonyms; by default those of role person, and `person`.
     drop: further columns to leave out. Identifiers that are not replaced are always left out.
     shift_dates: move all dates of a person by the same secret number of days, 1 to this many,
         forwards or backwards. None leaves dates as they are.
