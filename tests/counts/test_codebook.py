@@ -80,6 +80,11 @@ def test_ids_beyond_53_bits_stay_apart() -> None:
     assert book.encode(ids).tolist() == [0, 1, 2, 3]
 
 
+def test_decimals_of_38_digits_stay_apart_as_text() -> None:
+    ids = pa.array([Decimal(10**37 + 1), Decimal(10**37 + 2)], pa.decimal128(38, 0))
+    assert canonical(nominal(), ids).to_pylist() == [str(10**37 + 1), str(10**37 + 2)]
+
+
 @pytest.mark.parametrize("stored", [
     pa.array(np.random.default_rng(0).permutation(200_000)),
     pa.array(np.random.default_rng(0).permutation(200_000) / 7),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -110,10 +111,13 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _plain_decimal_text(array: pa.Array) -> pa.Array:
-    """1.50 and 1.5 are the same number: without trailing zeros."""
-    return pa.array(
-        [None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string()
-    )
+    return pa.array([None if v is None else decimal_text(v) for v in array.to_pylist()], pa.string())
+
+
+def decimal_text(value: Decimal) -> str:
+    """1.50 and 1.5 are the same number. Not by normalize(): it rounds to 28 digits, and cells have 38."""
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:

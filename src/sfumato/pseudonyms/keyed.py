@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.counts import decimal_text
 from sfumato.seeds import Key
 
 _BITS = 160
@@ -43,9 +44,8 @@ def canonical_text(value: object) -> str:
             return str(value).lower()
         case float() if value.is_integer():
             return str(int(value))
-        case Decimal():  # not normalize(): it rounds to 28 digits, and a column holds 38
-            text = format(value, "f")
-            return text.rstrip("0").rstrip(".") if "." in text else text
+        case Decimal():
+            return decimal_text(value)
         case datetime() if value.tzinfo is not None:
             return value.astimezone(UTC).isoformat()
         case date():
