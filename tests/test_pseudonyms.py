@@ -408,6 +408,12 @@ def test_codes_at_the_end_of_the_calendar_are_refused_because_they_would_tell_th
     assert [d is None for d in cells(release, "born")] == [True, False, True, True, True]
 
 
+@pytest.mark.parametrize("code", [date(1900, 1, 1), date(2999, 12, 31), date(9999, 1, 1), date(1899, 12, 30)])
+def test_days_that_stand_for_unknown_are_refused_too(code: date) -> None:
+    with pytest.raises(DataError, match=r"'born' \(1 cells\)"):
+        pseudonymize(stays(born=[code, None, None, None, date(1900, 1, 2)]), shift_dates=30)
+
+
 def test_rows_without_a_person_are_refused_with_every_other_fault() -> None:
     table = stays(person=[7, None, None, 8, 9], born=[date.max] * 5)
     with pytest.raises(DataError) as caught:
