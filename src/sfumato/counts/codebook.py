@@ -67,8 +67,7 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
-        values = canonical(column, array.dictionary)
-        return values.take(array.indices)
+        return canonical(column, array.dictionary).take(array.indices)
     if column.kind is Kind.CODES:
         return _canonical_codes(column, array)
     out = _cast(column, array)
@@ -88,8 +87,10 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
     try:
         if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
             array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        if pa.types.is_floating(array.type) and wanted == pa.string():
+            return _real_text(array)
         if pa.types.is_decimal(array.type) and wanted == pa.string():
-            array = _plain_decimal_text(array)
+            return pa.array([None if v is None else decimal_text(v) for v in array.to_pylist()], wanted)
         if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
             array = array.cast(pa.decimal128(19 if array.type != pa.uint64() else 20, 0))
         if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
@@ -110,8 +111,11 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(wanted)
 
 
-def _plain_decimal_text(array: pa.Array) -> pa.Array:
-    return pa.array([None if v is None else decimal_text(v) for v in array.to_pylist()], pa.string())
+def _real_text(array: pa.Array) -> pa.Array:
+    """Whole numbers as whole numbers are written: Arrow writes 1e+10."""
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
+    digits = pc.if_else(whole, array, pa.scalar(None, array.type)).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(digits, array.cast(pa.string()))
 
 
 def decimal_text(value: Decimal) -> str:
