@@ -368,6 +368,11 @@ def test_overwrite_never_deletes_a_folder_of_something_else(tmp_path: Path) -> N
     with pytest.raises(OutputError, match="not a release"):
         released().save(tmp_path / "thesis", overwrite=True)
     assert (tmp_path / "thesis" / "chapter1").exists()
+    both = released().save(tmp_path / "both")
+    (both / "chapter2").write_text("work of a month")
+    with pytest.raises(OutputError, match="more than a release"):
+        released().save(both, overwrite=True)
+    assert (both / "chapter2").exists() and verify(both).ok
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

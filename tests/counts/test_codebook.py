@@ -80,6 +80,22 @@ def test_ids_beyond_53_bits_stay_apart() -> None:
     assert book.encode(ids).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("type_", [pa.float64(), pa.int64(), pa.decimal128(20, 2), pa.string()])
+def test_a_whole_number_is_one_text_however_it_is_stored(type_: pa.DataType) -> None:
+    ids = pa.array(["10000000000", "0", None, "-12345678901234"]).cast(type_)
+    assert canonical(nominal(), ids).to_pylist() == ["10000000000", "0", None, "-12345678901234"]
+
+
+def test_reals_as_text_keep_what_is_not_whole() -> None:
+    cells = pa.array([0.5, -0.0, 1e300, float("inf"), float("nan")])
+    assert canonical(nominal(), cells).to_pylist() == ["0.5", "0", "1e+300", "inf", None]
+
+
+def test_decimals_of_38_digits_stay_apart_as_text() -> None:
+    ids = pa.array([Decimal(10**37 + 1), Decimal(10**37 + 2)], pa.decimal128(38, 0))
+    assert canonical(nominal(), ids).to_pylist() == [str(10**37 + 1), str(10**37 + 2)]
+
+
 @pytest.mark.parametrize("stored", [
     pa.array(np.random.default_rng(0).permutation(200_000)),
     pa.array(np.random.default_rng(0).permutation(200_000) / 7),

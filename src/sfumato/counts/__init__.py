@@ -4,7 +4,7 @@ from sfumato.counts.accumulator import Coded
 from sfumato.counts.codebook import Codebook
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Countable, Counts
-from sfumato.counts.values import canonical, canonical_type, shown_type, type_name
+from sfumato.counts.values import canonical, canonical_type, decimal_text, shown_type, type_name
 
 __all__ = [
     "Codebook",
@@ -14,6 +14,7 @@ __all__ = [
     "canonical",
     "canonical_type",
     "cover",
+    "decimal_text",
     "shown_type",
     "type_name",
 ]

@@ -7,6 +7,7 @@ zero; categoricals, decimals and zoned timestamps are what they mean, not how th
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -89,7 +90,9 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
                 pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array), pa.scalar(0, array.type)
             )
         if pa.types.is_decimal(array.type) and wanted == pa.string():
-            array = _plain_decimal_text(array)
+            return pa.array([None if v is None else decimal_text(v) for v in array.to_pylist()], wanted)
+        if pa.types.is_floating(array.type) and wanted == pa.string():
+            return _real_text(array)
         if pa.types.is_time(array.type) and wanted == pa.string():
             array = array.cast(pa.time64("us"), safe=False)  # as text the unit would show
         if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
@@ -113,11 +116,18 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.cast(pa.timestamp("us", array.type.tz), safe=not finer).cast(wanted)
 
 
-def _plain_decimal_text(array: pa.Array) -> pa.Array:
-    """1.50 and 1.5 are the same number: without trailing zeros."""
-    return pa.array(
-        [None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string()
-    )
+def _real_text(array: pa.Array) -> pa.Array:
+    """Whole numbers as whole numbers are written: Arrow writes 1e+10."""
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
+    digits = pc.if_else(whole, array, pa.scalar(None, array.type)).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(digits, array.cast(pa.string()))
+
+
+def decimal_text(value: Decimal) -> str:
+    """1.50 and 1.5 are the same number. Not by normalize(): it rounds to 28 digits, and cells have 38."""
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:

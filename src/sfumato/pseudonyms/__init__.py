@@ -32,6 +32,15 @@ __all__ = ["KEY_NAME", "canonical_text", "pseudonymize", "pseudonyms"]
 KEY_NAME = "pseudonym"
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
+# Days that databases and forms write for "unknown" or "no end": everyone knows them.
+_STAND_INS = pa.array(
+    [
+        date(*day).toordinal() - _EPOCH
+        for year in (1753, 1800, 1899, 1900, 1901, 2099, 2100, 2199, 2200, 2299, 2300, 2999, 3000, 9998, 9999)
+        for day in ((year, 1, 1), (year, 12, 30), (year, 12, 31))
+    ],
+    pa.int64(),
+)
 
 
 def pseudonymize(
@@ -49,10 +58,11 @@ def pseudonymize(
 
     key: a Key, or the folder of an earlier release (its internal/, or the key file itself) to be
         joinable with it; None draws a fresh one. It is saved as internal/pseudonym.key.
-    columns: the columns to replace by pseudonyms; by default those of role person.
+    columns: the columns to replace by pseudonyms; by default those of role person, and `person`.
     drop: further columns to leave out. Identifiers that are not replaced are always left out.
     shift_dates: move all dates of a person by the same secret number of days, 1 to this many,
-        forwards or backwards. None leaves dates as they are.
+        forwards or backwards. None leaves dates as they are. Days that usually stand for "unknown"
+        (1900-01-01) or "no end" (9999-12-31) are refused: moved, they would tell the shift.
     person: the column that says whose row it is, for the dates; by default the one of role person.
     domain: ids of different domains get unrelated pseudonyms although they look alike. One name for
         all columns, or a name by column.
@@ -139,7 +149,8 @@ def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
         for name in edge:
             days = day_numbers(batch.column(name))
             low, high = _FIRST + recipe.max_days, _LAST - recipe.max_days
-            edge[name] += _how_many(pc.or_(pc.less(days, low), pc.greater(days, high)))
+            ends = pc.or_(pc.less(days, low), pc.greater(days, high))
+            edge[name] += _how_many(pc.or_(ends, pc.is_in(days, value_set=_STAND_INS)))
         for name in blurred:
             blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
         yield batch
@@ -159,8 +170,14 @@ def _refuse(nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], re
         hints.append("leave those rows out first")
     if any(edge.values()):
         # 9999-12-31 means "no end", and everyone knows: a shifted one would tell the person's shift.
-        faults.append(f"dates within {recipe.max_days} days of the calendar's end in {_with_numbers(edge)}")
-        hints.append("list codes such as 9999-12-31 in missing_codes: a code that moves gives the shift away")
+        faults.append(
+            f"dates within {recipe.max_days} days of the calendar's end, or that usually stand for "
+            f"'unknown', in {_with_numbers(edge)}"
+        )
+        hints.append(
+            "list codes such as 9999-12-31 or 1900-01-01 in missing_codes: "
+            "a code that moves gives the shift away"
+        )
     if any(blurred.values()):
         faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
         hints.append("read them as text or as whole numbers")

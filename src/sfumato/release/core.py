@@ -212,6 +212,9 @@ def _write_data(path: Path, data: Table) -> Schema:
 
 
 def _refuse_what_is_no_release(target: Path) -> None:
-    """`overwrite` replaces a release; it must not delete a folder of something else."""
-    if target.is_dir() and any(target.iterdir()) and not (target / "public" / manifest.MANIFEST).is_file():
+    """`overwrite` replaces a release; it must not delete a folder of something else, nor what lies beside."""
+    there = {path.name for path in target.iterdir()} if target.is_dir() else set()
+    if there and not (target / "public" / manifest.MANIFEST).is_file():
         raise OutputError(f"'{target.name}' is there and is not a release.", hint="choose a new folder")
+    if there - {"public", "internal"}:
+        raise OutputError(f"'{target.name}' holds more than a release.", hint="move the rest away first")
