@@ -464,3 +464,10 @@ def test_faults_of_the_call_are_said_before_anything_is_read() -> None:
         pseudonymize(stays().select(["person", "sex"]), shift_dates=3)
     with pytest.raises(ParameterError, match="0 have the role person"):
         pseudonymize(stays().select(["name", "born"]), shift_dates=3)
+
+
+def test_blank_ids_are_nobodys() -> None:
+    table = pa.table({"p": ["a", "", "  ", None], "d": [date(2020, 1, 1)] * 4})
+    schema = Schema((Column("p", Kind.NOMINAL, Role.PERSON), Column("d", Kind.DATE)))
+    with pytest.raises(DataError, match="3 rows without 'p'"):
+        pseudonymize(Table.from_arrow(table, schema), shift_dates=5)

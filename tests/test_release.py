@@ -523,3 +523,11 @@ def test_saving_streams(tmp_path: Path) -> None:
 def test_classes_of_the_fixture_are_what_the_other_tests_rely_on() -> None:
     counts = released().data.to_arrow().group_by(["sex", "age"]).aggregate([([], "count_all")]).to_pylist()
     assert {(r["sex"], r["age"]): r["count_all"] for r in counts} == CLASSES
+
+
+def test_a_public_part_alone_does_not_replace_a_release_with_its_keys(tmp_path: Path) -> None:
+    released().save(tmp_path / "out")
+    whole = Release.load(tmp_path / "out")
+    with pytest.raises(OutputError, match="internal record"):
+        replace(whole, internal=None).save(tmp_path / "out", overwrite=True)
+    assert Release.load(tmp_path / "out") == whole

@@ -225,3 +225,10 @@ def test_lists_of_values_are_lists_of_plain_values(attribute, value):
     with pytest.raises(SchemaError, match="list of plain values") as caught:
         Column("dx", Kind.NOMINAL, **{attribute: value})
     assert "SECRET" not in str(caught.value)
+
+
+def test_what_is_no_column_is_refused() -> None:
+    with pytest.raises(SchemaError, match="made of columns"):
+        Schema(("a",))  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="labels must be a table"):
+        Column("a", Kind.NOMINAL, labels=5)  # type: ignore[arg-type]

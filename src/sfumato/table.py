@@ -107,6 +107,8 @@ class Table:
 
     def head(self, rows: int = 10) -> pa.Table:
         """The first rows."""
+        if rows < 0:
+            raise ParameterError("a head has no rows before the first.", hint="head(10)")
         kept: list[pa.RecordBatch] = []
         for batch in self.batches():
             kept.append(batch.slice(0, rows - sum(b.num_rows for b in kept)))

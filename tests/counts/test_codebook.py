@@ -271,3 +271,17 @@ def test_a_value_that_no_cell_can_be_is_no_level(value: object) -> None:
     book = Codebook.declared(nominal("integer", levels=(1, 2)))
     with pytest.raises(SchemaError, match="no such level"):
         book.code_of(value)
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
+    for stored in (broken, pa.DictionaryArray.from_arrays(pa.array([0]), broken)):
+        with pytest.raises(DataError, match="not UTF-8"):
+            canonical(nominal(), stored)
+
+
+def test_long_decimals_and_large_reals_as_text() -> None:
+    digits = ["12345678901234567890123456781", "12345678901234567890123456782"]
+    stored = pa.array([Decimal(d) for d in digits] + [Decimal("-0")], pa.decimal128(38, 0))
+    assert canonical(nominal(), stored).to_pylist() == [*digits, "0"]
+    assert canonical(nominal(), pa.array([1e10, -0.0, 0.5])).to_pylist() == ["10000000000", "0", "0.5"]

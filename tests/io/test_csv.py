@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.io import csv
+from sfumato.io import csv, scan
 from sfumato.schema import Column, Schema
 
 MANY = 3_000_000  # rows of about 10 bytes: past the 16 MB that decide the types
@@ -283,3 +283,11 @@ def test_an_offset_that_no_place_has_is_no_instant(tmp_path, offset):
     with pytest.raises(DataError, match="1 cell not instant") as caught:
         read(path, schema=schema)
     assert offset not in str(caught.value)
+
+
+def test_a_quote_that_opens_in_the_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('sex,"age,dx\nF,1,zebra-7319\nF,"1,a\nM,2,b\n' * 3)
+    with pytest.raises(DataError) as caught:
+        scan(path)
+    assert "zebra" not in str(caught.value) and caught.value.hint

@@ -271,3 +271,14 @@ def test_what_arrow_cannot_take_is_refused_in_our_words(data):
         scan(data())
     assert caught.value.hint
     assert "SECRET" not in str(caught.value)
+
+
+def test_days_and_moments_in_one_pandas_column():
+    frame = pd.DataFrame({"d": pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 12)], dtype=object)})
+    with pytest.raises(DataError, match="mixed"):
+        from_frame(frame)
+
+
+def test_a_path_longer_than_any_file_name():
+    with pytest.raises(DataError, match="no file"):
+        scan("x" * 5_000 + ".csv")

@@ -69,6 +69,8 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     if column.kind is Kind.CODES:
         return _canonical_codes(column, array)
     out = _cast(column, array)
+    if pa.types.is_string(out.type):
+        _require_text(column, out)
     if pa.types.is_floating(out.type):
         # NaN is missing, and adding zero turns minus zero into zero.
         out = pc.add(pc.if_else(pc.is_nan(out), pa.scalar(None, out.type), out), 0.0)
@@ -76,6 +78,17 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     if len(gaps):
         out = pc.if_else(pc.is_in(out, value_set=gaps), pa.scalar(None, out.type), out)
     return out
+
+
+def _require_text(column: Column, array: pa.Array) -> None:
+    """Arrow takes any bytes for text until somebody looks."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"column '{column.name}' holds bytes that are not UTF-8 text.",
+            hint="convert it where it comes from",
+        ) from None
 
 
 def _cast(column: Column, array: pa.Array) -> pa.Array:

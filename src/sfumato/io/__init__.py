@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -118,7 +119,7 @@ def _paths(data: Any) -> list[Path] | None:
         if isinstance(data, str) and not data.strip():
             raise DataError("the path is empty.", hint="name a file")
         text = str(data)
-        if any(sign in text for sign in "*?[") and not Path(text).exists():
+        if any(sign in text for sign in "*?[") and not os.path.exists(text):
             found = sorted(glob.glob(text, recursive=True))
             if not found:
                 raise DataError(f"no file matches {Path(text).name}.", hint="check the pattern")

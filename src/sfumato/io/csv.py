@@ -80,6 +80,12 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     repeated = [repr(name) for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
         faults.append(f"names that repeat: {listed(repeated)}")
+    broken = [str(k + 1) for k, name in enumerate(names) if "\n" in name and dialect.separator in name]
+    if broken:  # a quote that was not closed: what follows are cells, not names
+        raise DataError(
+            f"the header of {path.name} runs over several lines (column {listed(broken)}).",
+            hint="close the quote in the header",
+        )
     if faults:
         raise DataError(
             f"the header of {path.name} has {' and '.join(faults)}.",

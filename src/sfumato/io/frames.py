@@ -6,6 +6,7 @@ Libraries are told by the module of the object's class, so that none is imported
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -132,6 +133,8 @@ def _pandas_array(series: Any) -> pa.Array:
         array = array.combine_chunks()
     if isinstance(array, pa.ExtensionArray):
         raise TypeError("no Arrow type")
+    if pa.types.is_date(array.type) and any(isinstance(cell, datetime) for cell in series):
+        raise TypeError("days and moments: Arrow would cut the moments off at midnight")
     if str(series.dtype) == "float64" and array.null_count and array.null_count < len(array):
         whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
         if pc.all(whole).as_py():

@@ -114,6 +114,11 @@ class Release:
             )
         self._refuse_identifiers()
         _refuse_what_is_no_release(target)
+        if self.internal is None and (target / "internal").is_dir():
+            raise OutputError(
+                f"'{target.name}' has an internal record, and this release has none to put in its place.",
+                hint="choose a new folder: the keys of the old release would be gone",
+            )
         with atomic_directory(target, overwrite=overwrite) as folder:
             self._write_public(folder / "public", f"data.{format}")
             if self.internal is not None:

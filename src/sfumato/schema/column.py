@@ -109,6 +109,9 @@ class Column:
                 plain = ()
             object.__setattr__(self, attribute, plain)
         object.__setattr__(self, "type", self.type or _TYPES.get(self.kind, ("text",))[0])
+        if not isinstance(self.labels, Mapping):
+            faults.append("labels must be a table of value and label")
+            object.__setattr__(self, "labels", {})
         object.__setattr__(self, "labels", dict(self.labels))
         faults += _column_faults(self)
         if faults:

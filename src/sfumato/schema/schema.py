@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +23,9 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        names = [c.name for c in self.columns]
-        repeated = sorted({n for n in names if names.count(n) > 1})
+        if not all(isinstance(c, Column) for c in self.columns):
+            raise SchemaError("a schema is made of columns.", hint="Schema((Column(...), ...))")
+        repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise SchemaError(f"column names repeat: {listed(repeated)}.", hint="rename one of them")
 
