@@ -131,6 +131,8 @@ def test_pseudonyms_are_one_to_one_and_missing_stays_missing(ids: list[str | Non
         (7.0, "7"),
         (Decimal("7.00"), "7"),
         (Decimal("700"), "700"),
+        (Decimal("7E+2"), "700"),
+        (Decimal("12345678901234567890123456789.000000000"), "12345678901234567890123456789"),
         ("7", "7"),
         ("007", "007"),
         (" 7", " 7"),
@@ -356,6 +358,15 @@ def test_intervals_within_a_person_are_kept(rows: list[tuple[int, date | None]],
     assert all(len(days) == 1 and 1 <= abs(next(iter(days))) <= max_days for days in moved.values())
 
 
+def test_the_column_that_says_whose_row_it_is_never_stays() -> None:
+    table = stays(name=None)
+    table = table.with_schema(table.schema.with_("person", role=Role.OTHER))
+    replaced = pseudonymize(table, person="person", shift_dates=30)
+    assert isinstance(replaced.guarantee.claims[0], Pseudonymous) and len(cells(replaced, "person")[0]) == 32
+    dropped = pseudonymize(table, columns=["sex"], person="person", shift_dates=30)
+    assert "person" not in dropped.columns
+
+
 @pytest.mark.parametrize("max_days", [1, 3, 180])
 def test_the_shift_is_uniform_without_zero(max_days: int) -> None:
     """Chi-square at a false-alarm rate of 1e-6; any key passes."""
@@ -395,6 +406,12 @@ def test_codes_at_the_end_of_the_calendar_are_refused_because_they_would_tell_th
     declared = table.schema.with_("born", missing_codes=(date(9999, 12, 31), date(1, 1, 1)))
     release = pseudonymize(table.with_schema(declared), shift_dates=30)
     assert [d is None for d in cells(release, "born")] == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize("code", [date(1900, 1, 1), date(2999, 12, 31), date(9999, 1, 1), date(1899, 12, 30)])
+def test_days_that_stand_for_unknown_are_refused_too(code: date) -> None:
+    with pytest.raises(DataError, match=r"'born' \(1 cells\)"):
+        pseudonymize(stays(born=[code, None, None, None, date(1900, 1, 2)]), shift_dates=30)
 
 
 def test_rows_without_a_person_are_refused_with_every_other_fault() -> None:
@@ -447,3 +464,10 @@ def test_faults_of_the_call_are_said_before_anything_is_read() -> None:
         pseudonymize(stays().select(["person", "sex"]), shift_dates=3)
     with pytest.raises(ParameterError, match="0 have the role person"):
         pseudonymize(stays().select(["name", "born"]), shift_dates=3)
+
+
+def test_blank_ids_are_nobodys() -> None:
+    table = pa.table({"p": ["a", "", "  ", None], "d": [date(2020, 1, 1)] * 4})
+    schema = Schema((Column("p", Kind.NOMINAL, Role.PERSON), Column("d", Kind.DATE)))
+    with pytest.raises(DataError, match="3 rows without 'p'"):
+        pseudonymize(Table.from_arrow(table, schema), shift_dates=5)

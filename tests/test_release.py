@@ -368,6 +368,11 @@ def test_overwrite_never_deletes_a_folder_of_something_else(tmp_path: Path) -> N
     with pytest.raises(OutputError, match="not a release"):
         released().save(tmp_path / "thesis", overwrite=True)
     assert (tmp_path / "thesis" / "chapter1").exists()
+    both = released().save(tmp_path / "both")
+    (both / "chapter2").write_text("work of a month")
+    with pytest.raises(OutputError, match="more than a release"):
+        released().save(both, overwrite=True)
+    assert (both / "chapter2").exists() and verify(both).ok
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -518,3 +523,11 @@ def test_saving_streams(tmp_path: Path) -> None:
 def test_classes_of_the_fixture_are_what_the_other_tests_rely_on() -> None:
     counts = released().data.to_arrow().group_by(["sex", "age"]).aggregate([([], "count_all")]).to_pylist()
     assert {(r["sex"], r["age"]): r["count_all"] for r in counts} == CLASSES
+
+
+def test_a_public_part_alone_does_not_replace_a_release_with_its_keys(tmp_path: Path) -> None:
+    released().save(tmp_path / "out")
+    whole = Release.load(tmp_path / "out")
+    with pytest.raises(OutputError, match="internal record"):
+        replace(whole, internal=None).save(tmp_path / "out", overwrite=True)
+    assert Release.load(tmp_path / "out") == whole

@@ -196,3 +196,39 @@ def test_drawing_from_an_unbounded_bin_gives_its_edge() -> None:
     assert (draw_back(column, 0, 0.5), draw_back(column, 1, 0.5)) == (0.0, 0.0)
     with pytest.raises(SchemaError, match="no bins"):
         draw_back(Column("x", Kind.NUMERIC), 0, 0.5)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        'kind = "numeric"\ntype = "decimal"\nedges = ["nan", "1"]',
+        'kind = "nominal"\ntype = "decimal"\nlevels = ["sNaN", "1"]',
+        f'kind = "numeric"\nedges = [0, 1{"0" * 400}]',
+        f'kind = "numeric"\nedges = [0, 1{"0" * 5000}]',
+        f'kind = "nominal"\nlevels = {"[" * 5000}{"]" * 5000}',
+        'kind = "nominal"\nlabels = { "SECRET" = "a", "SECRET" = "b" }',
+        'kind = "date"\nedges = [2020-01-01T00:00:00, 2021-01-01T00:00:00]',
+        'kind = "date"\ntype = "datetime"\nedges = [2020-01-01, 2021-01-01]',
+        'kind = "date"\ntype = "instant"\nedges = [2020-01-01T00:00:00, 2021-01-01T00:00:00]',
+    ],
+)
+def test_odd_toml_is_refused_in_our_words(entries):
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_toml(f"[columns.dx]\n{entries}\n")
+    assert caught.value.hint
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("attribute", ["levels", "missing_codes", "edges"])
+@pytest.mark.parametrize("value", [5, "abc", [["SECRET"]], [{}]])
+def test_lists_of_values_are_lists_of_plain_values(attribute, value):
+    with pytest.raises(SchemaError, match="list of plain values") as caught:
+        Column("dx", Kind.NOMINAL, **{attribute: value})
+    assert "SECRET" not in str(caught.value)
+
+
+def test_what_is_no_column_is_refused() -> None:
+    with pytest.raises(SchemaError, match="made of columns"):
+        Schema(("a",))  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="labels must be a table"):
+        Column("a", Kind.NOMINAL, labels=5)  # type: ignore[arg-type]

@@ -267,13 +267,35 @@ def test_k_anonymity_is_the_smallest_class(rows: list[tuple[str, str | None]], k
 
 
 def test_k_anonymity_of_persons_counts_persons() -> None:
-    table = _table(q=["a"] * 4 + ["b"] * 3, person=["1", "1", "2", None, "3", "4", "5"])
+    table = _table(q=["a"] * 4 + ["b"] * 3, person=["1", "1", "2", "6", "3", "4", "5"])
     persons = Unit.person(2)
     assert _outcome(KAnonymity(3, ("q",), unit=persons), table) is Outcome.PASSED
     assert _outcome(KAnonymity(4, ("q",), unit=persons), table) is Outcome.FAILED
     assert _outcome(KAnonymity(3, ("q",)), table) is Outcome.PASSED
     nobody = check_claim(KAnonymity(2, ("q",), unit=persons), table.drop(["person"]))
     assert nobody.outcome is Outcome.UNSEEN and "same person" in nobody.detail
+
+
+def test_a_row_without_a_person_may_be_that_of_one_already_counted() -> None:
+    table = _table(q=["a", "a", "a", "b", "b"], person=["1", None, "2", None, None])
+    assert _outcome(KAnonymity(1, ("q",), unit=Unit.person(2)), table) is Outcome.PASSED
+    found = check_claim(KAnonymity(2, ("q",), unit=Unit.person(2)), table)
+    assert found.outcome is Outcome.FAILED and "smallest of 2 classes has 1 persons" in found.detail
+    one = _table(q=["a", "a", "a"], person=["1", None, "2"])
+    assert _outcome(KAnonymity(2, ("q",), unit=Unit.person(2)), one) is Outcome.PASSED
+    assert _outcome(KAnonymity(3, ("q",), unit=Unit.person(2)), one) is Outcome.FAILED
+    assert _outcome(KAnonymity(3, ("q",), unit=Unit.person(2)), _table(q=[], person=[])) is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "codes"),
+    [(Kind.NOMINAL, ["f", "m"], ("f", "m")), (Kind.CODES, ["A;B", "B;A"], ())],
+)
+def test_no_schema_makes_different_cells_alike(kind: Kind, cells: list[str], codes: tuple[str, ...]) -> None:
+    schema = Schema((Column("q", kind, missing_codes=codes),))
+    table = Table.from_arrow(pa.table({"q": cells}), schema)
+    assert _outcome(KAnonymity(2, ("q",)), table) is Outcome.FAILED
+    assert _outcome(Pseudonymous(("q",)), table) is Outcome.FAILED
 
 
 def test_l_diversity_in_its_three_kinds() -> None:

@@ -23,6 +23,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sfumato._compiled import compiled
+
 Whole = int | np.integer[Any]
 
 BLOCK_WORDS = 8  # words of 64 bits in one block
@@ -69,7 +71,7 @@ def _joined(x: np.uint32, x0: np.uint32, y: np.uint32, y0: np.uint32) -> np.uint
     return np.uint64(np.uint64(np.uint32(x + x0)) | (np.uint64(np.uint32(y + y0)) << _HALF))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def chacha_block(
     key: NDArray[np.uint32], counter: Whole, n0: Whole, n1: Whole, n2: Whole, out: NDArray[np.uint64]
 ) -> None:
@@ -106,7 +108,7 @@ def _quarter_lanes(x: NDArray[np.uint32], ia: int, ib: int, ic: int, id_: int) -
         x[pa], x[pb], x[pc], x[pd] = _quarter(x[pa], x[pb], x[pc], x[pd])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def chacha_rows(key: NDArray[np.uint32], sweep: int, first_row: int, out: NDArray[np.uint64]) -> None:
     """The leading words of rows first_row, first_row + 1, ...  out: (rows, words), overwritten."""
     rows, words = np.uint64(out.shape[0]), np.uint64(out.shape[1])
@@ -179,7 +181,7 @@ def _pair(key: NDArray[np.uint32], first: int) -> np.uint64:
     return np.uint64(np.uint64(key[first]) | (np.uint64(key[first + 1]) << _HALF))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def philox_rows(key: NDArray[np.uint32], sweep: int, first_row: int, out: NDArray[np.uint64]) -> None:
     """Like `chacha_rows`, several times faster and without any secrecy."""
     rows, words = out.shape
@@ -192,7 +194,7 @@ def philox_rows(key: NDArray[np.uint32], sweep: int, first_row: int, out: NDArra
                 out[i, word + w] = quad[w]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def stream_block(
     key: NDArray[np.uint32], seeded: bool, sweep: Whole, row: Whole, index: Whole, out: NDArray[np.uint64]
 ) -> None:
@@ -219,7 +221,7 @@ def below(word: np.uint64, bound: Whole) -> np.int64:
     return np.int64(_high(word, np.uint64(bound)))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def integers_rows(
     key: NDArray[np.uint32], seeded: bool, sweep: int, first_row: int, bound: Whole, out: NDArray[np.uint64]
 ) -> None:

@@ -7,6 +7,7 @@ library or file the user brought.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,6 +77,15 @@ def engine_fault(error: Exception) -> SfumatoError:
         f"the engine could not read its data ({type(error).__name__}).",
         hint="ask it the same in its own client to see why",
     )
+
+
+@contextmanager
+def engine_faults() -> Iterator[None]:
+    """Engines also fail while a query is put together: a decorator for what asks them."""
+    try:
+        yield
+    except Exception as error:
+        raise engine_fault(error) from None
 
 
 def _native_batches(native: Any, flavour: EngineFlavour) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, type_name
+from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
 from sfumato.counts.tables import check_set
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
@@ -107,6 +107,8 @@ class Table:
 
     def head(self, rows: int = 10) -> pa.Table:
         """The first rows."""
+        if rows < 0:
+            raise ParameterError("a head has no rows before the first.", hint="head(10)")
         kept: list[pa.RecordBatch] = []
         for batch in self.batches():
             kept.append(batch.slice(0, rows - sum(b.num_rows for b in kept)))
@@ -251,15 +253,23 @@ class Table:
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches joined until they have at least so many rows."""
+    """Batches joined until they have at least so many rows, unless their dictionaries are too many."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
         if sum(b.num_rows for b in waiting) >= rows:
-            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            yield from _joined(waiting)
             waiting = []
-    if waiting:
-        yield pa.concat_batches(waiting)
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    try:
+        return [pa.concat_batches(batches)]
+    except pa.ArrowInvalid:  # all their categories together outnumber what, say, 8 bits can count
+        return batches
 
 
 def plain_column(stored: pa.Field) -> Column:
@@ -270,7 +280,7 @@ def plain_column(stored: pa.Field) -> Column:
     )
     if kind is None:
         kind = Kind.NOMINAL if name == "text" else Kind.DATE
-    return Column(stored.name, kind, type=name, reason=f"its type is {stored.type}")
+    return Column(stored.name, kind, type=name, reason=f"its type is {shown_type(stored.type)}")
 
 
 def _inferred(column: Column, values: pa.Array) -> Codebook:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -78,6 +78,22 @@ def test_ids_beyond_53_bits_stay_apart() -> None:
     ids = pa.array([2**53, 2**53 + 1, 2**63 - 1, None])
     book = Codebook.of_values(nominal("integer"), ids)
     assert book.encode(ids).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("type_", [pa.float64(), pa.int64(), pa.decimal128(20, 2), pa.string()])
+def test_a_whole_number_is_one_text_however_it_is_stored(type_: pa.DataType) -> None:
+    ids = pa.array(["10000000000", "0", None, "-12345678901234"]).cast(type_)
+    assert canonical(nominal(), ids).to_pylist() == ["10000000000", "0", None, "-12345678901234"]
+
+
+def test_reals_as_text_keep_what_is_not_whole() -> None:
+    cells = pa.array([0.5, -0.0, 1e300, float("inf"), float("nan")])
+    assert canonical(nominal(), cells).to_pylist() == ["0.5", "0", "1e+300", "inf", None]
+
+
+def test_decimals_of_38_digits_stay_apart_as_text() -> None:
+    ids = pa.array([Decimal(10**37 + 1), Decimal(10**37 + 2)], pa.decimal128(38, 0))
+    assert canonical(nominal(), ids).to_pylist() == [str(10**37 + 1), str(10**37 + 2)]
 
 
 @pytest.mark.parametrize("stored", [
@@ -214,3 +230,58 @@ def test_cells_of_codes_are_sets() -> None:
     stored = pa.array(["b;a", "a; b", "a;b;a", ";", None])
     assert canonical(column, stored).to_pylist() == ["a;b", "a;b", "a;b", None, None]
     assert canonical(column, pa.array([["b", "a"], [], None])).to_pylist() == ["a;b", None, None]
+
+
+def test_a_gap_inside_a_list_is_no_code() -> None:
+    column = Column("c", Kind.CODES)
+    array = pa.array([["b", None, "a"], [None], [], None])
+    assert canonical(column, array).to_pylist() == ["a;b", None, None, None]
+
+
+def test_a_moment_too_far_away_is_refused_and_not_wrapped_around() -> None:
+    with pytest.raises(DataError, match="not of type datetime"):
+        canonical(nominal("datetime"), pa.array([2**62], pa.timestamp("s")))
+
+
+@pytest.mark.parametrize("type_", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")])
+def test_a_time_of_day_is_one_text_in_every_unit(type_: pa.DataType) -> None:
+    assert canonical(nominal(), pa.array([time(1, 2)], type_)).to_pylist() == ["01:02:00.000000"]
+
+
+@pytest.mark.parametrize("type_", [pa.float16(), pa.float32(), pa.float64()])
+def test_minus_zero_is_zero_as_text_too(type_: pa.DataType) -> None:
+    assert canonical(nominal(), pa.array([-0.0, 0.0], type_)).to_pylist() == ["0", "0"]
+
+
+def test_bins_of_whole_numbers_are_exact_where_reals_are_not() -> None:
+    big = 2**53
+    column = Column("c", Kind.NUMERIC, type="integer", edges=(0.5, big + 1, big + 3))
+    codes = Codebook.declared(column).encode(pa.array([1, big, big + 1, big + 2, big + 3, None]))
+    assert codes.tolist() == [0, 0, 1, 1, 1, 2]
+    for outside in (0, big + 4):
+        with pytest.raises(DataError, match="1 cell outside"):
+            Codebook.declared(column).encode(pa.array([outside]))
+    unbounded = Column("c", Kind.NUMERIC, type="integer", edges=(-float("inf"), 0, float("inf")))
+    ends = pa.array([-(2**63), -1, 0, 2**63 - 1])
+    assert Codebook.declared(unbounded).encode(ends).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("value", [object(), 2**70, [1], {}, b"x", "zz"])
+def test_a_value_that_no_cell_can_be_is_no_level(value: object) -> None:
+    book = Codebook.declared(nominal("integer", levels=(1, 2)))
+    with pytest.raises(SchemaError, match="no such level"):
+        book.code_of(value)
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
+    for stored in (broken, pa.DictionaryArray.from_arrays(pa.array([0]), broken)):
+        with pytest.raises(DataError, match="not UTF-8"):
+            canonical(nominal(), stored)
+
+
+def test_long_decimals_and_large_reals_as_text() -> None:
+    digits = ["12345678901234567890123456781", "12345678901234567890123456782"]
+    stored = pa.array([Decimal(d) for d in digits] + [Decimal("-0")], pa.decimal128(38, 0))
+    assert canonical(nominal(), stored).to_pylist() == [*digits, "0"]
+    assert canonical(nominal(), pa.array([1e10, -0.0, 0.5])).to_pylist() == ["10000000000", "0", "0.5"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
@@ -21,7 +23,7 @@ from sfumato.counts import Codebook, Coded, accumulator, cover
 from sfumato.counts import _kernels as kernels
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
-from sfumato.schema import Column, Kind
+from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
 LEVELS = (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
@@ -208,10 +210,10 @@ def test_sums_and_cross_products(visits: Table) -> None:
     assert visits.sums("sex", of=["y"], weight="w").totals.tolist() == [[2.5], [1.0], [12.0]]
 
 
-@pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")]])
+@pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]])
 def test_bad_weights_are_refused(weights: list[Any]) -> None:
     table = Table.from_arrow(pa.table({"a": ["x", "y"], "w": pa.array(weights, pa.float64())}))
-    with pytest.raises(DataError, match="1 missing or negative weight"):
+    with pytest.raises(DataError, match="1 missing, negative or infinite weight"):
         table.counts("a", weight="w")
 
 
@@ -221,3 +223,40 @@ def test_only_quantities_are_summed(visits: Table) -> None:
             call()
     with pytest.raises(ParameterError, match="not numeric"):
         visits.counts("x", weight="sex")
+
+
+def _high_cardinality(last: str) -> pa.Table:
+    n = 70_000
+    return pa.table({"id": [f"i{i}" for i in range(n)], "b": [f"j{i % 100}" for i in range(n - 1)] + [last]})
+
+
+def test_a_cell_outside_the_domain_is_said_in_our_words_by_the_spilling_count_too() -> None:
+    levels = tuple(f"j{i}" for i in range(100))
+    schema = Schema((Column("id", Kind.NOMINAL), Column("b", Kind.NOMINAL, levels=levels)))
+    assert Table.from_arrow(_high_cardinality("j0"), schema).counts("id", "b").total == 70_000
+    with pytest.raises(DataError, match="1 cell outside the declared domain"):
+        Table.from_arrow(_high_cardinality("SECRET"), schema).counts("id", "b")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_chunks_whose_categories_outnumber_their_codes(ordered: bool) -> None:
+    """Each chunk has a dictionary of its own that 8 bits can count; all together have too many."""
+    indices = pa.array(np.arange(20_000) % 100, pa.int8())
+    values = [pa.array([f"{k}-{i}" for i in range(100)]) for k in range(4)]
+    chunks = [pa.DictionaryArray.from_arrays(indices, v, ordered=ordered) for v in values]
+    table = pa.table({"d": pa.chunked_array(chunks), "id": [f"i{i}" for i in range(80_000)]})
+    for counted in (Table.from_arrow(table), scan(table)):
+        assert set(counted.counts("d").n.tolist()) == {200}
+        assert counted.counts("d", "id").total == counted.counts("d", "id").cells == 80_000
+
+
+def test_counts_where_nothing_can_be_written() -> None:
+    """A read-only installation and no cache of the user's: numba has no place for its machine code."""
+    run = """
+import numba.core.caching as caching
+def refuse(self): raise OSError("read-only")
+caching._CacheLocator.ensure_cache_path = refuse
+import pyarrow as pa, sfumato as sf
+assert sf.Table.from_arrow(pa.table({"x": ["a", "b", "a"]})).counts("x").n.tolist() == [2, 1]
+"""
+    subprocess.run([sys.executable, "-c", run], check=True)

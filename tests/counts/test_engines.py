@@ -21,6 +21,7 @@ import pytest
 
 from sfumato.counts import pushdown
 from sfumato.errors import DataError
+from sfumato.io import scan
 from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
@@ -198,7 +199,7 @@ def test_outside_the_domain_is_refused_without_the_value(nasty: Table) -> None:
 
 def test_bad_weights_are_refused(nasty: Table) -> None:
     own = dict(zip(NAMES, nasty.columns, strict=True))
-    with pytest.raises(DataError, match="missing or negative weight"):
+    with pytest.raises(DataError, match="missing, negative or infinite weight"):
         nasty.counts(own["id"], weight=own["n"])
 
 
@@ -249,3 +250,39 @@ def test_an_engines_own_words_are_not_repeated() -> None:
         with pytest.raises(DataError, match="ConversionException") as caught:
             call()
         assert "canary" not in str(caught.value) and caught.value.__cause__ is None
+
+
+def _sqlite(table: pa.Table, spark: Any) -> Any:
+    import ibis
+
+    connection = ibis.sqlite.connect()
+    connection.create_table("t", table)
+    return connection.table("t")
+
+
+@pytest.mark.parametrize("engine", [lambda table, spark: table, _duckdb, _sqlite, _ibis])
+@pytest.mark.parametrize(
+    ("cells", "type_", "codes"),
+    [
+        (["1", "7", "-9", None], "integer", (-9,)),  # stored as text
+        ([1.0, 7.0, -9.0, None], "integer", (-9,)),  # stored as reals
+        ([1.0, 7.0, -9.0, None], "real", (-9, "?")),  # codes of two types
+        ([1, 7, -9, None], "integer", ("-9", "?")),
+    ],
+)
+def test_equal_bins_however_stored(engine: Any, cells: list[Any], type_: str, codes: tuple[Any, ...]) -> None:
+    column = Column("x", Kind.NUMERIC, type=type_, edges=(0, 5, 10), missing_codes=codes)
+    table = scan(engine(pa.table({"x": cells}), None), schema=Schema((column,)))
+    assert oracles.as_dict(table.counts("x")) == {("[0, 5)",): 1, ("[5, 10]",): 1, (None,): 2}
+    if isinstance(cells[0], float):
+        assert (table.cross_products(["x"]).rows, table.cross_products(["x"]).dropped) == (2, 2)
+
+
+@pytest.mark.parametrize("engine", [lambda table, spark: table, _duckdb, _sqlite, _ibis])
+@pytest.mark.parametrize("weights", [[1.0, float("nan")], [1.0, float("inf")], [1.0, 999.0], ["1", "SECRET"]])
+def test_bad_weights_are_refused_everywhere(engine: Any, weights: list[Any]) -> None:
+    schema = Schema((Column("x", Kind.NOMINAL), Column("w", Kind.NUMERIC, missing_codes=(999,))))
+    table = scan(engine(pa.table({"x": ["a", "b"], "w": weights}), None), schema=schema)
+    with pytest.raises(DataError, match="column 'w'") as caught:
+        table.counts("x", weight="w")
+    assert caught.value.hint and "SECRET" not in str(caught.value)

@@ -122,3 +122,11 @@ def test_other_bad_requests() -> None:
     wide = Codebook(Column("w", Kind.NOMINAL, type="integer"), pa.array(range(2**16)), False)
     with pytest.raises(ParameterError, match="too large"):
         Counts.of_cells([wide, wide], np.zeros((1, 2)), np.ones(1)).dense()
+
+
+def test_weights_that_are_no_numbers_and_heads_before_the_first_row() -> None:
+    table = table_of([(0, 0, 0)])
+    with pytest.raises(ParameterError, match="finite"):
+        table.counts("a").weight("a", {0: "z"})  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match="before the first"):
+        table.head(-1)

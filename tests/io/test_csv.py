@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.io import csv
+from sfumato.io import csv, scan
 from sfumato.schema import Column, Schema
 
 MANY = 3_000_000  # rows of about 10 bytes: past the 16 MB that decide the types
@@ -266,3 +266,28 @@ def test_what_arrow_wrote_comes_back(tmp_path_factory, rows):
         )
     )
     assert read(path, schema=schema).to_pydict() == table.to_pydict()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_empty_lines_above_the_header_do_not_make_it_a_row(tmp_path, end):
+    path = put(tmp_path, end.join(["", "", "x,y", "", "1,a", "2,b", ""]))
+    assert read(path).to_pydict() == {"x": [1, 2], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize("offset", ["+99:99", "+24:00", "-01:60"])
+def test_an_offset_that_no_place_has_is_no_instant(tmp_path, offset):
+    day = "2020-01-01T10:00:00"
+    path = put(tmp_path, "x\n" + f"{day}+01:00\n" * 3 + f"{day}{offset}\n")
+    assert types(read(path)) == {"x": "string"}
+    schema = Schema((Column("x", "date", type="instant"),))
+    with pytest.raises(DataError, match="1 cell not instant") as caught:
+        read(path, schema=schema)
+    assert offset not in str(caught.value)
+
+
+def test_a_quote_that_opens_in_the_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('sex,"age,dx\nF,1,zebra-7319\nF,"1,a\nM,2,b\n' * 3)
+    with pytest.raises(DataError) as caught:
+        scan(path)
+    assert "zebra" not in str(caught.value) and caught.value.hint

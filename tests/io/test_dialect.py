@@ -181,3 +181,9 @@ def test_any_bytes_give_a_dialect_or_a_data_error(tmp_path):
                     Dialect.detect(path)
                 except DataError as error:
                     assert error.hint
+
+
+@pytest.mark.parametrize("part", [{"encoding": "hex"}, {"encoding": "rot13"}, {"separator": "\0"}])
+def test_parts_that_are_no_text_are_refused(part):
+    with pytest.raises(ParameterError):
+        Dialect(**part)

@@ -1,6 +1,7 @@
 import datetime as dt
 import decimal
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import DataError, SfumatoWarning
-from sfumato.io import like
+from sfumato.io import like, scan
 from sfumato.io.frames import from_frame
 from sfumato.sources import BatchSource
 
@@ -244,3 +245,40 @@ def test_a_lazy_query_that_fails_quotes_no_cell():
     with pytest.raises(DataError, match="lazy polars query failed") as caught:
         rows(from_frame(lazy))
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cells", [[{"SECRET": 1}], [[{"SECRET": 1}]], [b"x"]])
+def test_a_structure_without_a_kind_is_refused_without_its_keys(cells):
+    array = pa.array(cells, pa.binary_view() if cells == [b"x"] else None)
+    for data in (pa.table({"a": array}), pa.table({"a": array}).to_pandas()):
+        with pytest.raises(DataError, match="'a'") as caught:
+            scan(data)
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda: pd.Series([1], name="SECRET"),
+        lambda: pl.DataFrame({"a": pl.Series([2**100], dtype=pl.Int128)}),
+        lambda: pl.LazyFrame({"a": ["SECRET"]}).map_batches(lambda frame: int(frame["a"][0])),
+        lambda: duckdb.connect().sql("select 1 as a, 2 as a"),
+    ],
+)
+def test_what_arrow_cannot_take_is_refused_in_our_words(data):
+    with pytest.raises(DataError) as caught:
+        scan(data())
+    assert caught.value.hint
+    assert "SECRET" not in str(caught.value)
+
+
+def test_days_and_moments_in_one_pandas_column():
+    frame = pd.DataFrame({"d": pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 12)], dtype=object)})
+    with pytest.raises(DataError, match="mixed"):
+        from_frame(frame)
+
+
+def test_a_path_longer_than_any_file_name():
+    with pytest.raises(DataError, match="no file"):
+        scan("x" * 5_000 + ".csv")

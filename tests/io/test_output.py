@@ -376,6 +376,25 @@ def test_a_directory_appears_complete_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in target.iterdir()] == ["b.txt"] and len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_ctrl_c_between_the_renames_loses_no_directory(tmp_path: Path, monkeypatch: Any, steps: int) -> None:
+    target, rename, done = tmp_path / "out", os.rename, []
+    target.mkdir()
+    (target / "version").write_text("old")
+
+    def interrupted(source: Path, destination: Path) -> None:
+        rename(source, destination)
+        done.append(source)
+        if len(done) == steps:
+            raise Stopped
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(Stopped), output.atomic_directory(target, overwrite=True) as draft:
+        (draft / "version").write_text("new")
+    assert (target / "version").read_text() == ("old" if steps == 1 else "new")
+    assert list(tmp_path.iterdir()) == [target]
+
+
 def test_precious_directories_and_files_are_not_replaced(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "work" / "deep").mkdir(parents=True)
     (tmp_path / "file").write_text("old")

@@ -142,6 +142,10 @@ def test_a_grant_says_what_may_be_claimed():
     with pytest.raises(ParameterError):
         failing.claim(delta=1e-6)
     assert failing.claim(delta=1e-5).epsilon > ZCDP(0.5).rho
+    both = Ledger.in_memory(Budget(rho=1.0, delta=1e-6)).grant(epsilon=0.5, delta=1e-6, purpose="x")
+    assert both.claim() == both.claim(delta=1e-5) == ApproxDP(0.5, 1e-6)
+    with pytest.raises(ParameterError):
+        both.claim(delta=1e-7)
 
 
 @pytest.mark.parametrize(

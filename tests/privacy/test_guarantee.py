@@ -265,3 +265,9 @@ def test_only_claims_make_a_guarantee():
         with pytest.raises(ParameterError):
             Guarantee(bad)
     assert Guarantee((K5, K5)) == of(K5) and of(K5) & of(PureDP(1)) == of(K5, PureDP(1))
+
+
+def test_disjoint_persons_are_an_assumption_of_what_is_counted() -> None:
+    part = Guarantee.of(KAnonymity(5, ("age",), unit=Unit.person(3)))
+    whole = part.compose(part, disjoint="by year of birth")
+    assert all(any("by year of birth" in a for a in claim.assumptions) for claim in whole)

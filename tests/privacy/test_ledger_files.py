@@ -282,3 +282,14 @@ def test_no_message_holds_a_purpose(spent):
     with pytest.raises(BudgetError) as caught:
         Ledger.open(spent).grant(epsilon=1.0, purpose="patient 4711")
     assert "4711" not in str(caught.value)
+
+
+def test_a_total_changed_while_open_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "study.ledger"
+    ledger = Ledger.open(path, 1.0)
+    ledger.grant(epsilon=0.9, purpose="a")
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE entries SET total = 0")
+    with pytest.raises(VerificationError):
+        ledger.grant(epsilon=0.9, purpose="b")
+    assert path.stat().st_mode & 0o077 == 0

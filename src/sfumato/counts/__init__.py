@@ -4,6 +4,17 @@ from sfumato.counts.accumulator import Coded
 from sfumato.counts.codebook import Codebook
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Countable, Counts
-from sfumato.counts.values import canonical, canonical_type, type_name
+from sfumato.counts.values import canonical, canonical_type, decimal_text, shown_type, type_name
 
-__all__ = ["Codebook", "Coded", "Countable", "Counts", "canonical", "canonical_type", "cover", "type_name"]
+__all__ = [
+    "Codebook",
+    "Coded",
+    "Countable",
+    "Counts",
+    "canonical",
+    "canonical_type",
+    "cover",
+    "decimal_text",
+    "shown_type",
+    "type_name",
+]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato._compiled import compiled
 
 _BLOCK = 4096  # rows whose keys are formed together: 16 KiB, so that they never leave the first cache
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def tally(
     codes: NDArray[np.unsignedinteger],
     columns: NDArray[np.int64],
@@ -43,7 +44,7 @@ def tally(
             even[keys[length - 1]] += np.uint32(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def tally_weighted(
     codes: NDArray[np.unsignedinteger],
     columns: NDArray[np.int64],

@@ -213,8 +213,23 @@ def _count_keys(
     names = [*keys, "w"] if weighted else keys
     types = [pa.uint64() if flat else pa.uint32()] * len(keys) + [pa.float64()] * weighted
     schema = pa.schema(list(zip(names, types, strict=True)))
-    reader = pa.RecordBatchReader.from_batches(schema, (batch(c, w) for c, w in matrices))
-    table = _group(reader, keys, "sum(w)" if weighted else "count(*)", memory_limit)
+    fault: list[BaseException] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for codes, weights in matrices:
+                yield batch(codes, weights)
+        except BaseException as error:  # DuckDB would only say that reading failed
+            fault.append(error)
+            raise
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    try:
+        table = _group(reader, keys, "sum(w)" if weighted else "count(*)", memory_limit)
+    except Exception:
+        if fault:
+            raise fault[0] from None
+        raise
     columns = [table.column(k).to_numpy() for k in keys]
     codes = split_keys(columns[0], sizes) if flat else np.stack(columns, axis=1)
     return Counts.of_cells(books, codes, table.column("n").to_numpy())

@@ -1,11 +1,14 @@
 """Values to codes and back, the same for every engine.
 
 A codebook gives each level of a column a small whole number. Missing is a category of its own, the
-last code, whatever it looked like before.
+last code, whatever it looked like before: a null, NaN, or one of the schema's missing codes. Minus
+zero is zero; categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -200,8 +203,8 @@ class Codebook:
         """Bin i is [edge i, edge i+1), the last one closed."""
         values = canonical(self.column, array)
         numbers, edges = _comparable(values, self.column)
-        bins = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
-        bins[numbers == edges[-1]] = len(edges) - 2
+        bins = np.searchsorted(edges[:-1], numbers, side="right").astype(np.int64) - 1
+        bins[numbers > edges[-1]] = len(edges) - 1
         return self.bin_places(bins, values.is_null().to_numpy(zero_copy_only=False))
 
     def bin_places(self, bins: NDArray[np.int64], gaps: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -243,7 +246,7 @@ class Codebook:
                 return int(found)
         try:
             return int(self.encode(pa.array([value], None if value is not None else self.levels.type))[0])
-        except DataError:
+        except (DataError, pa.ArrowException, OverflowError, TypeError, ValueError):
             raise SchemaError(
                 f"column '{self.name}' has no such level.", hint=f"it has {len(self.levels)} levels"
             ) from None
@@ -264,9 +267,20 @@ def _comparable(values: pa.Array, column: Column) -> tuple[NDArray[Any], NDArray
         marks = pa.array(list(edges), values.type).cast(pa.int32() if column.type == "date" else pa.int64())
         plain = values.cast(marks.type)
         return plain.fill_null(marks[0].as_py()).to_numpy(zero_copy_only=False), marks.to_numpy()
+    if column.type == "integer":  # exact past 2^53: a whole number reaches e where it reaches ceil(e)
+        whole = [_whole(math.ceil, e) for e in edges[:-1]] + [_whole(math.floor, edges[-1])]
+        return values.fill_null(0).to_numpy(zero_copy_only=False), np.array(whole, np.int64)
     numbers = values.cast(pa.float64(), safe=False)
     marks_real = np.array([float(e) for e in edges])  # type: ignore[arg-type]
     return numbers.fill_null(marks_real[0]).to_numpy(zero_copy_only=False), marks_real
+
+
+def _whole(rounded: Callable[[Any], int], edge: Any) -> int:
+    """An edge among the 64-bit numbers; an unbounded one at their end."""
+    low, high = -(2**63), 2**63 - 1
+    if math.isinf(edge):
+        return high if edge > 0 else low
+    return min(max(rounded(edge), low), high)
 
 
 def _bin_names(edges: tuple[Any, ...]) -> list[str]:

@@ -21,7 +21,7 @@ from sfumato.counts.tables import Counts, flat_keys
 from sfumato.counts.values import canonical
 from sfumato.errors import ParameterError
 from sfumato.schema import Column, Kind
-from sfumato.sources import EngineSource
+from sfumato.sources import EngineSource, engine_faults
 
 Real = NDArray[np.float64]
 
@@ -97,6 +97,7 @@ def cross_products_of_batches(
     return CrossProducts(tuple(c.name for c in columns), matrix, rows, dropped)
 
 
+@engine_faults()
 def cross_products_of_engine(
     source: EngineSource, columns: Sequence[Column], weight: Column | None
 ) -> CrossProducts:
@@ -138,6 +139,7 @@ def sums_of_batches(
     return _sums(columns, books, cell, value, weight, dropped)
 
 
+@engine_faults()
 def sums_of_engine(
     source: EngineSource, columns: Sequence[Column], books: Sequence[Codebook], weight: Column | None
 ) -> Sums:
@@ -149,7 +151,9 @@ def sums_of_engine(
     totals += [(nw.col(f"wx{i}")).sum().alias(f"t{i}") for i in range(len(columns))]
     weighted = [(nw.col(f"x{i}") * nw.col("w")).alias(f"wx{i}") for i in range(len(columns))]
     table = pushdown.collect(frame.with_columns(weighted).group_by(names).agg(totals))
-    codes = np.stack([pushdown.read_key(b, table.column(f"k{i}")) for i, b in enumerate(books)], axis=1)
+    codes = np.stack(
+        [pushdown.read_key(source, b, table.column(f"k{i}")) for i, b in enumerate(books)], axis=1
+    )
     wanted = ["t", *[f"t{i}" for i in range(len(columns))]]
     values = np.column_stack([table.column(n).to_numpy().astype(np.float64) for n in wanted])
     return _sums(columns, books, *_group(codes, values, books), weight, dropped)
@@ -161,24 +165,14 @@ def _complete_frame(
     """The complete rows as columns one, x0, x1, ..., w and the keys; how many there are, and are not."""
     if weight is not None:
         pushdown.require_weights(source, weight)
-    w = nw.col(source.inner(weight.name)).cast(nw.Float64) if weight else nw.lit(1.0)
-    selected = [_number(source, c).alias(f"x{i}") for i, c in enumerate(columns)]
+    w = pushdown.number(source, weight) if weight else nw.lit(1.0)
+    selected = [pushdown.number(source, c).alias(f"x{i}") for i, c in enumerate(columns)]
     frame = source.frame.select([*keys, *selected, w.alias("w"), nw.lit(1.0).alias("one")])
     complete = frame
     for i in range(len(columns)):
         complete = complete.filter(~nw.col(f"x{i}").is_null())
     rows = int(pushdown.collect(complete.select(nw.len())).column(0)[0].as_py())
     return complete, rows, pushdown.rows(source) - rows
-
-
-def _number(source: EngineSource, column: Column) -> nw.Expr:
-    """A column as float64 with one kind of missing."""
-    raw = nw.col(source.inner(column.name))
-    value = raw.cast(nw.Float64)
-    gap = value.is_nan()
-    if column.missing_codes:
-        gap = gap | raw.is_in(list(column.missing_codes))
-    return nw.when(~gap).then(value)
 
 
 def _group(codes: NDArray[Any], values: Real, books: Sequence[Codebook]) -> tuple[NDArray[Any], Real]:

@@ -6,6 +6,7 @@ kept apart (0.0 and -0.0, NaN and null) fall together. So engines may differ, an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,10 +22,10 @@ from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
-from sfumato.counts.values import canonical
+from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
 from sfumato.errors import DataError
 from sfumato.schema import Column
-from sfumato.sources import EngineSource, engine_fault
+from sfumato.sources import EngineSource, engine_fault, engine_faults
 
 
 def tabulate(
@@ -50,6 +51,7 @@ def tabulate(
     return {s: out[s] for s in wanted}
 
 
+@engine_faults()
 def distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
     """The values each column has, as the engine stores them."""
     if source.flavour == "spark":
@@ -61,11 +63,13 @@ def distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Array]:
     return found
 
 
+@engine_faults()
 def rows(source: EngineSource) -> int:
     """How many rows the engine has."""
     return int(collect(source.frame.select(nw.len())).column(0)[0].as_py())
 
 
+@engine_faults()
 def grouped(
     source: EngineSource, joint: Joint, books: Mapping[str, Codebook], weight: Column | None
 ) -> Counts:
@@ -76,10 +80,10 @@ def grouped(
         frame, value = source.frame.select(keys), nw.len()
     else:
         require_weights(source, weight)
-        weights = nw.col(source.inner(weight.name)).cast(nw.Float64).alias("w")
+        weights = number(source, weight).alias("w")
         frame, value = source.frame.select([*keys, weights]), nw.col("w").sum()
     table = collect(frame.group_by(names).agg(value.alias("cell_total")))
-    codes = [read_key(books[c], table.column(f"k{i}")) for i, c in enumerate(joint)]
+    codes = [read_key(source, books[c], table.column(f"k{i}")) for i, c in enumerate(joint)]
     n = table.column("cell_total").to_numpy()
     return Counts.of_cells([books[c] for c in joint], np.stack(codes, axis=1), n)
 
@@ -88,7 +92,7 @@ def key(source: EngineSource, book: Codebook) -> nw.Expr:
     """The expression an engine groups by: the value itself, or for a binned column its bin."""
     column, value = book.column, nw.col(source.inner(book.name))
     edges = column.edges
-    if edges is None:
+    if edges is None or not _binned_there(source, book):
         return value
     # 0 below, 1 .. k the bins, k + 1 above; the last bin is closed; -1 missing.
     steps = [(value >= nw.lit(e)).cast(nw.Int32) for e in edges[:-1]] + [
@@ -97,27 +101,61 @@ def key(source: EngineSource, book: Codebook) -> nw.Expr:
     place = steps[0]
     for step in steps[1:]:
         place = place + step
-    gap = value.is_null()
-    if pa.types.is_floating(source.arrow_schema.field(book.name).type):
-        gap = gap | value.is_nan()  # DuckDB and Spark hold NaN above every number
-    if column.missing_codes:
-        gap = gap | value.is_in(list(column.missing_codes))
+    gap = _is_gap(source, column, value, canonical_type(column))
     return nw.when(gap).then(nw.lit(-1)).otherwise(place)
 
 
-def read_key(book: Codebook, values: pa.ChunkedArray) -> Codes:
+def _binned_there(source: EngineSource, book: Codebook) -> bool:
+    """Whether the engine stores what the schema says; otherwise it groups the cells as they are."""
+    stored = source.arrow_schema.field(book.name).type
+    return book.column.edges is not None and type_name(stored) == book.column.type
+
+
+def _is_gap(source: EngineSource, column: Column, value: nw.Expr, type_: pa.DataType) -> nw.Expr:
+    """Every kind of missing: null, NaN (DuckDB and Spark hold it above every number), a missing code."""
+    gap = value.is_null()
+    if pa.types.is_floating(type_) and _knows_nan(source):
+        gap = gap | value.is_nan()
+    codes = [code for code in missing_values(column, type_).to_pylist() if code == code]
+    return gap | value.is_in(codes) if codes else gap
+
+
+def _knows_nan(source: EngineSource) -> bool:
+    """SQLite and MySQL have no NaN, and Ibis refuses to ask them for it."""
+    if source.flavour != "ibis":
+        return True
+    from ibis.expr import operations
+
+    return bool(source.frame.to_native().get_backend().has_operation(operations.IsNan))
+
+
+def number(source: EngineSource, column: Column) -> nw.Expr:
+    """A column as float64 with one kind of missing. Text is refused: SQLite would read any word as zero."""
+    stored = source.arrow_schema.field(column.name).type
+    if type_name(stored) not in ("integer", "real", "decimal", "boolean"):
+        raise DataError(
+            f"column '{column.name}' is stored as {shown_type(stored)}, and the engine cannot sum that.",
+            hint="cast it to a number in the engine",
+        )
+    value = nw.col(source.inner(column.name)).cast(nw.Float64)
+    return nw.when(~_is_gap(source, column, value, pa.float64())).then(value)
+
+
+def read_key(source: EngineSource, book: Codebook, values: pa.ChunkedArray) -> Codes:
     """What came back from the engine, as codes."""
-    if book.column.edges is None:
+    if not _binned_there(source, book):
         return book.encode(values)
     places = values.to_numpy().astype(np.int64)
     return book.narrow(book.bin_places(places - 1, places == -1))
 
 
+@engine_faults()
 def require_weights(source: EngineSource, weight: Column) -> None:
-    """Weights must be there and not negative."""
-    value = nw.col(source.inner(weight.name))
-    bad = value.is_null() | (value < 0)
-    table = collect(source.frame.select(bad.cast(nw.Int64).sum()))
+    """Weights must be there, finite and not negative."""
+    value = nw.col("w")
+    bad = value.is_null() | (value < 0) | (value > sys.float_info.max)
+    frame = source.frame.select(number(source, weight).alias("w"))
+    table = collect(frame.select(bad.cast(nw.Int64).sum()))
     refuse_weights(weight, int(table.column(0)[0].as_py() or 0))
 
 
@@ -125,7 +163,7 @@ def refuse_weights(weight: Column, bad: int) -> None:
     """The same words for every engine."""
     if bad:
         raise DataError(
-            f"weight column '{weight.name}': {bad} missing or negative weight{'s' * (bad > 1)}.",
+            f"weight column '{weight.name}': {bad} missing, negative or infinite weight{'s' * (bad > 1)}.",
             hint="correct the weights, or leave those rows out",
         )
 
@@ -134,7 +172,7 @@ def batch_weights(weight: Column, array: pa.Array) -> NDArray[np.float64]:
     """A batch of weights, checked."""
     values = canonical(weight, array).cast(pa.float64(), safe=False)
     numbers: NDArray[np.float64] = values.fill_null(-1.0).to_numpy(zero_copy_only=False)
-    refuse_weights(weight, int((~(numbers >= 0)).sum()))
+    refuse_weights(weight, int((~((numbers >= 0) & (numbers < np.inf))).sum()))
     return numbers
 
 

@@ -162,7 +162,7 @@ class Counts:
         axis = self._axes((column,))[0]
         factors = np.ones(self.codebooks[axis].size)
         for value, factor in weights.items():
-            if not math.isfinite(factor) or factor < 0:
+            if not isinstance(factor, (int, float)) or not math.isfinite(factor) or factor < 0:
                 raise ParameterError("weights must be finite and not negative.", hint="correct the weights")
             factors[self.codebooks[axis].code_of(value)] = factor
         n = self.n * factors[self.codes[:, axis]]

@@ -1,12 +1,13 @@
-"""Cells in their one form, whatever library or file they come from.
+"""Values in their one form, whatever engine or file they come from.
 
-Every kind of missing becomes null: NaN, and the schema's missing codes. Minus zero is zero; categories,
-decimals and zoned timestamps are what they mean, not how they are stored.
+A missing value is a null, whether it was a null, NaN, or one of the schema's missing codes. Minus zero is
+zero; categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +47,13 @@ def type_name(arrow: pa.DataType) -> str:
     return "text"
 
 
+def shown_type(arrow: pa.DataType) -> str:
+    """An Arrow type for people; of a structure only its kind, for its fields may be keys from the cells."""
+    if pa.types.is_dictionary(arrow):
+        return f"categories of {shown_type(arrow.value_type)}"
+    return str(arrow).partition("<")[0] if pa.types.is_nested(arrow) else str(arrow)
+
+
 def canonical_type(column: Column) -> pa.DataType:
     """The Arrow type in which the column's values are compared, written and released."""
     return _CANONICAL[column.type]
@@ -61,6 +69,8 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     if column.kind is Kind.CODES:
         return _canonical_codes(column, array)
     out = _cast(column, array)
+    if pa.types.is_string(out.type):
+        _require_text(column, out)
     if pa.types.is_floating(out.type):
         # NaN is missing, and adding zero turns minus zero into zero.
         out = pc.add(pc.if_else(pc.is_nan(out), pa.scalar(None, out.type), out), 0.0)
@@ -70,15 +80,34 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     return out
 
 
+def _require_text(column: Column, array: pa.Array) -> None:
+    """Arrow takes any bytes for text until somebody looks."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"column '{column.name}' holds bytes that are not UTF-8 text.",
+            hint="convert it where it comes from",
+        ) from None
+
+
 def _cast(column: Column, array: pa.Array) -> pa.Array:
     wanted = canonical_type(column)
     if array.type == wanted:
         return array
     try:
+        if pa.types.is_float16(array.type):  # Arrow computes little with these
+            array = array.cast(pa.float32())
         if pa.types.is_floating(array.type) and not pa.types.is_floating(wanted):
-            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+            array = pc.add(
+                pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array), pa.scalar(0, array.type)
+            )
         if pa.types.is_decimal(array.type) and wanted == pa.string():
-            array = _plain_decimal_text(array)
+            return pa.array([None if v is None else decimal_text(v) for v in array.to_pylist()], wanted)
+        if pa.types.is_floating(array.type) and wanted == pa.string():
+            return _real_text(array)
+        if pa.types.is_time(array.type) and wanted == pa.string():
+            array = array.cast(pa.time64("us"), safe=False)  # as text the unit would show
         if pa.types.is_integer(array.type) and pa.types.is_decimal(wanted):
             array = array.cast(pa.decimal128(19 if array.type != pa.uint64() else 20, 0))
         if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
@@ -88,7 +117,7 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
         # Arrow's own message shows the cell.
         raise DataError(
             f"column '{column.name}' holds cells that are not of type {column.type}.",
-            hint=f"give the column another type in the schema, or correct the {array.type} cells",
+            hint=f"give the column another type in the schema, or correct the {shown_type(array.type)} cells",
         ) from None
 
 
@@ -96,21 +125,33 @@ def _cast_timestamp(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Instants are compared in UTC; a wall-clock time is never given a zone it did not have."""
     if (array.type.tz is None) != (wanted.tz is None):
         raise pa.ArrowInvalid("zone")
-    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(wanted)
+    finer = array.type.unit == "ns"  # these may lose digits; coarser ones must not overflow
+    return array.cast(pa.timestamp("us", array.type.tz), safe=not finer).cast(wanted)
 
 
-def _plain_decimal_text(array: pa.Array) -> pa.Array:
-    """1.50 and 1.5 are the same number: without trailing zeros."""
-    return pa.array(
-        [None if v is None else format(v.normalize(), "f") for v in array.to_pylist()], pa.string()
-    )
+def _real_text(array: pa.Array) -> pa.Array:
+    """Whole numbers as whole numbers are written: Arrow writes 1e+10."""
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
+    digits = pc.if_else(whole, array, pa.scalar(None, array.type)).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(digits, array.cast(pa.string()))
+
+
+def decimal_text(value: Decimal) -> str:
+    """1.50 and 1.5 are the same number. Not by normalize(): it rounds to 28 digits, and cells have 38."""
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
     """Cells with several codes as sorted, distinct codes joined by the separator."""
 
     def cell(value: Any) -> str | None:
-        parts = value.split(column.separator) if isinstance(value, str) else map(str, value)
+        parts = (
+            value.split(column.separator)
+            if isinstance(value, str)
+            else (str(p) for p in value if p is not None)
+        )
         codes = sorted({p.strip() for p in parts} - {""} - set(map(str, column.missing_codes)))
         return column.separator.join(codes) or None
 

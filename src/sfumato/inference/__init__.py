@@ -62,9 +62,9 @@ class _Facts:
 
 
 def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
     if shapes.is_text(array.type) or pa.types.is_time(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
@@ -111,7 +111,8 @@ def _with_categories(column: Column, stored: pa.ChunkedArray) -> Column:
         return column
     if column.kind not in (Kind.NOMINAL, Kind.ORDINAL, Kind.FLAG):
         return column
-    chunks = stored.unify_dictionaries().chunks
+    wide = pa.dictionary(pa.int32(), stored.type.value_type, stored.type.ordered)  # chunks may differ
+    chunks = stored.cast(wide).unify_dictionaries().chunks
     levels = chunks[0].dictionary.drop_null().to_pylist() if chunks else []
     levels = [level for level in levels if level not in column.missing_codes and level == level]
     if not levels:

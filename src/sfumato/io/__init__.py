@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.counts import shown_type
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed
 from sfumato.inference import infer
 from sfumato.io.back import like
@@ -117,7 +119,7 @@ def _paths(data: Any) -> list[Path] | None:
         if isinstance(data, str) and not data.strip():
             raise DataError("the path is empty.", hint="name a file")
         text = str(data)
-        if any(sign in text for sign in "*?[") and not Path(text).exists():
+        if any(sign in text for sign in "*?[") and not os.path.exists(text):
             found = sorted(glob.glob(text, recursive=True))
             if not found:
                 raise DataError(f"no file matches {Path(text).name}.", hint="check the pattern")
@@ -148,7 +150,7 @@ def _chosen(source: Source, columns: Sequence[str] | None) -> list[str]:
 def _require_known_types(source: Source, columns: Sequence[str]) -> None:
     """Refuse what no kind of column can hold: structures, bytes, durations."""
     unfit = [
-        f"'{name}' ({source.arrow_schema.field(name).type})"
+        f"'{name}' ({shown_type(source.arrow_schema.field(name).type)})"
         for name in columns
         if _is_unfit(source.arrow_schema.field(name).type)
     ]
@@ -166,8 +168,8 @@ def _is_unfit(type_: pa.DataType) -> bool:
     if types.is_list(type_) or types.is_large_list(type_):
         return bool(types.is_nested(type_.value_type)) or _is_unfit(type_.value_type)
     tests = (
-        types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary,
-        types.is_duration, types.is_interval,
+        types.is_nested, types.is_binary, types.is_large_binary, types.is_binary_view,
+        types.is_fixed_size_binary, types.is_duration, types.is_interval,
     )  # fmt: skip
     return any(test(type_) for test in tests) or isinstance(type_, pa.BaseExtensionType)
 

@@ -177,10 +177,10 @@ def _rename_directory(draft: Path, path: Path, replaced: Path, overwrite: bool) 
     if not (overwrite and path.exists()):
         os.rename(draft, path)
         return
-    os.rename(path, replaced)
-    try:
+    try:  # from before the first step: Ctrl-C may come right after it
+        os.rename(path, replaced)
         os.rename(draft, path)
     except BaseException:
-        with suppress(OSError):
+        with suppress(OSError):  # nothing was moved yet, or the new one is in place
             os.rename(replaced, path)
         raise

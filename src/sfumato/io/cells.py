@@ -166,9 +166,10 @@ def _calendar(array: pa.Array, pattern: str) -> pa.Array:
     iso = _null_where(iso, pc.invert(pc.fill_null(pc.or_(ok, midnight), False)))
     text = pc.binary_join_element_wise(iso, time, "T")
     if "z" in names:
-        return pc.binary_join_element_wise(text, pc.struct_field(parts, "z"), "").cast(
-            pa.timestamp("us", "UTC")
-        )
+        zone = pc.struct_field(parts, "z")
+        on_earth = pc.match_substring_regex(zone, r"^(Z|[+-](0\d|1\d|2[0-3]):?[0-5]\d)$")
+        text = _null_where(text, pc.invert(pc.fill_null(on_earth, False)))
+        return pc.binary_join_element_wise(text, zone, "").cast(pa.timestamp("us", "UTC"))
     return text.cast(pa.timestamp("us"))
 
 

@@ -19,7 +19,7 @@ import pyarrow.csv
 
 from sfumato.errors import DataError, listed
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, is_gzip, ragged_lines
+from sfumato.io.dialect import Dialect, first_rows, is_gzip, lines_before_header, ragged_lines
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -80,6 +80,12 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     repeated = [repr(name) for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
         faults.append(f"names that repeat: {listed(repeated)}")
+    broken = [str(k + 1) for k, name in enumerate(names) if "\n" in name and dialect.separator in name]
+    if broken:  # a quote that was not closed: what follows are cells, not names
+        raise DataError(
+            f"the header of {path.name} runs over several lines (column {listed(broken)}).",
+            hint="close the quote in the header",
+        )
     if faults:
         raise DataError(
             f"the header of {path.name} has {' and '.join(faults)}.",
@@ -267,7 +273,8 @@ def _open(
             use_threads=False,
             block_size=_BLOCK,
             column_names=list(names),
-            skip_rows_after_names=int(dialect.header),  # rows, where skip_rows would count lines
+            # rows, where skip_rows would count lines
+            skip_rows_after_names=1 + lines_before_header(path, dialect) if dialect.header else 0,
             encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
         ),
         parse_options=pyarrow.csv.ParseOptions(

@@ -70,7 +70,7 @@ class Dialect:
         faults = []
         for name in ("separator", "quote"):
             value = getattr(self, name)
-            if not isinstance(value, str) or len(value) != 1 or ord(value) > 127 or value in "\r\n":
+            if not isinstance(value, str) or len(value) != 1 or not 0 < ord(value) < 128 or value in "\r\n":
                 faults.append(f"{name} must be one plain character")
         if self.decimal not in (".", ","):
             faults.append("decimal must be '.' or ','")
@@ -81,8 +81,8 @@ class Dialect:
         if not all(isinstance(m, str) for m in self.missing):
             faults.append("missing must hold texts, as they stand in the file")
         try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError):
+            "".encode(self.encoding)  # unlike codecs.lookup, knows what is text: 'hex' is not
+        except (LookupError, TypeError, ValueError):
             faults.append("encoding is not known to Python")
         if faults:
             raise ParameterError(f"dialect: {'; '.join(faults)}.", hint="see docs/scan.md")
@@ -124,6 +124,14 @@ def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
     data, more = read_head(path)
     encoding = _encoding(data, path, dialect.encoding, more)
     return _parse(_decode(data, encoding, path, more), dialect.separator, dialect.quote, more)
+
+
+def lines_before_header(path: Path, dialect: Dialect) -> int:
+    """How many empty lines stand above the names: Arrow leaves them out, but counts them when it skips."""
+    data, more = read_head(path)
+    text = _decode(data, dialect.encoding, path, more)
+    empty = re.match(r"(?:\r\n|\r|\n)*", text)
+    return len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
 
 
 def ragged_lines(path: Path, dialect: Dialect, width: int) -> Iterator[int]:

@@ -70,9 +70,6 @@ def _backend(table: Any) -> str:
 def from_spark(frame: Any) -> EngineSource:
     """A Spark frame, classic or Connect."""
     names = list(frame.columns)
-    if len(set(names)) < len(names):
-        repeated = sorted({repr(n) for n in names if names.count(n) > 1})
-        raise DataError(f"the data has names that repeat: {listed(repeated)}.", hint="name every column once")
     renamed = frame.toDF(*[f"c{k}" for k in range(len(names))])
     return _engine(renamed, renamed.limit(0).toArrow().schema, names, "spark", frame)
 
@@ -82,6 +79,9 @@ def _engine(
 ) -> EngineSource:
     if not names:
         raise DataError("the data has no columns.", hint="select some columns")
+    if len(set(names)) < len(names):
+        repeated = sorted({repr(n) for n in names if names.count(n) > 1})
+        raise DataError(f"the data has names that repeat: {listed(repeated)}.", hint="name every column once")
     fields = [inner.field(k).with_name(name) for k, name in enumerate(names)]
     return EngineSource(nw.from_native(native).lazy(), pa.schema(fields), flavour, origin)
 

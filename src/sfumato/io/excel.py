@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import math
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ def _open(path: Path) -> Any:
     log = logging.getLogger("fastexcel")
     if not log.handlers:
         log.addHandler(logging.NullHandler())
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(f"no file {path.name}.", hint="check the path")
     try:
         return fastexcel.read_excel(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +43,7 @@ def format_of(paths: Sequence[Path]) -> str:
             if path.is_dir():
                 folder = path.name or "."
                 raise DataError(f"{folder} is a directory.", hint=f"name its files: {folder}/*.parquet")
-            if not path.exists():
+            if not os.path.exists(path):
                 raise DataError(f"no file {path.name}.", hint="check the path")
         known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
         raise DataError(
@@ -63,7 +64,7 @@ def read_files(
     paths: Sequence[Path], kind: str, schema: Schema | None, options: Mapping[str, Any]
 ) -> tuple[BatchSource, Schema | None]:
     """A source over the files, and what they say about their columns."""
-    missing = [path.name for path in paths if not path.exists()]
+    missing = [path.name for path in paths if not os.path.exists(path)]
     if missing:
         raise DataError(f"no file {listed(missing)}.", hint="check the path")
     said = {name: options[name] for name in FORMATS[kind].options}

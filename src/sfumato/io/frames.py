@@ -6,6 +6,7 @@ Libraries are told by the module of the object's class, so that none is imported
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +40,10 @@ def from_frame(data: Any) -> Source | None:
     if root == "pyarrow" and name.endswith("Dataset"):
         return from_dataset(data)
     if hasattr(data, "__arrow_c_stream__"):  # any other library that speaks Arrow's exchange protocol
-        return in_memory(pa.table(data), "arrow", data)
+        try:
+            return in_memory(pa.table(data), "arrow", data)
+        except (pa.ArrowException, TypeError, ValueError):  # one column, such as a Series, is no table
+            return None
     return None
 
 
@@ -129,6 +133,8 @@ def _pandas_array(series: Any) -> pa.Array:
         array = array.combine_chunks()
     if isinstance(array, pa.ExtensionArray):
         raise TypeError("no Arrow type")
+    if pa.types.is_date(array.type) and any(isinstance(cell, datetime) for cell in series):
+        raise TypeError("days and moments: Arrow would cut the moments off at midnight")
     if str(series.dtype) == "float64" and array.null_count and array.null_count < len(array):
         whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
         if pc.all(whole).as_py():
@@ -157,18 +163,25 @@ def from_lazy_polars(frame: Any) -> BatchSource:
 
 
 def _collected(frame: Any) -> pa.Table:
-    import polars as pl
-
     try:
         return _polars_table(frame.collect(engine="streaming"))
-    except pl.exceptions.PolarsError as error:  # its message may quote a cell
+    except Exception as error:  # of polars, or of a function in the query: the message may quote a cell
+        if isinstance(error, DataError):
+            raise
         raise DataError(
             f"the lazy polars query failed ({type(error).__name__}).", hint="collect it to see what is wrong"
         ) from None
 
 
 def _polars_table(frame: Any) -> pa.Table:
-    table = frame.to_arrow()
+    try:
+        table = frame.to_arrow()
+    except pa.ArrowException:
+        unknown = [f"'{name}' ({dtype})" for name, dtype in frame.schema.items() if "Int128" in str(dtype)]
+        raise DataError(
+            f"Arrow has no type for {listed(unknown) or 'a column of the frame'}.",
+            hint="cast such columns to a type that Arrow has",
+        ) from None
     return table.cast(table.schema.remove_metadata())
 
 

@@ -93,6 +93,7 @@ class FileStore:
             beside = self.path.with_name(f".{self.name}.{secrets.token_hex(8)}")
             try:
                 with contextlib.closing(_connect(beside, "rwc")) as connection:
+                    os.chmod(beside, 0o600)  # purposes say what was looked at: the owner's business
                     _lay_out(connection, meta)
                 with contextlib.suppress(FileExistsError):  # another process was first: theirs counts
                     os.link(beside, self.path)

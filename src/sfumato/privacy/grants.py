@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.privacy.base import ROW, Neighbours, Unit
-from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP, zcdp_epsilon
+from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP, to_approx, zcdp_epsilon
 from sfumato.privacy.rounding import ceil_units, down, exact, shown, up
 
 # Amounts are whole numbers, so that sums are exact: 10^-12 of epsilon or rho, 10^-15 of delta. Up to the
@@ -227,6 +227,8 @@ def claim_for(
         "neighbours": budget.neighbours,
         "assumptions": assumptions,
     }
+    if epsilon is not None and spent_delta:
+        return to_approx(ApproxDP(epsilon, spent_delta, **shared), delta)
     if epsilon is not None:
         return PureDP(epsilon, **shared)
     assert rho is not None

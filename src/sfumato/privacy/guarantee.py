@@ -203,7 +203,7 @@ def _compose(parts: tuple[Guarantee, ...], delta: float | None, disjoint: str) -
     for number, part in enumerate(parts, 1):
         scope = f"release {number} of {len(parts)}"
         own += [
-            c.about(scope)
+            _apart(c, disjoint).about(scope)
             for c in part.claims
             if not (isinstance(c, DifferentialPrivacy) and not c.scope and (c.unit, c.neighbours) in used)
         ]
@@ -274,6 +274,13 @@ def _size(claim: Claim) -> tuple[float, ...]:
 def _rule(unit: Unit, rule: str) -> str:
     what = "no row is in two parts" if unit.of == "row" else "all rows of a person are in one part"
     return f"The parts are disjoint by a public rule that does not look at the data ({rule}): {what}"
+
+
+def _apart(claim: Claim, disjoint: str) -> Claim:
+    """A counted claim about persons stands beside others only if the parts share no person: it says so."""
+    if not disjoint or claim.differential or claim.unit.of != "person" or isinstance(claim, NoGuarantee):
+        return claim
+    return claim.assuming(_rule(claim.unit, disjoint))
 
 
 def _overlap(parts: tuple[Guarantee, ...], disjoint: str) -> tuple[Claim, ...]:

@@ -235,14 +235,16 @@ def _tail(connection: sqlite3.Connection, name: str) -> tuple[int, int, int, str
     """Number, totals and hash of the last entry; it must be the one the head points to."""
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     head = str(meta.get("head"))
-    row = connection.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY number DESC LIMIT 1").fetchone()
-    if row is None:
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY number DESC LIMIT 2").fetchall()
+    if not rows:
         if head != _genesis(meta):
             raise _broken(name)
         return 0, 0, 0, head
-    if row[-1] != head or not all(isinstance(v, int) for v in (row[0], row[7], row[8])):
+    last, before = rows[0], rows[1][-1] if len(rows) > 1 else _genesis(meta)
+    # The whole chain is walked on opening; a change since then shows here if it touches the totals.
+    if last[-1] != head or _chained(before, last[:-1]) != head:
         raise _broken(name)
-    return row[0], row[7], row[8], head
+    return last[0], last[7], last[8], head
 
 
 def _check(connection: sqlite3.Connection, name: str, seen: str) -> Budget:

@@ -110,7 +110,8 @@ class Pseudonymous(Claim):
         """What is promised, and against whom."""
         return (
             f"The values in {names(self.columns)} were replaced by pseudonyms that nobody can compute or "
-            "undo without the secret key. An intruder who has only these columns cannot tell whom they name."
+            "undo without the secret key. An intruder who has only these columns, and does not know how "
+            "often or beside whom a person occurs, cannot tell whom they name."
         )
 
     def limits(self) -> str:

@@ -32,6 +32,12 @@ __all__ = ["KEY_NAME", "canonical_text", "pseudonymize", "pseudonyms"]
 KEY_NAME = "pseudonym"
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
+# Days that databases and forms write for "unknown" or "no end": everyone knows them.
+_STAND_INS = [
+    date(*day).toordinal() - _EPOCH
+    for year in (1753, 1800, 1899, 1900, 1901, 2099, 2100, 2199, 2200, 2299, 2300, 2999, 3000, 9998, 9999)
+    for day in ((year, 1, 1), (year, 12, 30), (year, 12, 31))
+]
 
 
 def pseudonymize(
@@ -49,10 +55,11 @@ def pseudonymize(
 
     key: a Key, or the folder of an earlier release (its internal/, or the key file itself) to be
         joinable with it; None draws a fresh one. It is saved as internal/pseudonym.key.
-    columns: the columns to replace by pseudonyms; by default those of role person.
+    columns: the columns to replace by pseudonyms; by default those of role person, and `person`.
     drop: further columns to leave out. Identifiers that are not replaced are always left out.
     shift_dates: move all dates of a person by the same secret number of days, 1 to this many,
-        forwards or backwards. None leaves dates as they are.
+        forwards or backwards. None leaves dates as they are. Days that usually stand for "unknown"
+        (1900-01-01) or "no end" (9999-12-31) are refused: moved, they would tell the shift.
     person: the column that says whose row it is, for the dates; by default the one of role person.
     domain: ids of different domains get unrelated pseudonyms although they look alike. One name for
         all columns, or a name by column.
@@ -105,7 +112,9 @@ def _guarantee(recipe: Recipe, key: Key) -> Guarantee:
     if recipe.shifted:
         said.append(
             f"Dates ({listed(list(recipe.shifted), 20)}) were moved by 1 to {recipe.max_days} days, "
-            "all dates of a person alike. Nobody knows a true date of a person: one gives away all others."
+            "all dates of a person alike. Nobody knows a true date of a person: one gives away all others. "
+            "No other release under the same key moves dates by up to another number of days: the "
+            "difference would narrow both shifts."
         )
     if recipe.text:
         said.append(f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody.")
@@ -131,19 +140,27 @@ def _about(recipe: Recipe) -> str:
 def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
     """The input's batches; at their end, all faults at once."""
     nobody = 0
+    stand_ins = pa.array(_STAND_INS, pa.int64())
     edge = dict.fromkeys(recipe.shifted, 0)
     ids = {*recipe.replaced, *filter(None, [recipe.person])}
     blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
     for batch in table.batches():
-        nobody += batch.column(recipe.person).null_count if recipe.person else 0
+        nobody += _without_person(batch.column(recipe.person)) if recipe.person else 0
         for name in edge:
             days = day_numbers(batch.column(name))
             low, high = _FIRST + recipe.max_days, _LAST - recipe.max_days
-            edge[name] += _how_many(pc.or_(pc.less(days, low), pc.greater(days, high)))
+            ends = pc.or_(pc.less(days, low), pc.greater(days, high))
+            edge[name] += _how_many(pc.or_(ends, pc.is_in(days, value_set=stand_ins)))
         for name in blurred:
             blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
         yield batch
     _refuse(nobody, edge, blurred, recipe)
+
+
+def _without_person(ids: pa.Array) -> int:
+    """Blank ids are nobody's too: one shift for all of them would tie strangers together."""
+    blank = _how_many(pc.equal(pc.utf8_trim_whitespace(ids), "")) if pa.types.is_string(ids.type) else 0
+    return int(ids.null_count) + blank
 
 
 def _how_many(mask: pa.Array) -> int:
@@ -159,8 +176,14 @@ def _refuse(nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], re
         hints.append("leave those rows out first")
     if any(edge.values()):
         # 9999-12-31 means "no end", and everyone knows: a shifted one would tell the person's shift.
-        faults.append(f"dates within {recipe.max_days} days of the calendar's end in {_with_numbers(edge)}")
-        hints.append("list codes such as 9999-12-31 in missing_codes: a code that moves gives the shift away")
+        faults.append(
+            f"dates within {recipe.max_days} days of the calendar's end, or that usually stand for "
+            f"'unknown', in {_with_numbers(edge)}"
+        )
+        hints.append(
+            "list codes such as 9999-12-31 or 1900-01-01 in missing_codes: "
+            "a code that moves gives the shift away"
+        )
     if any(blurred.values()):
         faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
         hints.append("read them as text or as whole numbers")

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.counts import decimal_text
 from sfumato.seeds import Key
 
 _BITS = 160
@@ -44,7 +45,7 @@ def canonical_text(value: object) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case Decimal():
-            return format(value.normalize(), "f")
+            return decimal_text(value)
         case datetime() if value.tzinfo is not None:
             return value.astimezone(UTC).isoformat()
         case date():

@@ -59,8 +59,9 @@ def settle(
     both = [repr(n) for n in columns or () if n in drop]
     if both:
         raise ParameterError(f"both replaced and dropped: {listed(both)}.", hint="name each column once")
-    wanted = set(schema.of_role(Role.PERSON) if columns is None else columns) - set(drop)
-    naming = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON)}
+    persons = {*schema.of_role(Role.PERSON), *filter(None, [person])}
+    wanted = (persons if columns is None else set(columns)) - set(drop)
+    naming = {*schema.of_role(Role.IDENTIFIER), *persons}
     text = {c.name for c in schema if c.kind is Kind.TEXT} - wanted - set(drop) - naming
     gone = set(drop) | (naming - wanted) | (set() if keep_text else text)
     if not wanted and not gone and shift_dates is None:

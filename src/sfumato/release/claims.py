@@ -33,7 +33,7 @@ from sfumato.privacy import (
     TCloseness,
 )
 from sfumato.release.checks import Check, Outcome
-from sfumato.schema import Kind, Role
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
 _PSEUDONYM = r"^[A-Z2-7]{32}$"
@@ -98,13 +98,9 @@ def unseen(claim: Claim, reason: str) -> Check:
 
 
 def _plain(table: Table, columns: list[str]) -> Table:
-    """Values as they stand: a class is a combination of values, never of the schema's bins."""
-    schema = table.schema.select(columns)
-    for column in schema:
-        kind = column.kind if column.kind is Kind.CODES else Kind.NOMINAL
-        role = Role.OTHER  # a weight must be numeric, a plain value need not
-        schema = schema.with_(column.name, kind=kind, role=role, levels=None, edges=None, missing=True)
-    return table.with_schema(schema)
+    """Values as they stand: no bins, no missing codes, no order of codes that the schema could give them."""
+    plain = [Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select(columns)]
+    return table.with_schema(Schema(tuple(plain)))
 
 
 def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:
@@ -113,8 +109,12 @@ def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:
         return _plain(table, columns).counts(*columns)
     person = table.schema.of_role(Role.PERSON)[0]
     counts = _plain(table, list(dict.fromkeys([*columns, person]))).counts(*columns, person)
-    # Each person once per combination; rows without a person count as one, which never flatters.
-    return Counts.of_cells(counts.codebooks[:-1], counts.codes[:, :-1], np.ones(counts.cells, np.int64))
+    # Each person once per combination. Rows without a person may be those of one already counted: they
+    # count only where nobody is named, and then as one. Missing is the last code and cells are sorted.
+    keys, nameless = counts.codes[:, :-1], counts.codes[:, -1] == len(counts.codebooks[-1].levels)
+    beside = np.append(False, (keys[1:] == keys[:-1]).all(axis=1))[: counts.cells]
+    kept = keys[~(nameless & beside)]
+    return Counts.of_cells(counts.codebooks[:-1], kept, np.ones(len(kept), np.int64))
 
 
 def _groups(counts: Counts, first: int) -> Iterator[NDArray[np.int64]]:
@@ -185,7 +185,7 @@ def _t_closeness(claim: TCloseness, table: Table) -> tuple[bool, str]:
 def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
     """Every value has the form of a pseudonym. That it is keyed shows in the record, not in the file."""
     wrong = dict.fromkeys(claim.columns, 0)
-    for batch in table.batches(list(claim.columns)):
+    for batch in _plain(table, list(claim.columns)).batches():
         for name in claim.columns:
             cells = batch.column(name).drop_null().cast(pa.string())
             alike = pc.sum(pc.match_substring_regex(cells, _PSEUDONYM)).as_py() or 0

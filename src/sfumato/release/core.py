@@ -114,6 +114,11 @@ class Release:
             )
         self._refuse_identifiers()
         _refuse_what_is_no_release(target)
+        if self.internal is None and (target / "internal").is_dir():
+            raise OutputError(
+                f"'{target.name}' has an internal record, and this release has none to put in its place.",
+                hint="choose a new folder: the keys of the old release would be gone",
+            )
         with atomic_directory(target, overwrite=overwrite) as folder:
             self._write_public(folder / "public", f"data.{format}")
             if self.internal is not None:
@@ -212,6 +217,9 @@ def _write_data(path: Path, data: Table) -> Schema:
 
 
 def _refuse_what_is_no_release(target: Path) -> None:
-    """`overwrite` replaces a release; it must not delete a folder of something else."""
-    if target.is_dir() and any(target.iterdir()) and not (target / "public" / manifest.MANIFEST).is_file():
+    """`overwrite` replaces a release; it must not delete a folder of something else, nor what lies beside."""
+    there = {path.name for path in target.iterdir()} if target.is_dir() else set()
+    if there and not (target / "public" / manifest.MANIFEST).is_file():
         raise OutputError(f"'{target.name}' is there and is not a release.", hint="choose a new folder")
+    if there - {"public", "internal"}:
+        raise OutputError(f"'{target.name}' holds more than a release.", hint="move the rest away first")

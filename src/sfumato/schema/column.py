@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -100,9 +100,18 @@ class Column:
                 faults.append(f"{attribute} must be one of {', '.join(enum)}")
         for attribute in ("levels", "edges", "missing_codes"):
             value = getattr(self, attribute)
-            if value is not None:
-                object.__setattr__(self, attribute, tuple(value))
+            if value is None:
+                continue
+            listed = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+            plain = tuple(value) if listed else ([],)
+            if not all(isinstance(v, Hashable) for v in plain):
+                faults.append(f"{attribute} must be a list of plain values")
+                plain = ()
+            object.__setattr__(self, attribute, plain)
         object.__setattr__(self, "type", self.type or _TYPES.get(self.kind, ("text",))[0])
+        if not isinstance(self.labels, Mapping):
+            faults.append("labels must be a table of value and label")
+            object.__setattr__(self, "labels", {})
         object.__setattr__(self, "labels", dict(self.labels))
         faults += _column_faults(self)
         if faults:
@@ -147,10 +156,10 @@ def _column_faults(column: Column) -> list[str]:
     if column.levels is not None:
         if column.kind not in _WITH_LEVELS:
             faults.append(f"a {column.kind} column has no levels")
-        if len(set(map(_typed, column.levels))) < len(column.levels):
-            faults.append("levels repeat")
-        if any(level is None or level != level for level in column.levels):
+        if any(_is_gap(level) for level in column.levels):
             faults.append("a level is missing or not a number: use missing = true")
+        elif len(set(map(_typed, column.levels))) < len(column.levels):
+            faults.append("levels repeat")
         if column.kind is Kind.FLAG and len(column.levels) > 2:
             faults.append("a flag has at most two levels")
         if not column.levels:
@@ -175,9 +184,27 @@ def _edge_faults(column: Column) -> list[str]:
         return [f"edges must be {'numbers' if column.kind is Kind.NUMERIC else 'dates'}"]
     try:
         increasing = all(a < b for a, b in pairwise(edges))  # type: ignore[operator]
-    except TypeError:
-        return ["edges must be all days, or all instants of one kind"]
-    return [] if increasing else ["edges must increase"]
+    except (TypeError, ArithmeticError):  # ArithmeticError: a decimal that is not a number
+        return ["edges must be all numbers, all days, or all instants of one kind"]
+    if not increasing:
+        return ["edges must increase"]
+    if column.kind is Kind.DATE and {_moment(e) for e in edges} != {column.type}:
+        return [f"edges of a column of type {column.type} must be {_MOMENTS[column.type]}"]
+    return []
+
+
+_MOMENTS = {"date": "days", "datetime": "days with a time", "instant": "days with a time and an offset"}
+
+
+def _moment(edge: object) -> str:
+    """The type of a column whose edge this is."""
+    if not isinstance(edge, datetime):
+        return "date"
+    return "datetime" if edge.tzinfo is None else "instant"
+
+
+def _is_gap(level: object) -> bool:
+    return level.is_nan() if isinstance(level, Decimal) else level is None or level != level
 
 
 def _typed(value: object) -> tuple[str, object]:

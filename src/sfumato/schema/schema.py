@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +23,9 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        names = [c.name for c in self.columns]
-        repeated = sorted({n for n in names if names.count(n) > 1})
+        if not all(isinstance(c, Column) for c in self.columns):
+            raise SchemaError("a schema is made of columns.", hint="Schema((Column(...), ...))")
+        repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise SchemaError(f"column names repeat: {listed(repeated)}.", hint="rename one of them")
 
@@ -41,8 +44,11 @@ class Schema:
         return any(c.name == name for c in self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        self.require([name])
-        return next(c for c in self.columns if c.name == name)
+        found = next((c for c in self.columns if c.name == name), None)
+        if found is None:
+            self.require([name])
+        assert found is not None
+        return found
 
     def require(self, names: Iterable[str]) -> None:
         """All columns that are asked for and not there, at once."""
@@ -62,7 +68,8 @@ class Schema:
         """The named columns, in the order named."""
         names = list(names)
         self.require(names)
-        return Schema(tuple(self[n] for n in names))
+        by_name = {c.name: c for c in self.columns}
+        return Schema(tuple(by_name[n] for n in names))
 
     def drop(self, names: Iterable[str]) -> Schema:
         """All columns but the named ones."""
@@ -102,7 +109,12 @@ class Schema:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SchemaError(f"{name} is not valid TOML: {error}.", hint="correct that line") from None
+            # Some of its messages quote a key, and keys of labels are values: only the place is said.
+            place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+            where = f" at {place[1]}" if place else ""
+            raise SchemaError(f"{name} is not valid TOML{where}.", hint="correct that line") from None
+        except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+            raise SchemaError(f"{name} is not a schema.", hint="see docs/schema.md") from None
         tables = document.get("columns")
         if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
             raise SchemaError(f"{name} has no [columns.NAME] tables.", hint="see docs/schema.md")
@@ -129,7 +141,7 @@ class Schema:
             raise SchemaError(
                 f"no schema file {path.name}.", hint=f"sfumato schema update {path.name} DATA writes one"
             ) from None
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(
                 f"schema file {path.name} cannot be read: {reason}.", hint="give a TOML file"

@@ -75,7 +75,11 @@ def _typed_values(values: Any, type_name: Any, faults: list[str], key: str) -> A
             faults.append(f"{key} must be decimal numbers")
             return None
     if type_name == "real":
-        return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
+        try:
+            return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
+        except OverflowError:
+            faults.append(f"{key} must be numbers that a real can hold")
+            return None
     return values
 
 
