@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench docs soak lock clean
+.PHONY: help setup demo test lint format bench peers docs soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,6 +44,16 @@ bench: $(STAMP) ## measure: each benchmark prints ratios
 	@set -e; for script in benchmarks/*.py; do \
 	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
 
+# Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter"
+PEERS ?= $(basename $(notdir $(wildcard peers/*.lock)))
+
+peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peers/
+
+.peers/%/.installed: peers/%.lock
+	@$(PYTHON) -m venv --clear .peers/$*
+	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r $<
+	@touch $@
+
 docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean
 	@$(BIN)/python docs/check_offline.py site
@@ -56,5 +66,5 @@ lock: $(STAMP) ## pin the versions anew
 	    --no-annotate --no-header --upgrade -o requirements.lock pyproject.toml
 
 clean: ## remove what was made, the environment too
-	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
+	rm -rf $(VENV) .peers site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,19 @@ def no_network() -> Iterator[None]:
 
 
 # --- data and engines -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def peer() -> Callable[..., dict[str, Any]]:
+    """Ask another tool about files; skips where its environment was not built."""
+    import peers
+
+    def ask(name: str, **question: Any) -> dict[str, Any]:
+        if peers.python_of(name) is None:
+            pytest.skip(f"the environment of {name} was not built (make peers)")
+        return peers.ask(name, question)
+
+    return ask
 
 
 @pytest.fixture(scope="session")

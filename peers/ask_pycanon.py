@@ -1,0 +1,19 @@
+"""k, l and t of a file, as pycanon measures them: {"file", "quasi", "sensitive"} in, numbers out."""
+
+import json
+import sys
+
+import pandas as pd
+from pycanon import anonymity
+
+question = json.load(sys.stdin)
+data = pd.read_csv(question["file"], dtype=str, keep_default_na=False)
+quasi, sensitive = question["quasi"], question["sensitive"]
+answer = {
+    "k": int(anonymity.k_anonymity(data, quasi)),
+    "l": int(anonymity.l_diversity(data, quasi, sensitive)),
+    "entropy_l": float(anonymity.entropy_l_diversity(data, quasi, sensitive)),
+    "t": float(anonymity.t_closeness(data, quasi, sensitive)),
+    "classes": len(anonymity.utils.aux_anonymity.get_equiv_class(data, quasi)),
+}
+json.dump(answer, sys.stdout)
