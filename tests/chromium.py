@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -35,14 +36,26 @@ class Browser:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         # The browser reads its orders from descriptor 3 and answers on 4.
+        place = (  # first out of the way, as the pipes may themselves be 3 and 4
+            "import fcntl, os, sys; "
+            f"a, b = (fcntl.fcntl(f, fcntl.F_DUPFD, 10) for f in ({theirs_in}, {theirs_out})); "
+            "os.dup2(a, 3); os.dup2(b, 4); os.execv(sys.argv[1], sys.argv[1:])"
+        )
         self._process = subprocess.Popen(
-            ["sh", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *_QUIET,
-             f"--user-data-dir={self._home.name}", "about:blank"],
+            [
+                sys.executable,
+                "-c",
+                place,
+                program,
+                *_QUIET,
+                f"--user-data-dir={self._home.name}",
+                "about:blank",
+            ],
             pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "HOME": self._home.name},
-        )  # fmt: skip
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         self._rest, self._number, self._patience = b"", 0, patience
