@@ -189,7 +189,8 @@ def separation(
             name=f"{name}, advantage",
             value=value,
             range=(-1.0, 1.0),
-            meaning=f"How much more often people {words} are named than others; 0 is a coin toss, 1 is certain.",
+            meaning=f"How much more often people {words} are named than others; "
+            "0 is a coin toss, 1 is certain.",
             low=low,
             high=high,
             baseline=0.0,

@@ -1,7 +1,7 @@
 """Score APIs under attack: what a score that was seen tells of its input, and of who trained it.
 
-Two case studies of Park's dissertation (2014, 5.0.1 and 5.0.2), against any callable that takes an Arrow table
-of inputs and gives a score for each row:
+Two case studies of Park's dissertation (2014, 5.0.1 and 5.0.2), against any callable that takes an Arrow
+table of inputs and gives a score for each row:
 
 - `invert_score`: someone saw Alice's risk score, knows some of her fields, and tries values for the others
   until the score is the same. No differential privacy of the *model* stops this: the score's input leaks.
@@ -53,7 +53,8 @@ def invert_score(
 
     people: rows with all inputs of the score. Targets are drawn from them; the others are the background
         from which the intruder knows how common values are.
-    known, secret: the fields the intruder knows of the target, and those sought.
+    known, secret: the fields the intruder knows of the target, and those sought; together all that the
+        score needs.
     digits: decimals of the score that are shown; None shows all (compared to twelve significant digits).
     most: combinations of secret values that are tried for one person, at most.
     """
@@ -194,7 +195,7 @@ def who_trained(
 
     train: `train(table, key)` gives a callable that scores inputs (all columns but the outcome).
     guess: "membership" (was this person, with this outcome, among the trainers?) or "outcome" (a person who
-        was there: with their outcome, or with another one? Case study 5.0.2).
+        was there: with which of two outcomes? This is Dave's case).
     size: people who train besides the targets; half of the others if left out.
     queries: inputs asked for each target: their own, and their own with one field changed.
     """
@@ -214,15 +215,15 @@ def who_trained(
     stored = people.to_arrow()
     mine = stored.take(pa.array(chosen))
     asked = _queries(stored, chosen, outcome, queries, key.generator("queries"))
-    other = _other_outcomes(mine, stored, outcome, key.generator("outcomes")) if guess == "outcome" else None
+    heads, tails = mine, mine.slice(0, 0)
+    if guess == "outcome":
+        heads, tails = _two_outcomes(mine, stored, outcome, key.generator("outcomes"))
 
     def run(coins: NDArray[np.bool_], key: Key) -> Floats:
         generator = key.generator("rows")
         data = stored.take(pa.array(generator.choice(others, size, replace=False)))
-        parts = [data, mine.filter(pa.array(coins))]
-        if other is not None:
-            parts.append(other.filter(pa.array(~coins)))
-        data = pa.concat_tables(parts)
+        absent = tails.filter(pa.array(~coins)) if tails.num_rows else tails
+        data = pa.concat_tables([data, heads.filter(pa.array(coins)), absent])
         data = data.take(pa.array(generator.permutation(data.num_rows)))
         scorer = train(Table.from_arrow(data, people.schema), key.derive("training"))
         return _answers(scorer, asked).reshape(queries, len(chosen)).T
@@ -240,7 +241,7 @@ def who_trained(
             else "the targets' rows but for the outcome, and that they trained the score"
         )
         + f", people like them, how the score is trained, and {queries} queries to it for each target",
-        heads="among the trainers" if member else "who trained with the guessed outcome",
+        heads="among the trainers" if member else "who trained with the later of two outcomes",
         confidence=confidence,
         rates=rates,
         key=key,
@@ -284,7 +285,7 @@ def _grouped(rows: pa.Table, known: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _priors(truth: NDArray[np.int64], groups: NDArray[np.int64], size: int) -> Callable[[int], Floats]:
-    """What is likely before the score is seen: people with the same known fields, drawn towards all people."""
+    """What is likely before the score is seen: as among those with the same known fields, and all."""
     overall = (np.bincount(truth, minlength=size) + 1.0 / size) / (len(truth) + 1.0)
 
     def prior(group: int) -> Floats:
@@ -348,14 +349,20 @@ def _queries(
     return pa.concat_tables(parts)
 
 
-def _other_outcomes(
+def _two_outcomes(
     mine: pa.Table, stored: pa.Table, outcome: str, generator: np.random.Generator
-) -> pa.Table:
-    """The targets' rows with another outcome each."""
+) -> tuple[pa.Table, pa.Table]:
+    """The targets' rows with the later and with the earlier of two outcomes, their own and another.
+
+    Which of the two is true plays no part in the order: the intruder does not know it.
+    """
     levels = pc.unique(stored[outcome].combine_chunks())
     if len(levels) < 2:
         raise DataError("the outcome is the same for everybody.", hint="name an outcome that varies")
+    levels = levels.take(pc.sort_indices(levels))
     own = pc.index_in(mine[outcome].combine_chunks(), value_set=levels).to_numpy(zero_copy_only=False)
     moved = (own + generator.integers(1, len(levels), len(own))) % len(levels)
     place = mine.column_names.index(outcome)
-    return mine.set_column(place, mine.schema.field(place), levels.take(pa.array(moved)))
+    field = mine.schema.field(place)
+    later, earlier = (levels.take(pa.array(f(own, moved))) for f in (np.maximum, np.minimum))
+    return mine.set_column(place, field, later), mine.set_column(place, field, earlier)
