@@ -9,6 +9,7 @@ audit to be valid: the draws that confirm an event are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -177,15 +178,26 @@ def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
     linear = LogisticRegression(max_iter=200).fit(scaler.transform(x), y)
     trees = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0
-    ).fit(x, y)
+    )
+    with _one_thread():
+        trees.fit(x, y)
 
     def straight(rows: Floats) -> Floats:
         return np.asarray(linear.decision_function(scaler.transform(_tame(rows))), np.float64)
 
     def grown(rows: Floats) -> Floats:
-        return np.asarray(trees.decision_function(_tame(rows)), np.float64)
+        with _one_thread():
+            return np.asarray(trees.decision_function(_tame(rows)), np.float64)
 
     return [(straight, "a learnt linear score"), (grown, "a learnt likelihood ratio")]
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Small trees on a busy machine: threads that wait for each other take longer than one alone."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="openmp")
+    return limits
 
 
 def _tame(rows: Floats) -> Floats:
