@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 def surround(
     people: NDArray[np.float32],
     rows: NDArray[np.float32],
-    ranked: NDArray[np.bool_],
+    ranked: int,
     far: float,
     near: NDArray[np.float64],
     kernel: NDArray[np.float64],
@@ -21,27 +21,24 @@ def surround(
 ) -> None:
     """Distances d = sum over columns, of each person to each row: counts, sums and minima of them.
 
-    people: (n, columns); rows: (m, columns); near: (n, 3), rows with d <= 0, 1, 2; kernel: (n,), the sum of
-    exp(-2 d) over rows with d <= far; best: (n,), the smallest d. The last three are added to.
+    people: (n, columns); rows: (m, columns). The last `ranked` columns are numbers, the others codes, of
+    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n,), the sum of exp(-2 d) over
+    rows with d <= far; best: (n,), the smallest d. The last three are added to.
     """
+    width = people.shape[1]
+    codes = width - ranked
     for i in range(people.shape[0]):
         for r in range(rows.shape[0]):
+            differ = 0
+            for j in range(codes):
+                differ += people[i, j] != rows[r, j]  # no branch: half of them would be guessed wrong
             stop = max(best[i], far)
-            d = 0.0
-            for j in range(people.shape[1]):
-                a, b = people[i, j], rows[r, j]
-                if not ranked[j]:
-                    # A category that nobody in the population has (-1) is no person's.
-                    if a != b or b == -1:
-                        d += 1.0
-                elif math.isnan(a) or math.isnan(b):
-                    if not (math.isnan(a) and math.isnan(b)):
-                        d += 1.0
-                else:
-                    gap = abs(a - b)
-                    d += gap if gap < 1.0 else 1.0
-                if d > stop:
-                    break
+            d = float(differ)
+            if d > stop:
+                continue
+            for j in range(codes, width):
+                gap = abs(people[i, j] - rows[r, j])
+                d += gap if gap < 1.0 else 1.0  # also where a gap is no number
             if d > stop:
                 continue
             best[i] = min(best[i], d)

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _CELLS = 4_000_000  # distances in memory at once
 _ROWS = 16_384  # released rows that people are compared with at once
 _FAR = 6.0  # columns: rows farther than this weigh less than 1e-5 in the density, and are left out
+_MISSING = 3.0  # the rank of a missing number: equal to itself, at distance 1 from all others
 _NEAR_RANK = 0.05  # ranks this near count as the same value
 
 
@@ -58,7 +59,7 @@ class Coder:
         return cls(names, ranked, tuple(levels))
 
     def encode(self, table: Table | pa.Table) -> NDArray[np.float32]:
-        """(rows, columns); NaN for a missing number, codes below 0 for categories not known."""
+        """(rows, columns); a missing number is far from all ranks, a category not known is NaN."""
         lacking = [repr(n) for n in self.columns if n not in _names(table)]
         if lacking:
             raise DataError(
@@ -76,14 +77,14 @@ class Coder:
                 numbers = _numbers(values)
                 known = levels.to_numpy()
                 below = np.searchsorted(known, numbers) + np.searchsorted(known, numbers, side="right")
-                ranks = np.where(np.isnan(numbers), np.nan, below / max(2 * len(known), 1))
+                ranks = np.where(np.isnan(numbers), _MISSING, below / max(2 * len(known), 1))
                 # What no number can be made of differs from all, a missing cell included.
                 unread = np.isnan(numbers) & ~values.is_null().to_numpy(zero_copy_only=False)
                 out[:, i] = np.where(unread, np.inf, ranks)
             else:
-                codes = pc.index_in(values.cast(pa.string()), value_set=levels).fill_null(-1)
-                out[:, i] = codes.to_numpy(zero_copy_only=False)
-                out[values.is_null().to_numpy(zero_copy_only=False), i] = -2
+                codes = pc.index_in(values.cast(pa.string()), value_set=levels).cast(pa.float64())
+                out[:, i] = codes.to_numpy(zero_copy_only=False)  # null, not among the levels, is NaN
+                out[values.is_null().to_numpy(zero_copy_only=False), i] = -1
         return out
 
 
@@ -108,12 +109,10 @@ def _gaps(people: Any, rows: Any, ranked: NDArray[np.bool_], j: int) -> NDArray[
     """Distances in one column, (people, rows)."""
     a, b = people[:, None, j], rows[None, :, j]
     if not ranked[j]:
-        # A category that the population does not have (-1) is no person's.
-        return np.asarray((a != b) | (b == -1), np.float32)
+        return np.asarray(a != b, np.float32)
     with np.errstate(invalid="ignore"):
         gap = np.abs(a - b)
-    gap = np.where(np.isnan(gap), np.where(np.isnan(a) & np.isnan(b), 0.0, 1.0), gap)
-    return np.asarray(np.minimum(gap, 1.0), np.float32)
+    return np.where(gap < 1.0, gap, np.float32(1.0))
 
 
 def surroundings(
@@ -134,10 +133,12 @@ def surroundings(
     from sfumato.assessment._kernels import surround
 
     whole = rows
+    order = np.argsort(ranked, kind="stable")  # numbers last
+    persons = np.ascontiguousarray(people[:, order])
     near, kernel, best = np.zeros((n, 3)), np.zeros(n), np.full(n, np.inf)
     for part in portions(len(rows), _ROWS, "distances"):
         block, rest = rows[:part], rows[part:]
-        surround(people, block, ranked, _FAR, near, kernel, best)
+        surround(persons, block[:, order], int(ranked.sum()), _FAR, near, kernel, best)
         rows = rest
     columns = [np.log1p(near), -best[:, None] / width, np.log(kernel / total + 1e-12)[:, None]]
     return np.concatenate([*columns, _commonness(people, whole, ranked)] if fit else columns, axis=1)

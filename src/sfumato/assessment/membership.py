@@ -98,7 +98,7 @@ def density_membership(
     key: Key,
     reference: Table | None = None,
     columns: Sequence[str] | None = None,
-    most: int = 2_000,
+    most: int = 1_000,
     most_released: int = 100_000,
     rates: Sequence[float] = (0.01, 0.1),
     confidence: float = 0.95,
