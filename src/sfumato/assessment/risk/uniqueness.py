@@ -195,7 +195,7 @@ def riskiest(
             found.people(hit) / found.population,
             (0.0, 1.0),
             "lower",
-            f"share of {found.units} for which some {searched.depth} or fewer quasi-identifiers are enough to "
+            f"share of {found.units} for which {searched.depth} or fewer quasi-identifiers are enough to "
             "be alone in the file; the records at most risk are in the details, which are internal",
             columns=tuple(found.columns[i] for i in searched.places),
             details={"riskiest": rows},
