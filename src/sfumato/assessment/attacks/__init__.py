@@ -10,11 +10,13 @@ from sfumato.assessment.attacks.attributes import (
 )
 from sfumato.assessment.attacks.intruder import by_key
 from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
+from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
 from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out
 
 __all__ = [
     "background",
+    "bayesian_network",
     "by_key",
     "complementary",
     "homogeneity",

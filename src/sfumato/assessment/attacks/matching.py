@@ -138,6 +138,8 @@ def _usable(links: Any, people: Ints, records: Ints) -> tuple[Any, int]:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components, maximum_flow
 
+    if not links.nnz:
+        return links, 0
     persons, classes = links.shape
     nodes = persons + classes + 2
     source, sink = persons + classes, persons + classes + 1
