@@ -68,14 +68,18 @@ def test_what_is_copied_is_inferred_about_members_and_not_about_strangers() -> N
         attacks.most_frequent(pair, KNOWN, "s", control=control, confidence=SURE)[0],
         attacks.homogeneity(pair, KNOWN, "s", control=control, confidence=SURE)[0],
         attacks.inference(original, original, KNOWN, "s", control=control, confidence=SURE)[0],
-        attacks.linkability(original, original, (["a", "b"], ["c", "s"]), nearest=8, control=control, confidence=SURE)[0],
+        attacks.linkability(
+            original, original, (["a", "b"], ["c", "s"]), nearest=8, control=control, confidence=SURE
+        )[0],
     ):
         assert score.details["above_control"]["low"] > 0, score.name
     assert attacks.inference(original, original, KNOWN, "s", control=control)[1].value > 0.5
     for alone in (False, True):
         data = {**names(rng, 300, levels), "x": rng.normal(size=300).tolist()}
         other = {**names(rng, 300, levels), "x": rng.normal(size=300).tolist()}
-        scores = attacks.singling_out(table(data), table(data), control=table(other), univariate=alone, confidence=SURE)
+        scores = attacks.singling_out(
+            table(data), table(data), control=table(other), univariate=alone, confidence=SURE
+        )
         assert scores[0].value == 1 and scores[1].low is not None and scores[1].low > 0
 
 

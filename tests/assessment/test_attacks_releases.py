@@ -32,7 +32,9 @@ def left_by_hand(fits: np.ndarray) -> np.ndarray:
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9))
-def test_pruning_removes_exactly_the_links_no_largest_matching_uses(seed: int, people: int, records: int) -> None:
+def test_pruning_removes_exactly_the_links_no_largest_matching_uses(
+    seed: int, people: int, records: int
+) -> None:
     rng = np.random.default_rng(seed)
     values = [f"v{i}" for i in range(4)]
     original = {"x": [str(v) for v in rng.choice(values, people)]}
@@ -79,8 +81,14 @@ def test_closed_classes_withstand_the_matching() -> None:
 
 def two_releases(order: list[int]) -> tuple[Pair, Pair]:
     """Each release generalizes one of the two columns, in classes of two."""
-    original = table({"age": ["20", "21", "30", "31"], "zip": ["10", "20", "10", "20"], "s": ["u", "v", "w", "x"]})
-    one = {"age": ["{20, 21}", "{20, 21}", "{30, 31}", "{30, 31}"], "zip": ["*"] * 4, "s": ["u", "v", "w", "x"]}
+    original = table(
+        {"age": ["20", "21", "30", "31"], "zip": ["10", "20", "10", "20"], "s": ["u", "v", "w", "x"]}
+    )
+    one = {
+        "age": ["{20, 21}", "{20, 21}", "{30, 31}", "{30, 31}"],
+        "zip": ["*"] * 4,
+        "s": ["u", "v", "w", "x"],
+    }
     two = {"age": ["*"] * 4, "zip": ["10", "20", "10", "20"], "s": ["u", "v", "w", "x"]}
     shuffled = {c: [v[i] for i in order] for c, v in two.items()}
     return align(original, table(one)), align(original, table(shuffled))
@@ -138,6 +146,8 @@ def test_suppressing_the_only_rare_value_points_at_it() -> None:
 
 def test_releases_of_different_people_are_refused() -> None:
     first, _ = two_releases([0, 1, 2, 3])
-    other = align(table({"age": ["20"], "zip": ["10"], "s": ["u"]}), table({"age": ["*"], "zip": ["*"], "s": ["u"]}))
+    other = align(
+        table({"age": ["20"], "zip": ["10"], "s": ["u"]}), table({"age": ["*"], "zip": ["*"], "s": ["u"]})
+    )
     with pytest.raises(DataError, match="same people"):
         attacks.complementary([first, other], ["age", "zip"], "s")

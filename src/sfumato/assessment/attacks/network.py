@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.beliefs import check_secret, released_nodes, secrets
@@ -54,9 +55,7 @@ def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, r
     before = -np.inf
     for _ in range(rounds):
         prior = (belief.sum(axis=0) + _PRIOR) / (belief.sum() + _PRIOR * secrets_)
-        tables = [
-            _maximize(belief, released[:, c], cover, tables[c]) for c, cover in enumerate(covers)
-        ]
+        tables = [_maximize(belief, released[:, c], cover, tables[c]) for c, cover in enumerate(covers)]
         belief, fitness = _expect(prior, tables, released, covers, (spread > 0)[nodes])
         if fitness - before < 1e-7 * abs(fitness):
             break
@@ -74,7 +73,11 @@ def _maximize(belief: Floats, cells: Ints, covers: Floats, table: Floats) -> Flo
 
 
 def _expect(
-    prior: Floats, tables: Sequence[Floats], released: Ints, covers: Sequence[Floats], possible: Floats
+    prior: Floats,
+    tables: Sequence[Floats],
+    released: Ints,
+    covers: Sequence[Floats],
+    possible: NDArray[np.bool_],
 ) -> tuple[Floats, float]:
     """P(secret | record) and the log-likelihood of the release."""
     total = np.where(possible, np.log(prior)[None, :], -np.inf)
