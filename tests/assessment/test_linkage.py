@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import samples
 from sfumato.assessment.align import Pair, align
-from sfumato.assessment.attacks.intruder import correspondence, look
+from sfumato.assessment.attacks.intruder import correspondence, look, sharp
 from sfumato.assessment.linkage import AttackDatabase, by_key, deterministic, fellegi_sunter, nearest
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
@@ -156,6 +156,17 @@ def test_thirty_thousand_by_thirty_thousand_on_nine_columns() -> None:
     assert nearest(pair, known)[0].value == pytest.approx(len(unique) / 30_000)
 
 
+def test_numbers_are_known_as_they_are_and_the_bins_are_said_otherwise() -> None:
+    rng = np.random.default_rng(7)
+    columns = {"age": rng.integers(0, 95, 500).tolist(), "weight": rng.normal(70, 9, 500).round(1).tolist()}
+    often = Counter(zip(*columns.values(), strict=True))
+    both = ["age", "weight"]
+    score = by_name(deterministic(sharp(table(columns), table(columns)), both))["linking, re-identified"]
+    assert score.value == pytest.approx(sum(n == 1 for n in often.values()) / 500)
+    coarse = by_name(deterministic(align(table(columns), table(columns)), both))["linking, re-identified"]
+    assert coarse.value < score.value and "age (in 20 bins)" in coarse.knowledge
+
+
 def test_splink_finds_the_unique_and_no_stranger() -> None:
     pytest.importorskip("splink")
     rng = np.random.default_rng(5)
@@ -167,6 +178,9 @@ def test_splink_finds_the_unique_and_no_stranger() -> None:
     # It forgives single errors, which deterministic linking does not.
     assert scores["probabilistic linking"].value > exact["linking, re-identified"].value
     assert scores["probabilistic linking"].value > 0.9
+    strangers = align(table(columns), table(names(np.random.default_rng(), 250, {"a": 40, "b": 30, "c": 12})))
+    score = fellegi_sunter(strangers, KNOWN, confidence=SURE)[0]
+    assert score.low is not None and score.low <= 1 / 250
 
 
 def test_an_attack_database_is_joined_and_its_guessed_fields_are_named() -> None:

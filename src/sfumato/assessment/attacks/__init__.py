@@ -8,7 +8,7 @@ from sfumato.assessment.attacks.attributes import (
     mean_value,
     most_frequent,
 )
-from sfumato.assessment.attacks.intruder import by_key
+from sfumato.assessment.attacks.intruder import by_key, sharp
 from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
 from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
@@ -28,6 +28,7 @@ __all__ = [
     "most_frequent",
     "perfect_matching",
     "rare_values",
+    "sharp",
     "singling_out",
     "smallest_cover",
     "temporal",

@@ -117,7 +117,7 @@ def bayesian_network(
             network.guess(view.people) == truth,
             meaning=f"Share of people whose {sensitive} is guessed right by a Bayesian network along the "
             "hierarchies, learnt from the release.",
-            knowledge=knows(known),
+            knowledge=knows(known, pair=pair),
             columns=(*known, sensitive),
             baseline=float((truth == plain).mean()),
             control=others,
