@@ -1,8 +1,8 @@
 """Probabilistic linking (Fellegi and Sunter 1969) through Splink on DuckDB, without any network.
 
 The intruder holds a *virtual attack database*: tables somebody could have, joined, with fields that
-could be inferred. Splink learns from the two files alone how much an agreement on a column tells, so the
-intruder needs no labelled pairs.
+could be inferred. How much an agreement on a column tells is learnt from the two files alone, or read
+off the release where it generalizes, so the intruder needs no labelled pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sfumato.score import Score
 from sfumato.table import Table
 
 _ALL = 100_000  # so many pairs are all looked at
-_SAMPLE = 1_000_000  # pairs to learn from where cells are generalized
+_ERRORS = 0.02  # how often a true match disagrees on a column, where that is not learnt
 _PER_PERSON = 20  # else a blocking rule leaves so many records per person, on average
 _MOST = 5_000_000  # pairs of a single rule over all columns, where the telling ones leave too many
 _ID = "unique_id"
@@ -191,6 +191,11 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
 
     view = look(pair, names)
     wide = {c for c, covers in zip(view.columns, view.covers, strict=True) if (covers.sum(axis=1) > 1).any()}
+    exact = {
+        c: float((covers.sum(axis=1) == 1)[view.released[:, i]].mean())
+        for i, (c, covers) in enumerate(zip(view.columns, view.covers, strict=True))
+        if wide
+    }
     connection = duckdb.connect(
         config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     )
@@ -205,7 +210,7 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         rules = _blocks(pair, names, wide, len(people))
         settings = SettingsCreator(
             link_type="link_only",
-            comparisons=[_comparison(library, _plain(names, c), c in wide) for c in names],
+            comparisons=[_comparison(library, _plain(names, c), exact.get(c)) for c in names],
             blocking_rules_to_generate_predictions=rules,
             probability_two_random_records_match=1 / max(2, len(view.released)),
             retain_matching_columns=False,
@@ -213,7 +218,7 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         linker = Linker(tables, settings, log_level=logging.CRITICAL)
         logger.setLevel(logging.CRITICAL)
         linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=seed)
-        for rule in _lessons(rules, wide, len(people), len(view.released)):
+        for rule in [] if wide else rules:
             linker.training.estimate_parameters_using_expectation_maximisation(
                 rule, estimate_without_term_frequencies=True
             )
@@ -252,23 +257,29 @@ def _records(view: View, names: Sequence[str], wide: set[str]) -> pa.Table:
     return pa.table(columns)
 
 
-def _comparison(library: Any, name: str, wide: bool) -> Any:
-    """Agreement or not; where cells are generalized, being covered is a weaker agreement than being equal."""
-    if not wide:
-        return library.ExactMatch(name).configure(term_frequency_adjustments=True)
-    levels = {
-        "missing": f"{name}_l is null or {name}_r is null",
-        "equal": f"{name}_l = {name}_r",
-        "covered": f"list_has_any({name}_l, {name}_r)",
-        "different": "ELSE",
-    }
-    return {
-        "output_column_name": name,
-        "comparison_levels": [
-            {"sql_condition": sql, "label_for_charts": label, "is_null_level": label == "missing"}
-            for label, sql in levels.items()
-        ],
-    }
+def _comparison(library: Any, name: str, exact: float | None) -> Any:
+    """Agreement or not; where cells are generalized, being covered is a weaker agreement than being equal.
+
+    exact: the share of exact cells, where some column of the release is generalized. How often true
+    matches agree is then not learnt (of a thousand pairs that agree a little one is a match, and the
+    learning finds something else) but read off the release: they agree, but for a few errors, and are
+    equal as often as cells are exact.
+    """
+    plain = library.ExactMatch(name)
+    if exact is None:
+        return plain.configure(term_frequency_adjustments=True)
+    if exact == 1:
+        return plain.configure(term_frequency_adjustments=True, m_probabilities=[1 - _ERRORS, _ERRORS])
+    right = 1 - _ERRORS
+    levels = [
+        {"sql_condition": f"{name}_l is null or {name}_r is null", "is_null_level": True},
+        {"sql_condition": f"{name}_l = {name}_r", "m_probability": max(right * exact, 1e-4)},
+        {"sql_condition": f"list_has_any({name}_l, {name}_r)", "m_probability": right * (1 - exact)},
+        {"sql_condition": "ELSE", "m_probability": _ERRORS},
+    ]
+    for level, label in zip(levels, ("missing", "equal", "covered", "different"), strict=True):
+        level["label_for_charts"] = label
+    return {"output_column_name": name, "comparison_levels": levels}
 
 
 def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> list[Any]:
@@ -320,16 +331,6 @@ def _agree(names: Sequence[str], columns: Sequence[str], wide: set[str]) -> Any:
 def _plain(names: Sequence[str], name: str) -> str:
     """A column's name as Splink gets it: names of files may hold anything, and would end up in SQL."""
     return f"c{list(names).index(name)}"
-
-
-def _lessons(rules: list[Any], wide: set[str], people: int, records: int) -> list[Any]:
-    """The pairs that are learnt from: those of the rules, or, where cells are lists, of a sample of people.
-
-    Splink learns from no pairs that agree on a list.
-    """
-    if not wide or people * records <= _ALL:
-        return rules
-    return [f"l.{_ID} % {max(1, people * records // _SAMPLE)} = 0"]
 
 
 def _chances(links: pa.Table, own: Ints, threshold: float) -> tuple[Floats, NDArray[np.bool_]]:
