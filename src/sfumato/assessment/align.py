@@ -43,6 +43,7 @@ class Pair:
     spread: (nodes, leaves) per column; each row sums to 1.
     notes: what was assumed, per column.
     weight, released_weight: the survey weight by which a file is counted, if it has one.
+    cut: columns in quantile bins, which are equally frequent in the original by construction.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +55,7 @@ class Pair:
     notes: tuple[str, ...] = ()
     weight: str | None = None
     released_weight: str | None = None
+    cut: frozenset[str] = frozenset()
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def cells(self, columns: Sequence[str]) -> int:
@@ -84,9 +86,15 @@ class Pair:
     def spread_over(self, columns: Sequence[str], table: Float) -> Float:
         """A table over nodes as one over leaves, axis by axis."""
         for axis, column in enumerate(columns):
-            matrix = self.spread[column]
-            if not self._identity(column):
-                table = np.moveaxis(np.tensordot(table, matrix, axes=(axis, 0)), -1, axis)
+            places = self._places(column)
+            if places is None:
+                table = np.moveaxis(np.tensordot(table, self.spread[column], axes=(axis, 0)), -1, axis)
+            elif not np.array_equal(places, np.arange(self.leaves[column].size)):
+                shape = list(table.shape)
+                shape[axis] = self.leaves[column].size
+                wider = np.zeros(shape)
+                wider[(slice(None),) * axis + (places,)] = table
+                table = wider
         return table
 
     def codes(self) -> tuple[Coded, Coded]:
@@ -97,13 +105,16 @@ class Pair:
         """How many rows each file has."""
         return self.original.rows(), self.released.rows()
 
-    def _identity(self, column: str) -> bool:
-        key = f"identity {column}"
+    def _places(self, column: str) -> NDArray[np.int64] | None:
+        """The leaf of each node, where every node is a leaf of its own: then nothing is to be multiplied."""
+        key = f"places {column}"
         if key not in self._kept:
             matrix = self.spread[column]
-            square = matrix.shape[0] == matrix.shape[1]
-            self._kept[key] = square and bool(np.array_equal(matrix, np.eye(len(matrix))))
-        return bool(self._kept[key])
+            places = matrix.argmax(axis=1) if matrix.size else np.empty(0, np.int64)
+            units = bool((matrix.max(axis=1, initial=0) == 1).all())
+            self._kept[key] = places if units and len(np.unique(places)) == len(places) else None
+        kept: NDArray[np.int64] | None = self._kept[key]
+        return kept
 
     def _coded(self, which: str) -> Coded:
         if which not in self._kept:
@@ -185,6 +196,7 @@ def align(
         tuple(notes),
         weight,
         second,
+        frozenset(n for n, s in scales.items() if s.cut),
     )
 
 
