@@ -183,6 +183,9 @@ def test_a_column_all_missing_does_not_stop_the_rest() -> None:
     gone = pa.array([None] * 4, pa.string())
     scores = utility(align(table(a=list("xyxy"), b=gone), table(a=list("xxyy"), b=gone)))
     assert by_name(scores)["total variation, columns"].value == 0
+    numbers = pa.array([None] * 4, pa.int64())
+    scores = utility(align(table(a=[1, 2, 1, 2], b=numbers), table(a=[1, 1, 2, 2], b=numbers)))
+    assert by_name(scores)["total variation, pairs"].value == 0
     scores = utility(align(table(a=list("xyxy"), b=list("uvuv")), table(a=list("xxyy"), b=gone)))
     assert by_name(scores)["missing rate, mean difference"].value == pytest.approx(0.5)
 
