@@ -1,0 +1,144 @@
+"""What was asked of a release, held against what was measured.
+
+A limit is met when the bad end of the interval meets it, not the middle: "at most 0.05" with an interval up
+to 0.08 is not met. What could not be examined is never met.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.errors import ParameterError, listed
+from sfumato.score import Score
+
+RISK, UTILITY = "risk", "utility"
+Outcome = Literal["met", "not met", "not examined"]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One limit and what came of it. sentence: for the report, with names and numbers only."""
+
+    name: str
+    limit: float
+    outcome: Outcome
+    sentence: str
+    worst: str = ""  # the score that decides
+    value: float | None = None
+
+
+def measure(name: str) -> str:
+    """The name of a score without what it is about: 'linking: age, sex' and 'linking, known age' are linking."""
+    return re.split(r"\s*[,:(]", name, maxsplit=1)[0].strip().lower()
+
+
+def excess(score: Score) -> float:
+    """Success beyond what people outside the data suffer, or beyond a plain guess, as a share of the rest.
+
+    Of the bad end of the interval: 0 is no more than the reference, 1 is certain success. A score without a
+    reference counts as it is.
+    """
+    reference = score.control if score.control is not None else score.baseline
+    worst = _bad_end(score)
+    if reference is None or math.isnan(reference):
+        return worst
+    return 1.0 if reference >= 1 and worst >= 1 else max(0.0, (worst - reference) / max(1 - reference, 1e-12))
+
+
+def counts_as_risk(score: Score) -> bool:
+    """Whether `risk` means this score too: a share of people, of which less is better."""
+    return score.section != "utility" and score.range == (0, 1) and score.better == "lower"
+
+
+def counts_as_utility(score: Score) -> bool:
+    """Whether `utility` means this score too: from 0 to 1 about the whole table, more is better."""
+    return (
+        score.section == "utility"
+        and score.range == (0, 1)
+        and score.better != "neither"
+        and not score.columns
+    )
+
+
+def judged(
+    limits: Mapping[str, float], scores: Sequence[Score], skipped: Mapping[str, str], known: Iterable[str]
+) -> tuple[Threshold, ...]:
+    """Every limit, in the order given.
+
+    skipped: why a measure was not taken, by its name. known: the measures there are.
+    """
+    names = {measure(s.name) for s in scores} | {measure(n) for n in skipped} | set(map(measure, known))
+    unknown = [n for n in limits if not _means(n, names, scores)]
+    if unknown:
+        offered = sorted({RISK, UTILITY} | names)
+        near = [m for n in unknown for m in difflib.get_close_matches(measure(n), offered, 2, 0.5)]
+        raise ParameterError(
+            f"no score is called {listed([repr(n) for n in unknown])}.",
+            hint=f"did you mean {listed(list(dict.fromkeys(near)))}?" if near else f"there are {listed(offered, 40)}",
+        )
+    wrong = [repr(n) for n, v in limits.items() if not _is_number(v)]
+    if wrong:
+        raise ParameterError(f"the limit of {listed(wrong)} is not a number.", hint="{'risk': 0.05}")
+    return tuple(_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _means(name: str, names: set[str], scores: Sequence[Score]) -> bool:
+    return name in (RISK, UTILITY) or measure(name) in names or any(s.name == name for s in scores)
+
+
+def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[str, str]) -> Threshold:
+    meant = _meant(name, scores)
+    meant = [s for s in meant if not math.isnan(s.value)]
+    if not meant:
+        reasons = [why for n, why in skipped.items() if name in (RISK, UTILITY) or measure(n) == measure(name)]
+        said = f": {reasons[0]}" if reasons else ": it has no value for these files"
+        return Threshold(name, limit, "not examined", f"{name}{said}")
+    directionless = [s for s in meant if s.better == "neither"]
+    if directionless:
+        raise ParameterError(
+            f"no way is better for '{directionless[0].name}', so it has no limit.", hint="choose another score"
+        )
+    if name == RISK:
+        worst = max(meant, key=excess)
+        value, fine, word = excess(worst), excess(worst) <= limit, "at most"
+    elif name == UTILITY:
+        worst = min(meant, key=_goodness)
+        value, fine, word = _goodness(worst), _goodness(worst) >= limit, "at least"
+    elif meant[0].better == "lower":
+        worst = max(meant, key=_bad_end)
+        value, fine, word = _bad_end(worst), _bad_end(worst) <= limit, "at most"
+    else:
+        worst = min(meant, key=_bad_end)
+        value, fine, word = _bad_end(worst), _bad_end(worst) >= limit, "at least"
+    by = "" if worst.name == name else f" ({worst.name})"
+    sentence = f"{name} {word} {limit:.4g}: {value:.4g}{by}"
+    return Threshold(name, limit, "met" if fine else "not met", sentence, worst.name, value)
+
+
+def _meant(name: str, scores: Sequence[Score]) -> list[Score]:
+    if name == RISK:
+        return [s for s in scores if counts_as_risk(s)]
+    if name == UTILITY:
+        return [s for s in scores if counts_as_utility(s)]
+    exact = [s for s in scores if s.name == name]
+    return exact or [s for s in scores if measure(s.name) == measure(name)]
+
+
+def _bad_end(score: Score) -> float:
+    if score.better == "lower":
+        return score.value if score.high is None else score.high
+    return score.value if score.low is None else score.low
+
+
+def _goodness(score: Score) -> float:
+    """Between 0 and 1, more is better: a distance of 0.1 is a utility of 0.9."""
+    return _bad_end(score) if score.better == "higher" else 1 - _bad_end(score)
