@@ -122,7 +122,7 @@ class Frontier:
     def front(self) -> tuple[Point, ...]:
         """The points that no other beats on both counts, from the least risk on."""
         best = [p for p in self.points if p.front]
-        return tuple(sorted(best, key=lambda p: p.risk.value, reverse=p.risk.better == "higher"))
+        return tuple(sorted(best, key=lambda p: p.risk.value))
 
     # -- choosing --------------------------------------------------------------------------------
 

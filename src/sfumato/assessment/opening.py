@@ -87,28 +87,27 @@ def opened_pair(
     """Open all of them and settle which columns are judged in which part."""
     first = opened(original, "the original", schema=schema, keep_text=True)
     second = opened(released, "the release", keep_text=True)
-    third = None if control is None else opened(control, "the control", keep_text=True)
-    rows = _rows(first, second, third)
     asked = {
         "quasi_identifiers": _names(quasi_identifiers), "sensitive": _names(sensitive),
         "target": _names(target), "weight": _names(weight),
     }  # fmt: skip
     _require_known(first, asked)
+    rows = (_rows(first, "original"), _rows(second, "release"))
     notes: list[str] = []
     weight = weight or next(iter(first.schema.of_role(Role.WEIGHT)), None)
-    chosen = {name for names in asked.values() for name in names}
-    shared = _shared(first, second, third, weight, notes)
+    chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
+    shared = _shared(first, second, weight, notes)
     columns = _judged(first, shared, chosen, rows[0], notes)
-    known = [n for n in (weight,) if n]
+    first = _as_asked(first, asked)
+    known = schema is not None or isinstance(original, Table)
+    kept = [weight] if weight is not None else []
     return Opened(
-        original=first.select([*columns, *(n for n in known if n not in columns)]),
-        released=second.select([*columns, *(n for n in known if n in second.columns and n not in columns)]),
-        control=None if third is None else third.select(columns),
+        original=first.select([*columns, *kept]),
+        released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
+        control=None if control is None else _control(control, first.schema.select(columns)),
         columns=columns,
-        quasi_identifiers=_of(
-            first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes, schema is not None
-        ),
-        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes, schema is not None),
+        quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes, known),
+        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes, known),
         target=target if target in columns else None,
         weight=weight,
         rows=rows,
@@ -116,20 +115,53 @@ def opened_pair(
     )
 
 
+def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
+    """What the user says of a column counts more than what was guessed of it."""
+    schema = table.schema
+    for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
+        for name in asked[part]:
+            schema = schema.with_(name, role=role)
+    for name in asked["target"]:
+        if schema[name].role in _NAMES_PEOPLE:
+            schema = schema.with_(name, role=Role.OTHER)
+    return _without_text(table.with_schema(schema))
+
+
+def _without_text(table: Table) -> Table:
+    """Free text that is judged all the same is a column of names; '[20, 30)' in a release looks like text."""
+    schema = table.schema
+    for column in table.schema:
+        if column.kind is Kind.TEXT:
+            schema = schema.with_(column.name, kind=Kind.NOMINAL)
+    return table if schema is table.schema else table.with_schema(schema)
+
+
+def _control(control: Any, schema: Schema) -> Table:
+    table = opened(control, "the control")
+    absent = [repr(n) for n in schema.names if n not in table.schema]
+    if absent:
+        raise DataError(
+            f"the control lacks {listed(absent)}.",
+            hint="a control has the columns of the original, of people who are not in it",
+        )
+    _rows(table, "control")
+    # Read anew with the original's meaning: "007" must not become 7 in one of two files.
+    frame = isinstance(control, Table | Release) or (isinstance(control, str | Path) and is_release(control))
+    return table.with_schema(schema) if frame else opened(control, "the control", schema=schema)
+
+
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
-def _rows(first: Table, second: Table, third: Table | None) -> tuple[int, int]:
-    tables = {"original": first, "release": second} | ({} if third is None else {"control": third})
-    counted = {name: table.rows() for name, table in tables.items()}
-    empty = [name for name, rows in counted.items() if not rows]
-    if empty:
+def _rows(table: Table, what: str) -> int:
+    rows = table.rows()
+    if not rows:
         raise DataError(
-            f"the {' and the '.join(empty)} {'has' if len(empty) == 1 else 'have'} no rows.",
-            hint="an empty release gives nothing away and keeps nothing; give a file with rows",
+            f"the {what} has no rows.",
+            hint="an empty file gives nothing away and keeps nothing; give one with rows",
         )
-    return counted["original"], counted["release"]
+    return rows
 
 
 def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
@@ -141,9 +173,7 @@ def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
         )
 
 
-def _shared(
-    first: Table, second: Table, third: Table | None, weight: str | None, notes: list[str]
-) -> list[str]:
+def _shared(first: Table, second: Table, weight: str | None, notes: list[str]) -> list[str]:
     """The columns both files have; what one of them lacks is said."""
     shared = [n for n in first.columns if n in second.schema and n != weight]
     if not shared:
@@ -158,13 +188,6 @@ def _shared(
         notes.append(f"In the original only, so not compared: {listed(only)}.")
     if new:
         notes.append(f"In the release only, so not compared: {listed(new)}.")
-    if third is not None:
-        absent = [repr(n) for n in shared if n not in third.schema]
-        if absent:
-            raise DataError(
-                f"the control lacks {listed(absent)}.",
-                hint="a control has the columns of the original, of people who are not in it",
-            )
     return shared
 
 

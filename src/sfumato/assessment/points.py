@@ -91,11 +91,12 @@ def marked(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def _require_direction(points: Iterable[Point]) -> None:
-    vague = sorted({s.name for p in points for s in (p.risk, p.utility) if s.better == "neither"})
+    vague = sorted({p.utility.name for p in points if p.utility.better == "neither"})
+    vague += sorted({p.risk.name for p in points if p.risk.better != "lower"})
     if vague:
         raise ParameterError(
-            f"no way is better for {', '.join(map(repr, vague))}, so there is no front.",
-            hint="take scores of which higher or lower is better",
+            f"{', '.join(map(repr, vague))} cannot be an axis of the map.",
+            hint="of a risk lower must be better; of a utility higher or lower",
         )
 
 
