@@ -40,19 +40,26 @@ def measure(name: str) -> str:
 def excess(score: Score) -> float:
     """Success beyond what people outside the data suffer, or beyond a plain guess, as a share of the rest.
 
-    Of the bad end of the interval: 0 is no more than the reference, 1 is certain success. A score without a
-    reference counts as it is.
+    At the unfavourable end of the interval: 0 is no more than the reference, 1 is certain success. A score
+    without a reference counts as it is.
     """
+    above = score.details.get("above_control") or score.details.get("above_baseline")
+    if isinstance(above, Mapping) and isinstance(above.get("high"), int | float):
+        return min(1.0, max(0.0, float(above["high"])))
     reference = score.control if score.control is not None else score.baseline
     worst = _bad_end(score)
     if reference is None or math.isnan(reference):
         return worst
-    return 1.0 if reference >= 1 and worst >= 1 else max(0.0, (worst - reference) / max(1 - reference, 1e-12))
+    return max(0.0, (worst - reference) / (1 - reference)) if reference < 1 else 0.0
 
 
 def counts_as_risk(score: Score) -> bool:
-    """Whether `risk` means this score too: a share of people, of which less is better."""
-    return score.section != "utility" and score.range == (0, 1) and score.better == "lower"
+    """Whether `risk` means this score too: the success of an attack.
+
+    Attacks stand on one scale whoever made the file. Counts of the file alone do not: a record that is
+    alone in a synthetic file need not be anybody. They have their own names as thresholds.
+    """
+    return score.section == "attack" and score.range == (0, 1) and score.better == "lower"
 
 
 def counts_as_utility(score: Score) -> bool:
@@ -65,34 +72,30 @@ def counts_as_utility(score: Score) -> bool:
     )
 
 
-def judged(
-    limits: Mapping[str, float], scores: Sequence[Score], skipped: Mapping[str, str], known: Iterable[str]
-) -> tuple[Threshold, ...]:
-    """Every limit, in the order given.
-
-    skipped: why a measure was not taken, by its name. known: the measures there are.
-    """
-    names = {measure(s.name) for s in scores} | {measure(n) for n in skipped} | set(map(measure, known))
-    unknown = [n for n in limits if not _means(n, names, scores)]
+def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
+    """Refuse what no score is called, and limits that are no numbers, before any work. known: all measures."""
+    offered = sorted({RISK, UTILITY, *known})
+    unknown = [n for n in limits if measure(n) not in offered]
     if unknown:
-        offered = sorted({RISK, UTILITY} | names)
         near = [m for n in unknown for m in difflib.get_close_matches(measure(n), offered, 2, 0.5)]
         raise ParameterError(
             f"no score is called {listed([repr(n) for n in unknown])}.",
-            hint=f"did you mean {listed(list(dict.fromkeys(near)))}?" if near else f"there are {listed(offered, 40)}",
+            hint=f"did you mean {listed(list(dict.fromkeys(near)))}?" if near else f"there are {listed(offered, 60)}",
         )
     wrong = [repr(n) for n, v in limits.items() if not _is_number(v)]
     if wrong:
         raise ParameterError(f"the limit of {listed(wrong)} is not a number.", hint="{'risk': 0.05}")
+
+
+def judged(
+    limits: Mapping[str, float], scores: Sequence[Score], skipped: Mapping[str, str]
+) -> tuple[Threshold, ...]:
+    """Every limit, in the order given. skipped: why a measure was not taken, by its name."""
     return tuple(_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _means(name: str, names: set[str], scores: Sequence[Score]) -> bool:
-    return name in (RISK, UTILITY) or measure(name) in names or any(s.name == name for s in scores)
 
 
 def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[str, str]) -> Threshold:
