@@ -221,7 +221,8 @@ class _Binned:
         """The scale of the column."""
         there = self.after.codebooks[0]
         if self.native:
-            spans: list[Span | None] = [Span(float(v), float(v)) for v in _numbers(there.levels)]
+            ends = _numbers(there.levels)[[0, -1]] if len(there.levels) else []
+            spans: list[Span | None] = [Span(float(v), float(v)) for v in ends]
         else:
             texts = [text_of(v) for v in there.levels.to_pylist()]
             spans = generalized.spans(texts, self.clock)
@@ -286,7 +287,7 @@ class _Binned:
         high = max([own[-1], *(s.low for s in spans if s is not None)])
         below, above = low < self.edges[0], high > self.edges[-1]
         if below or above:
-            self.edges = np.concatenate([[-np.inf] * below, self.edges, [np.inf] * above])
+            self.edges = np.concatenate([[-np.inf] * int(below), self.edges, [np.inf] * int(above)])
             self.notes.append("values outside the original's range have bins of their own")
 
     def _edge(self, edge: float) -> Any:
