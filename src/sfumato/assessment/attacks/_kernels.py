@@ -1,0 +1,193 @@
+"""The loops of the attacks. Typed, free of I/O; imported only when someone attacks.
+
+The released records, as distinct rows of codes in lexicographic order, form a tree: level l holds the
+distinct beginnings of length l + 1. A person is compared with a beginning once, however many records
+share it, and a branch that cannot match is never entered.
+
+codes, begin, end: all levels one after the other; node j has children begin[j] .. end[j] - 1, and the
+last level holds the rows themselves. tables: one table (nodes, leaves) per level, flattened one after
+the other from `offsets`, `widths` wide.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@numba.njit(nogil=True, cache=True)
+def count_rows(
+    people: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    covers: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    roots: int,
+    out: NDArray[np.int64],
+) -> None:
+    """How many distinct released rows each person is compatible with.  people: (n, levels); out: (n,)."""
+    levels = people.shape[1]
+    position = np.empty(levels, np.int64)
+    limit = np.empty(levels, np.int64)
+    for i in range(people.shape[0]):
+        level = 0
+        position[0] = 0
+        limit[0] = roots
+        found = 0
+        while level >= 0:
+            j = position[level]
+            if j == limit[level]:
+                level -= 1
+                continue
+            position[level] += 1
+            if covers[offsets[level] + codes[j] * widths[level] + people[i, level]]:
+                if level == levels - 1:
+                    found += 1
+                else:
+                    level += 1
+                    position[level] = begin[j]
+                    limit[level] = end[j]
+        out[i] = found
+
+
+@numba.njit(nogil=True, cache=True)
+def list_rows(
+    people: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    covers: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    roots: int,
+    starts: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """As `count_rows`, with the rows written to out[starts[i]:]."""
+    levels = people.shape[1]
+    first_row = len(codes) - end[len(end) - 1]
+    position = np.empty(levels, np.int64)
+    limit = np.empty(levels, np.int64)
+    for i in range(people.shape[0]):
+        level = 0
+        position[0] = 0
+        limit[0] = roots
+        place = starts[i]
+        while level >= 0:
+            j = position[level]
+            if j == limit[level]:
+                level -= 1
+                continue
+            position[level] += 1
+            if covers[offsets[level] + codes[j] * widths[level] + people[i, level]]:
+                if level == levels - 1:
+                    out[place] = j - first_row
+                    place += 1
+                else:
+                    level += 1
+                    position[level] = begin[j]
+                    limit[level] = end[j]
+
+
+@numba.njit(nogil=True, cache=True)
+def nearest_rows(
+    people: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    distances: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    roots: int,
+    first_row: int,
+    weights: NDArray[np.int64],
+    best: NDArray[np.int64],
+    ties: NDArray[np.int64],
+) -> None:
+    """The smallest distance of each person to a released record, and how many records lie there.
+
+    Distances are whole numbers (scaled), so that equal ones are equal; a branch whose sum exceeds the
+    best so far is cut. The first descent goes to the nearest child of each node: a good first best.
+    """
+    levels = people.shape[1]
+    position = np.empty(levels, np.int64)
+    limit = np.empty(levels, np.int64)
+    partial = np.zeros(levels + 1, np.int64)
+    for i in range(people.shape[0]):
+        low = 0
+        high = roots
+        bound = 0
+        for level in range(levels):
+            nearest = -1
+            smallest = np.int64(0)
+            for j in range(low, high):
+                step = distances[offsets[level] + codes[j] * widths[level] + people[i, level]]
+                if nearest < 0 or step < smallest:
+                    nearest = j
+                    smallest = step
+            bound += smallest
+            low = begin[nearest]
+            high = end[nearest]
+        count = 0
+        level = 0
+        position[0] = 0
+        limit[0] = roots
+        while level >= 0:
+            j = position[level]
+            if j == limit[level]:
+                level -= 1
+                continue
+            position[level] += 1
+            total = partial[level] + distances[offsets[level] + codes[j] * widths[level] + people[i, level]]
+            if total > bound:
+                continue
+            if level == levels - 1:
+                if total < bound:
+                    bound = total
+                    count = 0
+                count += weights[j - first_row]
+            else:
+                level += 1
+                partial[level] = total
+                position[level] = begin[j]
+                limit[level] = end[j]
+        best[i] = bound
+        ties[i] = count
+
+
+@numba.njit(nogil=True, cache=True)
+def nearest_few(
+    people_numbers: NDArray[np.float64],
+    people_codes: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    few: int,
+    out: NDArray[np.int64],
+) -> None:
+    """The nearest records by Gower's distance: |difference| of scaled numbers, 1 for unequal codes.
+
+    Of equally near records the first is taken. numbers: (m, numeric columns); out: (n, few).
+    """
+    best = np.empty(few, np.float64)
+    for i in range(out.shape[0]):
+        best[:] = np.inf
+        out[i, :] = -1
+        for j in range(codes.shape[0]):
+            total = 0.0
+            for c in range(numbers.shape[1]):
+                gap = abs(people_numbers[i, c] - numbers[j, c])
+                total += 1.0 if np.isnan(gap) else gap
+            for c in range(codes.shape[1]):
+                if people_codes[i, c] != codes[j, c]:
+                    total += 1.0
+            if total < best[few - 1]:
+                place = few - 1
+                while place > 0 and best[place - 1] > total:
+                    best[place] = best[place - 1]
+                    out[i, place] = out[i, place - 1]
+                    place -= 1
+                best[place] = total
+                out[i, place] = j

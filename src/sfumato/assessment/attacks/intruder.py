@@ -1,0 +1,301 @@
+"""What every attack shares: what the intruder sees of two files, and how success is counted.
+
+An intruder knows some columns of some people as they really are. A released record *may be* such a
+person if each known cell covers the person's value: it is the value, or a generalization of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.assessment.align import Pair
+from sfumato.counts import Codebook
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.table import Table
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_EDGES = 5_000_000  # compatible (person, record) pairs held at once: 20 MB of row numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Rows of codes without repetition: rows (u, columns), the row of each record, how many share it."""
+
+    rows: Ints
+    of: Ints
+    sizes: Ints
+
+    @classmethod
+    def among(cls, codes: Ints) -> Distinct:
+        """In lexicographic order; codes: (records, columns)."""
+        order = np.lexsort(codes.T[::-1])
+        ordered = codes[order]
+        new = np.ones(len(codes), bool)
+        new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        of = np.empty(len(codes), np.int64)
+        of[order] = np.cumsum(new) - 1
+        return cls(ordered[new], of, np.bincount(of, minlength=int(new.sum())))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """People over leaves and released records over nodes, on the known columns.
+
+    people, released: codes (rows, columns). covers: per column (nodes, leaves + 1), whether a released
+    value may stand for a leaf; the last leaf stands for values nobody in the files has.
+    """
+
+    columns: tuple[str, ...]
+    people: Ints
+    released: Ints
+    covers: tuple[NDArray[np.bool_], ...]
+
+    @cached_property
+    def persons(self) -> Distinct:
+        """The distinct people."""
+        return Distinct.among(self.people)
+
+    @cached_property
+    def classes(self) -> Distinct:
+        """The distinct released records: equivalence classes as they are written."""
+        return Distinct.among(self.released)
+
+    @cached_property
+    def _tree(self) -> tuple[Ints, Ints, Ints, int, int]:
+        """The classes as the tree of `_kernels`: codes, begin, end, roots, where the last level starts."""
+        rows = self.classes.rows
+        new = np.zeros(len(rows), bool)
+        new[:1] = True
+        starts = []
+        for level in range(rows.shape[1]):
+            new[1:] |= rows[1:, level] != rows[:-1, level]
+            starts.append(np.flatnonzero(new))
+        firsts = np.cumsum([0, *map(len, starts)])
+        begin, end = [], []
+        for level, start in enumerate(starts):
+            if level + 1 < len(starts):
+                below = np.searchsorted(starts[level + 1], np.append(start, len(rows))) + firsts[level + 1]
+            else:
+                below = np.arange(len(start) + 1)
+            begin.append(below[:-1])
+            end.append(below[1:])
+        codes = np.concatenate([rows[start, level] for level, start in enumerate(starts)])
+        return codes, np.concatenate(begin), np.concatenate(end), len(starts[0]), int(firsts[-2])
+
+    def _flat(self, tables: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Ints, Ints]:
+        offsets = np.cumsum([0, *[t.size for t in tables[:-1]]])
+        return np.concatenate([t.ravel() for t in tables]), offsets, np.array([t.shape[1] for t in tables])
+
+    def compatible(self) -> Iterator[tuple[slice, Any]]:
+        """Which persons may be which classes: sparse matrices (persons of the slice, classes), in turn."""
+        from scipy import sparse
+
+        from sfumato.assessment.attacks import _kernels
+
+        codes, begin, end, roots, _ = self._tree
+        covers, offsets, widths = self._flat(self.covers)
+        persons = self.persons.rows
+        found = np.zeros(len(persons), np.int64)
+
+        def count(part: slice) -> None:
+            _kernels.count_rows(persons[part], codes, begin, end, covers, offsets, widths, roots, found[part])
+
+        in_threads(count, len(persons))
+        start = 0
+        while start < len(persons):
+            held = np.cumsum(found[start:])
+            stop = start + max(1, int(np.searchsorted(held, _EDGES, side="right")))
+            starts = np.concatenate([[0], held[: stop - start]])
+            rows = np.empty(int(starts[-1]), np.int32)
+            _kernels.list_rows(
+                persons[start:stop], codes, begin, end, covers, offsets, widths, roots, starts, rows
+            )
+            shape = (stop - start, len(self.classes.rows))
+            yield slice(start, stop), sparse.csr_matrix((np.ones(len(rows)), rows, starts), shape)
+            start = stop
+
+    @cached_property
+    def matches(self) -> Ints:
+        """For each of the people, how many released records they may be."""
+        out = np.zeros(len(self.persons.rows), np.int64)
+        sizes = self.classes.sizes.astype(np.float64)
+        for part, matrix in self.compatible():
+            out[part] = np.rint(matrix @ sizes)
+        return out[self.persons.of]
+
+    def nearest(self, distances: Sequence[Ints]) -> tuple[Ints, Ints]:
+        """For each of the people: the distance to the nearest released record, how many are that near."""
+        from sfumato.assessment.attacks import _kernels
+
+        codes, begin, end, roots, first_row = self._tree
+        tables, offsets, widths = self._flat(distances)
+        persons, sizes = self.persons.rows, self.classes.sizes
+        best = np.zeros(len(persons), np.int64)
+        ties = np.zeros(len(persons), np.int64)
+
+        def search(part: slice) -> None:
+            _kernels.nearest_rows(
+                persons[part],
+                codes,
+                begin,
+                end,
+                tables,
+                offsets,
+                widths,
+                roots,
+                first_row,
+                sizes,
+                best[part],
+                ties[part],
+            )
+
+        in_threads(search, len(persons))
+        return best[self.persons.of], ties[self.persons.of]
+
+    def may_be(self, records: Ints) -> NDArray[np.bool_]:
+        """Whether each of the people may be the given released record; never for record -1."""
+        out = records >= 0
+        for c, table in enumerate(self.covers):
+            out = out & table[self.released[records, c], self.people[:, c]]
+        return out
+
+
+def in_threads(work: Callable[[slice], None], rows: int) -> None:
+    """Share rows out among the cores; the kernels let go of the interpreter."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    marks = np.linspace(0, rows, min(rows, 8 * cores) + 1).astype(int)
+    parts = [slice(a, b) for a, b in zip(marks[:-1], marks[1:], strict=True)]
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(work, parts))
+
+
+def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> View:
+    """What an intruder who knows `columns` sees; of people not in the original where a table is given."""
+    names = known_columns(pair, columns)
+    original, released = pair.codes()
+    at = [original.columns.index(c) for c in names]
+    if people is None:
+        targets = original.codes[at].T.astype(np.int64)
+    else:
+        targets = encode(pair, people, names)
+    records = released.codes[[released.columns.index(c) for c in names]].T.astype(np.int64)
+    if not len(targets) or not len(records):
+        raise DataError(
+            "an attack needs at least one person and one released record.", hint="check the files"
+        )
+    covers = []
+    for name in names:
+        table = pair.spread[name] > 0
+        covers.append(np.column_stack([table, table.all(axis=1)]))
+    # Columns of few values first: their beginnings are shared by most records.
+    order = np.argsort([len(c) for c in covers], kind="stable")
+    return View(
+        tuple(names[i] for i in order),
+        np.ascontiguousarray(targets[:, order]),
+        np.ascontiguousarray(records[:, order]),
+        tuple(np.ascontiguousarray(covers[i]) for i in order),
+    )
+
+
+def known_columns(pair: Pair, columns: Sequence[str]) -> list[str]:
+    """The named columns, refused where the two files do not share them."""
+    names = list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
+    unknown = [repr(c) for c in names if c not in pair.columns]
+    if unknown or not names:
+        raise ParameterError(
+            f"the intruder knows no column, or columns the files do not share: {listed(unknown) or 'none'}.",
+            hint=f"they share {listed([repr(c) for c in pair.columns])}",
+        )
+    return names
+
+
+def encode(pair: Pair, people: Table, columns: Sequence[str]) -> Ints:
+    """Other people over the leaves of the pair; a value nobody in the files has gets the code after the last."""
+    absent = [repr(c) for c in columns if c not in people.columns]
+    if absent:
+        raise DataError(
+            f"the control lacks {len(absent)} column{'s' * (len(absent) > 1)}: {listed(absent)}.",
+            hint="give it the columns of the original",
+        )
+    schema = pair.original.schema.select(columns)
+    rows = people.select(columns).with_schema(schema).to_arrow()
+    out = np.empty((rows.num_rows, len(columns)), np.int64)
+    for i, name in enumerate(columns):
+        out[:, i] = _places(pair.leaves[name], rows.column(name))
+    return out
+
+
+def _places(book: Codebook, values: Any) -> Ints:
+    if book.column.edges is not None:
+        open_ = Codebook(replace(book.column, clamp=True), book.levels, True)
+        return open_.encode(values).astype(np.int64)
+    unseen = book.size
+    plain = values.combine_chunks().cast(book.levels.type)
+    found = pc.index_in(plain, value_set=book.levels).fill_null(unseen)
+    places: Ints = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    if book.missing:
+        places[plain.is_null().to_numpy(zero_copy_only=False)] = len(book.levels)
+    return places
+
+
+def correspondence(pair: Pair, truth: str | Sequence[int] | Ints | None) -> Ints | None:
+    """The released row of each original person, -1 for none: what the intruder is judged by.
+
+    truth: "rows" where row i of one file is row i of the other, or the numbers themselves (see `by_key`).
+    """
+    if truth is None:
+        return None
+    people, records = pair.original.rows(), pair.released.rows()
+    if isinstance(truth, str):
+        if truth != "rows":
+            raise ParameterError(
+                "truth is 'rows', row numbers, or None.", hint="by_key(original, released, key)"
+            )
+        if people != records:
+            raise ParameterError(
+                f"row i cannot be row i: the files have {people} and {records} rows.",
+                hint="give the released row of each original row, -1 for none",
+            )
+        return np.arange(people)
+    rows = np.asarray(truth, np.int64)
+    if rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= records)):
+        raise ParameterError(
+            "truth has one released row number per original row, -1 for none.", hint="see by_key"
+        )
+    return rows
+
+
+def by_key(original: Table, released: Table, key: str) -> Ints:
+    """The released row of each original row by a key both files hold (kept for the assessment only)."""
+    faults = [f"the {n}" for n, t in (("original", original), ("release", released)) if key not in t.columns]
+    if faults:
+        raise DataError(f"{' and '.join(faults)} have no column '{key}'.", hint="keep the key in both files")
+    here, there = (t.select([key]).to_arrow().column(0).combine_chunks() for t in (original, released))
+    if here.type != there.type:
+        here, there = here.cast("string"), there.cast("string")
+    if len(pc.unique(there)) < len(there):
+        raise DataError(f"the key '{key}' repeats in the release.", hint="a key has one row per value")
+    found = pc.index_in(here, value_set=there, skip_nulls=True).fill_null(-1)
+    rows: Ints = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return rows
+
+
+def knows(columns: Sequence[str], rest: str = "") -> str:
+    """The sentence on the intruder's knowledge."""
+    return f"the true values of {listed(list(columns), 12)} of the people attacked, and the release{rest}"
+
+
+def record_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values for details: numpy's numbers become Python's."""
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in mapping.items()}
