@@ -200,7 +200,8 @@ def _tame(rows: Floats) -> Floats:
 def _cautious_ratio(a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
     """Log likelihood ratio less one standard error, so that luck with rare outputs does not lead."""
     scale = np.log(max(a.sum(), 1)) - np.log(max(b.sum(), 1))
-    return np.log(a + 0.5) - np.log(b + 0.5) - scale - np.sqrt(1 / (a + 0.5) + 1 / (b + 0.5))
+    ratio: Floats = np.log(a + 0.5) - np.log(b + 0.5) - scale
+    return ratio - np.sqrt(1 / (a + 0.5) + 1 / (b + 0.5))
 
 
 def _cuts(scores: Floats) -> Floats:

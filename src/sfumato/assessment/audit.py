@@ -18,23 +18,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.assessment import _events
+from sfumato.assessment._draws import Mechanism, Source
 from sfumato.assessment._events import Event, Floats, Tally
 from sfumato.assessment._exact import portions, require
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP, to_approx
 from sfumato.score import Score
 
 __all__ = ["Audit", "audit", "exact_epsilon"]
 
 _KEPT = 2**22  # numbers of each law that are kept to look for events
-_PREFIX = 4096  # draws at the beginning of a batch that are compared with other batches
-_CHANCE = 1e-12  # two honest batches that agree by chance are rarer than this
 _DELTAS = tuple(10.0**-i for i in range(1, 13))
-
-Mechanism = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ def audit(
     )
     delta = _delta_of(wanted, delta)
     looking, trials = draws // 2, draws - draws // 2
-    source = _Source(mechanism, (data, neighbour), features, batched, batch)
+    source = Source(mechanism, (data, neighbour), features, batched, batch)
     tally, sample = _look(source, looking)
     event, delta = _choose(tally, sample, wanted, delta, error, learn)
     hits, control = _confirm(source, event, trials, error, delta if delta is not None else 0.0)
@@ -251,7 +248,7 @@ def _delta_of(claim: DifferentialPrivacy | None, delta: float | None) -> float |
 # -- the two halves ----------------------------------------------------------------------------------
 
 
-def _look(source: _Source, draws: int) -> tuple[Tally, tuple[Floats, Floats]]:
+def _look(source: Source, draws: int) -> tuple[Tally, tuple[Floats, Floats]]:
     """Draw the first half: tallied in full while the outputs are few, and the beginning kept."""
     tally = Tally()
     kept: tuple[list[Floats], list[Floats]] = ([], [])
@@ -294,7 +291,7 @@ def _choose(
 
 
 def _confirm(
-    source: _Source, event: Event, trials: int, error: float, delta: float
+    source: Source, event: Event, trials: int, error: float, delta: float
 ) -> tuple[tuple[int, int], float]:
     """Count the event in fresh draws of both data sets; and in two halves of one, which is the control."""
     hits = [0, 0]
@@ -315,92 +312,3 @@ def _confirm(
         control = float(bound)
     first = 0 if event.towards_data else 1
     return (hits[first], hits[1 - first]), control
-
-
-class _Source:
-    """Outputs as rows of numbers, and a watch for noise that comes again."""
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        data: tuple[Any, Any],
-        features: Callable[[Any], ArrayLike] | None,
-        batched: bool,
-        batch: int,
-    ) -> None:
-        self.mechanism, self.data, self.features = mechanism, data, features
-        self.batched, self.batch = batched, batch
-        self.codes: dict[str, float] = {}
-        self.width: int | None = None
-        self.first: list[Floats | None] = [None, None]
-        self.again = False
-
-    @property
-    def replayed(self) -> bool:
-        """The noise comes again, and the two data sets do not give the same with it."""
-        first, second = self.first
-        if not self.again or first is None or second is None:
-            return False
-        n = min(len(first), len(second))
-        return not np.array_equal(first[:n], second[:n])
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the draws."""
-        if self.replayed:
-            return ("a second batch brought the same outputs as the first: the noise is not fresh",)
-        return ()
-
-    def draw(self, side: int, n: int) -> Floats:
-        """n outputs on one of the data sets, as an array (n, features)."""
-        if self.batched:
-            outputs = self.mechanism(self.data[side], n)
-            raw = outputs if self.features is None else self.features(outputs)
-        else:
-            single = [self.mechanism(self.data[side]) for _ in range(n)]
-            raw = single if self.features is None else [self.features(o) for o in single]
-        rows = self._numbers(raw, n)
-        self._watch(rows, side)
-        return rows
-
-    def _numbers(self, raw: Any, n: int) -> Floats:
-        try:
-            array = np.asarray(raw)
-        except ValueError:
-            array = np.empty(0)
-        if array.ndim == 0 or len(array) != n:
-            raise DataError(
-                f"the mechanism was asked for {n} outputs, and did not give {n} of one shape.",
-                hint="mechanism(data, n) gives n outputs along the first axis; see batched and features",
-            )
-        array = array.reshape(n, -1)
-        if array.dtype.kind in "USO":
-            array = self._coded(array)
-        if array.dtype.kind not in "biuf" or array.shape[1] == 0:
-            raise DataError("outputs must be numbers or text.", hint="give features= to make numbers of them")
-        if self.width is not None and array.shape[1] != self.width:
-            raise DataError(
-                "the number of features differs from batch to batch.", hint="features= can fix their number"
-            )
-        self.width = int(array.shape[1])
-        rows = array.astype(np.float64)
-        rows[np.isnan(rows)] = -np.inf  # not a number is an output like others
-        return rows + 0.0  # -0.0 becomes 0.0
-
-    def _coded(self, array: NDArray[Any]) -> Floats:
-        """Text and other values by the order in which they are first seen."""
-        flat = [f"{type(v).__name__}:{v!r}" for v in array.ravel().tolist()]
-        return np.array([self.codes.setdefault(v, float(len(self.codes))) for v in flat]).reshape(array.shape)
-
-    def _watch(self, rows: Floats, side: int) -> None:
-        """Compare a batch with the first of its data set; agreement must be beyond chance to count."""
-        first = self.first[side]
-        if first is None:
-            self.first[side] = rows[:_PREFIX].copy()
-            return
-        n = min(len(first), len(rows))
-        if self.again or not np.array_equal(first[:n], rows[:n]):
-            return
-        _, counts = np.unique(first[:n], axis=0, return_counts=True)
-        alike = float(((counts / n) ** 2).sum())
-        # Constant outputs agree by nature, and are told apart by the tally.
-        self.again = n * math.log(alike) < math.log(_CHANCE) if len(counts) > 1 else False
