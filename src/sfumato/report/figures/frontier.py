@@ -1,0 +1,157 @@
+"""The risk-utility map: what each setting of each method keeps and gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError
+from sfumato.report.figures.common import Spec
+from sfumato.report.page import Cell, DataTable, Figure
+from sfumato.report.palette import CATEGORIES, INK, MUTED, PAPER, SHAPES
+from sfumato.report.words import clean, number
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """One setting of one method. Intervals may be left out; settings are shown when it is pointed at."""
+
+    method: str
+    risk: float
+    utility: float
+    risk_interval: tuple[float, float] | None = None
+    utility_interval: tuple[float, float] | None = None
+    settings: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+def pareto(
+    risk: Sequence[float],
+    utility: Sequence[float],
+    *,
+    utility_better: Literal["higher", "lower"] = "higher",
+) -> NDArray[np.bool_]:
+    """Which points no other point beats: none has less risk at the same utility or better, or the reverse.
+
+    A point that is not a number is never on the front.
+    """
+    r = np.asarray(risk, dtype=np.float64)
+    u = np.asarray(utility, dtype=np.float64) * (1 if utility_better == "higher" else -1)
+    front = np.zeros(len(r), dtype=np.bool_)
+    known = np.flatnonzero(np.isfinite(r) & np.isfinite(u))
+    best, best_risk = -np.inf, np.nan
+    for i in known[np.lexsort((-u[known], r[known]))]:  # by rising risk, the useful ones first
+        front[i] = u[i] > best or (u[i] == best and r[i] == best_risk)
+        if u[i] > best:
+            best, best_risk = u[i], r[i]
+    return front
+
+
+def frontier(
+    points: Sequence[MapPoint],
+    *,
+    risk: str = "risk",
+    utility: str = "utility",
+    utility_better: Literal["higher", "lower"] = "higher",
+    max_risk: float | None = None,
+    width: int = 520,
+    height: int = 360,
+) -> Figure:
+    """The map: risk to the right, utility upwards, intervals as thin lines, the Pareto front joined.
+
+    max_risk: a threshold, drawn as a line.
+    """
+    drawn = [p for p in points if np.isfinite(p.risk) and np.isfinite(p.utility)]
+    if not drawn:
+        raise ParameterError("there is no point to draw.", hint="give points with a risk and a utility")
+    front = pareto([p.risk for p in drawn], [p.utility for p in drawn], utility_better=utility_better)
+    methods = list(dict.fromkeys(clean(p.method) for p in drawn))
+    values = [_value(p, bool(on), risk, utility) for p, on in zip(drawn, front, strict=True)]
+    colour = {"domain": methods, "range": [CATEGORIES[i % len(CATEGORIES)] for i in range(len(methods))]}
+    shape = {"domain": methods, "range": [SHAPES[i % len(SHAPES)] for i in range(len(methods))]}
+    legend = {"title": None, "orient": "top", "symbolSize": 80, "columns": 3, "labelLimit": 150}
+    x = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
+         "axis": {"title": f"{clean(risk)} (lower is better) →", "tickCount": 6}}  # fmt: skip
+    up = "better" if utility_better == "higher" else "worse"
+    y = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
+         "axis": {"title": f"{clean(utility)} (higher is {up}) →", "tickCount": 6}}  # fmt: skip
+    by = {"color": {"field": "method", "type": "nominal", "scale": colour, "legend": legend}}
+    at = {"x": {**x, "field": "risk"}, "y": {**y, "field": "utility"}}
+    thin = {"type": "rule", "opacity": 0.45, "strokeWidth": 1.5, "aria": False}
+    layers: list[Spec] = [
+        {"transform": [{"filter": "datum.front"}],
+         "mark": {"type": "line", "color": INK, "strokeWidth": 1.5, "strokeDash": [5, 4], "opacity": 0.7,
+                  "interpolate": "step-after", "aria": False},
+         "encoding": {**at, "order": {"field": "risk"}}},
+        {"transform": [{"filter": "isValid(datum.r0)"}], "mark": thin,
+         "encoding": {"x": {**x, "field": "r0"}, "x2": {"field": "r1"}, "y": at["y"], **by}},
+        {"transform": [{"filter": "isValid(datum.u0)"}], "mark": thin,
+         "encoding": {"y": {**y, "field": "u0"}, "y2": {"field": "u1"}, "x": at["x"], **by}},
+        {"transform": [{"filter": "datum.front"}],
+         "mark": {"type": "point", "shape": "circle", "size": 240, "filled": False, "stroke": INK,
+                  "strokeWidth": 1.4, "aria": False},
+         "encoding": at},
+        {"mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "stroke": PAPER,
+                  "strokeWidth": 1},
+         "encoding": {**at, **by, "description": {"field": "says"},
+                      "shape": {"field": "method", "type": "nominal", "scale": shape, "legend": legend}}},
+    ]  # fmt: skip
+    if max_risk is not None:
+        layers.append(_threshold(max_risk, x))
+    spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
+    left = len(points) - len(drawn)
+    note = f" {left} settings without a value are not drawn." if left else ""
+    return Figure(
+        spec,
+        "The risk-utility map",
+        f"{len(drawn)} settings of {len(methods)} methods by {risk} and {utility}. Ringed and joined by the "
+        f"dashed line are the {int(front.sum())} that no other setting beats in both; thin lines are "
+        f"intervals.{note}",
+        _table(drawn, front, risk, utility),
+    )
+
+
+def _value(point: MapPoint, front: bool, risk: str, utility: str) -> dict[str, Any]:
+    settings = ", ".join(f"{k} = {_shown(v)}" for k, v in point.settings.items())
+    says = (
+        f"{point.method}{': ' if settings else ''}{settings}\n"
+        f"{risk} {_with(point.risk, point.risk_interval)}\n"
+        f"{utility} {_with(point.utility, point.utility_interval)}" + ("\non the Pareto front" if front else "")
+    )
+    r, u = point.risk_interval or (None, None), point.utility_interval or (None, None)
+    return {
+        "method": clean(point.method), "risk": point.risk, "utility": point.utility, "front": front,
+        "r0": r[0], "r1": r[1], "u0": u[0], "u1": u[1], "says": clean(says),
+    }  # fmt: skip
+
+
+def _shown(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _with(value: float, interval: tuple[float, float] | None) -> str:
+    return number(value) + (f" ({number(interval[0])} to {number(interval[1])})" if interval else "")
+
+
+def _threshold(max_risk: float, x: Spec) -> Spec:
+    datum = {**x, "datum": max_risk}
+    rule = {"mark": {"type": "rule", "color": MUTED, "strokeDash": [2, 3], "aria": False}}
+    text = {
+        "mark": {"type": "text", "align": "left", "dx": 5, "y": 8, "color": MUTED, "aria": False,
+                 "text": f"at most {number(max_risk)}"},
+    }  # fmt: skip
+    return {"data": {"values": [{}]}, "layer": [rule, text], "encoding": {"x": datum}}
+
+
+def _table(points: Sequence[MapPoint], front: NDArray[np.bool_], risk: str, utility: str) -> DataTable:
+    names = tuple(dict.fromkeys(str(k) for p in points for k in p.settings))
+    rows: list[tuple[Cell, ...]] = []
+    for p, on in sorted(zip(points, front, strict=True), key=lambda pair: (not pair[1], pair[0].risk)):
+        settings = tuple(_shown(p.settings[k]) if k in p.settings else "" for k in names)
+        shown = (_with(p.risk, p.risk_interval), _with(p.utility, p.utility_interval))
+        rows.append((p.method, *settings, *shown, bool(on)))
+    columns = ("method", *names, risk, utility, "on the front")
+    return DataTable(columns, rows, "All settings, those on the front first", folded=True)

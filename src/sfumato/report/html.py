@@ -1,0 +1,219 @@
+"""A page as one HTML file that loads nothing: readable on any screen, on paper, by ear and by keyboard.
+
+Figures are SVG drawn at build time. The only script is our own small one for tooltips; the page allows
+itself exactly that script and that style (by hash) and no request at all, whatever stands in the data.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from itertools import count
+
+from sfumato.privacy.base import Claim
+from sfumato.report.page import Block, DataTable, Figure, Page, Promises, ScoreTable, Section, Verdict
+from sfumato.report.palette import swaps, variables
+from sfumato.report.scores import scores_html
+from sfumato.report.svg import draw
+from sfumato.report.words import INTERNAL, MOST_ROWS, cell, clean, verdict_lists, verdict_title
+
+_LEAVE = "computed from the original data; must not leave the house"
+
+
+def to_html(page: Page) -> str:
+    """The page as HTML text; the same page gives the same bytes."""
+    style, script = _style(page), _script()
+    internal = page.audience == "internal"
+    title = f"{INTERNAL}: {page.title}" if internal else page.title
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    policy += "; form-action 'none'"
+    numbers = count(1)
+    named = [(f"section-{i}", section) for i, section in enumerate(page.sections, 1)]
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{_(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+        '<a class="skip" href="#main">Skip to the report</a>',
+        *(_marks() if internal else ()),
+        f'<div class="wrap">\n<header class="top">\n<h1>{_(page.title)}</h1>',
+        f'<p class="stamp">{_(page.stamp)}</p>' if page.stamp else "",
+        "</header>",
+        *(_contents(named) if len(named) > 2 else ()),
+        '<main id="main" tabindex="-1">',
+        *(part for identity, section in named for part in _section(identity, section, numbers)),
+        "</main>",
+        f"<footer><p>{INTERNAL}: {_LEAVE}.</p></footer>" if internal else "",
+        f"</div>\n<script>{script}</script>\n</body>\n</html>\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _(text: object) -> str:
+    """Any text, with nothing in it that HTML would act on."""
+    return escape(clean(text))
+
+
+# -- the frame -----------------------------------------------------------------------------------------
+
+
+def _style(page: Page) -> str:
+    css = (files("sfumato.report") / "page.css").read_text(encoding="utf-8")
+    light, dark = (f":root{{--ground:{g};{variables(d)}}}" for g, d in (("#f7f5f0", False), ("#14171d", True)))
+    sheet = f"\n{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{css}{swaps()}\n"
+    if page.audience == "internal":  # in the margin of every printed page
+        said = f'content:"{INTERNAL}: {_LEAVE}";font:700 8.5pt sans-serif;color:#7d1733'
+        sheet += f"@media print{{@page{{@top-center{{{said}}}@bottom-left{{{said}}}}}}}\n"
+    return sheet
+
+
+def _script() -> str:
+    return "\n" + (files("sfumato.report") / "page.js").read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _marks() -> Iterator[str]:
+    yield f'<div class="mark" role="note"><strong>{INTERNAL}</strong> {_LEAVE}</div>'
+    # Paper: fixed elements are repeated on every printed page; margin boxes alone are not in all browsers.
+    yield f'<div class="paper-mark" aria-hidden="true">{INTERNAL}</div>'
+
+
+def _contents(named: list[tuple[str, Section]]) -> Iterator[str]:
+    yield '<nav class="toc" aria-label="Contents">\n<ol>'
+    for identity, section in named:
+        yield f'<li><a href="#{identity}">{_(section.title)}</a></li>'
+    yield "</ol>\n</nav>"
+
+
+def _section(identity: str, section: Section, numbers: Iterator[int]) -> Iterator[str]:
+    yield f'<section id="{identity}" aria-labelledby="{identity}-title">'
+    yield f'<h2 id="{identity}-title">{_(section.title)}</h2>'
+    yield from (f"<p>{_(paragraph)}</p>" for paragraph in section.prose)
+    for block in section.blocks:
+        yield from _block(block, numbers)
+    yield "</section>"
+
+
+def _block(block: Block, numbers: Iterator[int]) -> Iterator[str]:
+    match block:
+        case Verdict():
+            yield from _verdict(block)
+        case Promises():
+            yield '<div class="block">'
+            yield from (_claim(claim) for claim in block.guarantee)
+            yield "" if len(block.guarantee) else "<p>Nothing is promised.</p>"
+            yield "</div>"
+        case ScoreTable():
+            yield from scores_html(block, lambda t: "\n".join(table_html(t)))
+        case DataTable():
+            yield '<div class="block">'
+            yield from table_html(block)
+            yield "</div>"
+        case Figure():
+            yield from _figure(block, f"figure-{next(numbers)}")
+
+
+# -- blocks --------------------------------------------------------------------------------------------
+
+_SIGNS = {"Meets": ("met", "✓"), "Does not meet": ("not_met", "✗"), "Not examined": ("not_examined", "?")}
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    kind = "bad" if verdict.not_met else "good" if verdict.met else "open"
+    yield f'<div class="block verdict {kind}">\n<p class="verdict-title">{verdict_title(verdict)}</p>\n<dl>'
+    for title, entries, empty in verdict_lists(verdict):
+        if title == "Does not meet" and not entries:
+            continue
+        name, sign = _SIGNS[title]
+        listed = "".join(f"<li>{_(entry)}</li>" for entry in entries)
+        inner = f"<ul>{listed}</ul>" if entries else f'<span class="none">{empty}</span>'
+        yield f'<div><dt><span class="sign {name}" aria-hidden="true">{sign}</span>{title}</dt>'
+        yield f"<dd>{inner}</dd></div>"
+    yield "</dl>\n</div>"
+
+
+def _claim(claim: Claim) -> str:
+    title = claim.title[0].upper() + claim.title[1:]
+    parts = [f'<div class="claim">\n<h3>{_(title)}</h3>\n<p>{_(claim.promise())}</p>']
+    if claim.limits():
+        parts.append(f'<p class="limits">{_(claim.limits())}</p>')
+    if claim.scope:
+        parts.append(f"<p>This is about {_(claim.scope)} alone.</p>")
+    if claim.assumptions:
+        items = "".join(f"<li>{_(a)}</li>" for a in claim.assumptions)
+        parts.append(f"<p>It rests on this:</p>\n<ul>{items}</ul>")
+    return "\n".join([*parts, "</div>"])
+
+
+def table_html(table: DataTable) -> Iterator[str]:
+    """A table, folded behind its caption if it says so."""
+    caption = _(table.caption)
+    if table.folded:
+        size = f"{len(table.rows):,} row{'s' * (len(table.rows) != 1)}"
+        yield f'<details><summary>{caption} <span class="hidden">table, </span>({size})</summary>'
+    numeric = [_numeric(table, i) for i in range(len(table.columns))]
+    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}">'
+    hidden = _class("hidden", table.folded)
+    yield f'<table class="data">\n<caption{hidden}>{caption}</caption>\n<thead><tr>'
+    for name, right in zip(table.columns, numeric, strict=True):
+        yield f'<th scope="col"{_class("n", right)}>{_(name)}</th>'
+    yield "</tr></thead>\n<tbody>"
+    for row in table.rows[:MOST_ROWS]:
+        cells = [_cell(i, value, right) for i, (value, right) in enumerate(zip(row, numeric, strict=True))]
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody>\n</table>"
+    if len(table.rows) > MOST_ROWS:
+        yield f'<p class="small">{len(table.rows) - MOST_ROWS:,} more rows are in the JSON.</p>'
+    yield "</div>"
+    if table.folded:
+        yield "</details>"
+
+
+def _numeric(table: DataTable, place: int) -> bool:
+    column = [row[place] for row in table.rows if row[place] is not None]
+    return place > 0 and bool(column) and all(isinstance(v, int | float) for v in column)
+
+
+def _class(name: str, wanted: bool) -> str:
+    return f' class="{name}"' if wanted else ""
+
+
+def _cell(place: int, value: object, right: bool) -> str:
+    if place == 0:
+        return f'<th scope="row">{_(cell(value))}</th>'
+    mark = _class("n", right)
+    return f"<td{mark}>{_(cell(value))}</td>"
+
+
+def _key(figure: Figure) -> str:
+    """What the colours stand for."""
+    square = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="{}"/></svg>'
+    items = "".join(f"<li>{square.format(escape(colour))}{_(text)}</li>" for text, colour in figure.key)
+    return f'<ul class="key panel">{items}</ul>' if items else ""
+
+
+def _figure(figure: Figure, identity: str) -> Iterator[str]:
+    yield f'<figure aria-labelledby="{identity}-title" aria-describedby="{identity}-text">'
+    yield f'<figcaption><h3 id="{identity}-title">{_(figure.title)}</h3>'
+    yield f'<p id="{identity}-text">{_(figure.description)}</p></figcaption>'
+    yield _key(figure)
+    yield '<div class="panels">'
+    for i, spec in enumerate(figure.panels, 1):
+        title = spec.get("title", "")
+        panel = str(title.get("text", "") if isinstance(title, dict) else title)
+        label = clean(f"{figure.title}: {panel}" if panel else figure.title)
+        drawn = draw(spec, identity=f"{identity}-{i}", label=f"{label}. {clean(figure.description)}")
+        yield f'<div class="panel" role="group" aria-label="{_(label)}">{drawn}</div>'
+    yield "</div>"
+    if figure.table is not None:
+        yield from table_html(figure.table)
+    yield "</figure>"

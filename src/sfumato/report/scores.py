@@ -1,0 +1,108 @@
+"""Scores as a table of HTML: value and interval, where they lie in their range, and what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from html import escape
+
+from sfumato.report.page import DataTable, ScoreTable
+from sfumato.report.words import (
+    MOST_ROWS,
+    Group,
+    clean,
+    confidence,
+    details_of,
+    direction,
+    grouped,
+    interval,
+    number,
+)
+from sfumato.score import Score
+
+_WIDTH, _PAD = 160, 8
+
+
+def scores_html(block: ScoreTable, table: Callable[[DataTable], str]) -> Iterator[str]:
+    """All groups of a table of scores; `table` renders the tables behind a score."""
+    yield '<div class="block">'
+    groups = grouped(block.scores)
+    if not groups:
+        yield f"<h3>{_(block.caption)}</h3>\n<p>None.</p>"
+    for i, group in enumerate(groups):
+        title = f"{block.caption}: {group.title}" if group.title else block.caption
+        if group.folded:
+            yield f"<h3>{_(block.caption)}</h3>" if i == 0 else ""
+            yield f'<details class="group"><summary>{_(group.title)} ({len(group.scores):,})</summary>'
+        yield from _group(group, title, table)
+        if group.folded:
+            yield "</details>"
+    yield "</div>"
+
+
+def _(text: object) -> str:
+    return escape(clean(text))
+
+
+def _group(group: Group, title: str, table: Callable[[DataTable], str]) -> Iterator[str]:
+    shared = group.meaning
+    if shared:
+        yield f'<p class="small">{_(shared)}</p>'
+    sections = {s.section for s in group.scores}
+    kind = " utility" if sections == {"utility"} else ""
+    hidden = ' class="hidden"' if group.folded else ""
+    yield f'<table class="scores{kind}">\n<caption{hidden}>{_(title)}</caption>'
+    yield '<thead><tr><th scope="col">measure and meaning</th><th scope="col">value</th>'
+    yield '<th scope="col">in its range</th></tr></thead>\n<tbody>'
+    for score in group.scores[:MOST_ROWS]:
+        yield _row(score, shared, table)
+    yield "</tbody>\n</table>"
+    if len(group.scores) > MOST_ROWS:
+        yield f'<p class="small">{len(group.scores) - MOST_ROWS:,} more are in the JSON.</p>'
+
+
+def _row(score: Score, shared: str, table: Callable[[DataTable], str]) -> str:
+    notes = [] if shared else [score.meaning]
+    if score.columns and not all(c in score.name for c in score.columns):
+        notes.append(f"Columns: {', '.join(score.columns)}.")
+    if score.knowledge:
+        notes.append(f"The intruder knows: {score.knowledge}.".replace("..", "."))
+    small = "".join(f'<span class="small">{_(note)}</span>' for note in notes)
+    behind = "".join(table(t) for t in details_of(score))
+    spread = interval(score)
+    found = f'<span class="value">{number(score.value)}</span>'
+    if spread:
+        found += f'<span class="small">{spread}<br>{confidence(score)}</span>'
+    for name, value in (("control", score.control), ("plain guess", score.baseline)):
+        found += f'<span class="small">{name} {number(value)}</span>' if value is not None else ""
+    low, high = score.range
+    ends = f"{number(low)} to {number(high)}" + (f", {direction(score)}" if direction(score) else "")
+    return (
+        f'<tr><th scope="row">{_(score.name)}{small}{behind}</th><td>{found}</td>'
+        f'<td>{_bar(score)}<span class="small">{ends}</span></td></tr>'
+    )
+
+
+def _bar(score: Score) -> str:
+    """The value on the line of all values there can be; none where that line has no end."""
+    low, high = score.range
+    if not (math.isfinite(low) and math.isfinite(high) and low < high and math.isfinite(score.value)):
+        return ""
+    label = f"{score.name}: {number(score.value)} on a scale from {number(low)} to {number(high)}"
+
+    def at(value: float) -> str:
+        share = min(1.0, max(0.0, (value - low) / (high - low)))
+        return f"{_PAD + share * (_WIDTH - 2 * _PAD):.1f}"
+
+    parts = [f'<line class="track" x1="{_PAD}" x2="{_WIDTH - _PAD}" y1="13" y2="13"/>']
+    if score.low is not None and score.high is not None:
+        parts.append(f'<line class="span" x1="{at(score.low)}" x2="{at(score.high)}" y1="13" y2="13"/>')
+    if score.baseline is not None and math.isfinite(score.baseline):
+        x = at(score.baseline)
+        parts.append(f'<line class="guess" x1="{x}" x2="{x}" y1="4" y2="22"/>')
+    if score.control is not None and math.isfinite(score.control):
+        parts.append(f'<path class="control" transform="translate({at(score.control)},13)" d="M0-7 6 0 0 7-6 0z"/>')
+    parts.append(f'<circle class="dot" cx="{at(score.value)}" cy="13" r="6"/>')
+    return (
+        f'<svg class="bar" viewBox="0 0 {_WIDTH} 26" role="img" aria-label="{_(label)}">{"".join(parts)}</svg>'
+    )

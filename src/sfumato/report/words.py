@@ -1,0 +1,175 @@
+"""The words and numbers all renderings share, so that HTML, Markdown and JSON say the same."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sfumato.report.page import Cell, DataTable, Verdict
+from sfumato.score import Score
+
+# Words that promise more than anybody measured. "k-anonymity" is a property with a definition and stays.
+_OVERCLAIM = re.compile(r"\b(un)?(safe(ly|ty)?|anonymous(ly)?|(non-?)?complian(t|ce))\b", re.IGNORECASE)
+INTERNAL = "INTERNAL"
+MOST_ROWS = 500  # of one group on a page; the JSON has all
+_MANY = 8  # scores that need no folding
+
+
+def overclaims(text: str) -> list[str]:
+    """The words in a text that promise what no measurement can; rendered pages have none of our making."""
+    return [m.group(0) for m in _OVERCLAIM.finditer(text)]
+
+
+def clean(text: object) -> str:
+    """Text that HTML, XML and JSON can all hold: control characters and lone surrogates become a sign."""
+    return "".join("\ufffd" if _unprintable(c) else c for c in str(text))
+
+
+def _unprintable(c: str) -> bool:
+    code = ord(c)
+    return (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code >= 0xFFFE
+
+
+def number(value: float | None) -> str:
+    """Three significant digits, whole numbers whole, thousands parted; what is not a number is said."""
+    if value is None or math.isnan(value):
+        return "not defined"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    size = abs(value)
+    if 1e-3 <= size < 1e6:
+        text = f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text and size >= 1 else text
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def cell(value: Cell | object) -> str:
+    """A cell of any table."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    return clean(value)
+
+
+def interval(score: Score) -> str:
+    """The interval of a score, or nothing where the value is exact."""
+    if score.low is None or score.high is None:
+        return ""
+    return f"{number(score.low)} to {number(score.high)}"
+
+
+def confidence(score: Score) -> str:
+    """At which confidence the interval holds."""
+    return "" if score.confidence is None else f"{100 * score.confidence:.8g}% confidence"
+
+
+def direction(score: Score) -> str:
+    """Which way is better, for who publishes."""
+    return {"higher": "higher is better", "lower": "lower is better", "neither": ""}[score.better]
+
+
+def verdict_title(verdict: Verdict) -> str:
+    """The first words on a page."""
+    if verdict.not_met:
+        return "Does not meet all the thresholds you set"
+    return "Meets the thresholds you set" if verdict.met else "No threshold was set"
+
+
+def verdict_lists(verdict: Verdict) -> list[tuple[str, Sequence[str], str]]:
+    """The three lists of a verdict in their order: title, entries, and what an empty one means."""
+    return [
+        ("Does not meet", verdict.not_met, "no threshold that was set"),
+        ("Meets", verdict.met, "no threshold that was set"),
+        ("Not examined", verdict.not_examined, "nothing was named here; that is no statement that all was"),
+    ]
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """The verdict as one sentence."""
+    parts = []
+    if verdict.not_met:
+        parts.append(f"does not meet: {'; '.join(verdict.not_met)}")
+    if verdict.met:
+        parts.append(f"meets the thresholds you set: {'; '.join(verdict.met)}")
+    if not parts:
+        parts.append("no threshold was set")
+    parts.append(f"not examined: {'; '.join(verdict.not_examined) or 'nothing was named'}")
+    return clean("; ".join(parts)) + "."
+
+
+@dataclass(frozen=True)
+class Group:
+    """Scores that are read together: one heading, one meaning if they share it."""
+
+    title: str
+    scores: tuple[Score, ...]
+    folded: bool
+
+    @property
+    def meaning(self) -> str:
+        """What all of them mean, if it is the same for all."""
+        meanings = {s.meaning for s in self.scores}
+        return meanings.pop() if len(meanings) == 1 and len(self.scores) > 1 else ""
+
+
+def grouped(scores: Sequence[Score]) -> list[Group]:
+    """What concerns the whole table first and open; of many about single columns, the worst come first."""
+    if len(scores) <= _MANY:
+        return [Group("", tuple(scores), folded=False)] if scores else []
+    whole = tuple(s for s in scores if not s.columns)
+    groups = [Group("", whole, folded=False)] if whole else []
+    families: dict[tuple[int, str], list[Score]] = {}
+    for score in scores:
+        if score.columns:
+            families.setdefault((min(len(score.columns), 5), _family(score)), []).append(score)
+    for (size, family), members in families.items():
+        worst_first = tuple(sorted(members, key=_badness))
+        groups.append(Group(f"{family}: {_about(size)}", worst_first, folded=len(members) > 1))
+    return groups
+
+
+def _family(score: Score) -> str:
+    """The name of a score without the columns it is about."""
+    name = score.name
+    for column in sorted(score.columns, key=len, reverse=True):
+        name = re.sub(rf"(?<!\w){re.escape(column)}(?!\w)", "", name)
+    name = re.sub(r"^\W+|(?:\W|\bx\b)+$", "", name)  # the signs that stood between the columns
+    return " ".join(name.split()) or "scores"
+
+
+def _about(size: int) -> str:
+    return {1: "single columns", 2: "pairs", 3: "triples", 4: "sets of four"}.get(size, "larger sets")
+
+
+def _badness(score: Score) -> float:
+    """Orders the worst first; what has no direction or no value keeps its place at the end."""
+    if math.isnan(score.value) or score.better == "neither":
+        return math.inf
+    return score.value if score.better == "higher" else -score.value
+
+
+def details_of(score: Score, most: int = 50) -> Iterable[DataTable]:
+    """The tables behind a score: lists of records as they are, and single values together."""
+    single: list[tuple[str, str]] = []
+    for name, content in score.details.items():
+        if isinstance(content, Sequence) and content and all(isinstance(r, dict) for r in content):
+            columns = tuple(dict.fromkeys(str(k) for record in content for k in record))
+            rows = [tuple(cell(record.get(k)) for k in columns) for record in content[:most]]
+            more = f" (first {most} of {len(content)})" if len(content) > most else ""
+            yield DataTable(columns, rows, f"{name}{more}", folded=True)
+        elif isinstance(content, list | tuple):
+            shown = ", ".join(cell(v) for v in content[:most])
+            single.append((str(name), shown + (" …" if len(content) > most else "")))
+        else:
+            single.append((str(name), cell(content)))
+    if single:
+        yield DataTable(("detail", "value"), single, "Details", folded=True)
