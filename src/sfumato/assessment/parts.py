@@ -66,12 +66,29 @@ def _population_size(case: Case) -> str:
     return _population(case)
 
 
+def _population_file(case: Case) -> str:
+    return "" if isinstance(case.population, Table) else "no file of the population was given"
+
+
+def _truth(case: Case) -> str:
+    return "" if case.truth else "nobody said which released row was made of which person (truth='rows')"
+
+
 def _normal(case: Case) -> str:
     return "it takes longer than a quick look" if case.quick else ""
 
 
 def _thorough(case: Case) -> str:
     return "" if case.thorough else "it takes long (say effort='thorough')"
+
+
+# -- utility ---------------------------------------------------------------------------------------
+
+
+def _tables(case: Case) -> list[Score]:
+    from sfumato.assessment.utility import utility
+
+    return utility(case.pair, ways=2 if case.quick else 3, most=20_000 if case.thorough else 2_000)
 
 
 # -- risk ------------------------------------------------------------------------------------------
@@ -106,7 +123,62 @@ def _intruders(case: Case) -> list[Score]:
     return intruders(case.classes, population_size=size)
 
 
+def _diversity(case: Case) -> list[Score]:
+    from sfumato.assessment.risk.diversity import diversity
+
+    return diversity(case.files.released, case.files.quasi_identifiers, case.files.sensitive)
+
+
+def _presence(case: Case) -> list[Score]:
+    from sfumato.assessment.risk.reidentification import presence
+
+    assert isinstance(case.population, Table)
+    return presence(case.classes, case.population)
+
+
+def _copies(case: Case) -> list[Score]:
+    from sfumato.assessment.risk.records import copies
+
+    files = case.files
+    return copies(
+        files.original, files.released, control=files.control, columns=case.pair.columns,
+        quasi_identifiers=case.known or None,
+    )  # fmt: skip
+
+
+def _closest(case: Case) -> list[Score]:
+    from sfumato.assessment.risk.distance import closest
+
+    files = case.files
+    rows = 10_000 if case.thorough else 2_000
+    return closest(files.original, files.released, control=files.control, columns=case.pair.columns, rows=rows)
+
+
+# -- attacks ---------------------------------------------------------------------------------------
+
+
+def _linking(case: Case) -> list[Score]:
+    from sfumato.assessment.linkage import deterministic
+
+    return deterministic(case.pair, case.known, truth=case.truth, control=case.files.control)
+
+
+def _nearest(case: Case) -> list[Score]:
+    from sfumato.assessment.linkage import nearest
+
+    return nearest(case.pair, case.known, truth=case.truth)
+
+
 PARTS: tuple[Part, ...] = (
+    Part(
+        "tables of one, two and three columns",
+        (
+            "marginal mse", "marginal mae", "histogram intersection", "kendall's tau-b", "spearman's rho",
+            "missing rate", "total variation", "conditional mse", "conditional mae", "mutual information",
+            "cramer's v", "tau-b between ordered columns", "chi-square ratio", "g2 ratio",
+        ),
+        _tables,
+    ),
     Part("class sizes", ("k", "average class"), _class_sizes, (_known,)),
     Part(
         "who stands alone",
@@ -126,4 +198,20 @@ PARTS: tuple[Part, ...] = (
         "prosecutor, journalist, marketer", ("prosecutor risk", "journalist risk", "marketer risk"), _intruders,
         (_known,),
     ),
+    Part("presence in the file", ("delta",), _presence, (_known, _population_file)),
+    Part(
+        "diversity of sensitive columns", ("distinct l", "entropy l", "recursive l", "t"), _diversity,
+        (_known, _sensitive),
+    ),
+    Part(
+        "copies of originals",
+        ("purely artificial records", "equal to an original", "equal to a unique original"), _copies,
+    ),
+    Part(
+        "distance to the closest record",
+        ("closer to the original than to the control", "distance to the closest original"), _closest,
+        (_normal,),
+    ),
+    Part("linking", ("linking",), _linking, (_known,)),
+    Part("nearest record", ("nearest record",), _nearest, (_known, _truth)),
 )  # fmt: skip
