@@ -221,7 +221,7 @@ class _Binned:
         """The scale of the column."""
         there = self.after.codebooks[0]
         if self.native:
-            ends = _numbers(there.levels)[[0, -1]] if len(there.levels) else []
+            ends = _numbers(there.levels)[[0, -1]] if len(there.levels) else np.empty(0)
             spans: list[Span | None] = [Span(float(v), float(v)) for v in ends]
         else:
             texts = [text_of(v) for v in there.levels.to_pylist()]
