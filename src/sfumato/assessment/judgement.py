@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +144,7 @@ class Assessment:
         if self.schema is None:
             raise ParameterError("there is no released schema to describe.", hint="use assess")
         promised = self.guarantee or Guarantee()
-        return card(promised, self.schema).save(path, overwrite=overwrite)
+        return card(self.schema, promised).save(path, overwrite=overwrite)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -168,19 +168,22 @@ def _lines(found: Assessment) -> list[str]:
         scores = found.of(section)
         if not scores:
             continue
-        shown = [s for s in scores if not s.columns][:_HEADLINES] or list(scores[:_HEADLINES])
+        shown = headlines(scores)[:_HEADLINES]
         out += ["", title, *(f"  {s}" for s in shown)]
         if len(scores) > len(shown):
             out.append(f"  ... and {len(scores) - len(shown)} more")
     return out
 
 
+def headlines(scores: Sequence[Score]) -> list[Score]:
+    """Scores about the whole file: all but those of utility that are about single columns."""
+    return [s for s in scores if s.section != "utility" or not s.columns] or list(scores)
+
+
 def ordered(scores: Sequence[Score]) -> tuple[Score, ...]:
     """Each name once: a later score of the same name is numbered, so that none is lost."""
     seen: dict[str, int] = {}
     out = []
-    from dataclasses import replace
-
     for score in scores:
         seen[score.name] = seen.get(score.name, 0) + 1
         n = seen[score.name]

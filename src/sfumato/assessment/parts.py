@@ -205,7 +205,12 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "copies of originals",
-        ("purely artificial records", "equal to an original", "equal to a unique original"), _copies,
+        (
+            "purely artificial records", "equal to an original on all columns",
+            "equal to an original on the quasi-identifiers", "equal to a unique original on all columns",
+            "equal to a unique original on the quasi-identifiers",
+        ),
+        _copies,
     ),
     Part(
         "distance to the closest record",

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 _OUTCOMES = {"met": ("✓", "green"), "not met": ("✗", "bold red"), "not examined": ("·", "yellow")}
 _SECTIONS = {"utility": "What it keeps", "risk": "What it gives away", "attack": "Attacks"}
-_SHOWN = 10  # scores of a section; the report has all
+_SHOWN = 12  # scores of a section; the report has all
 
 _LIMITS = "What is asked of the release (exit code 1 if it is not met)"
-
-Columns = Annotated[str | None, typer.Option(metavar="A,B", show_default=False)]
 
 
 def _columns(name: str, help_: str) -> Any:
@@ -203,6 +201,7 @@ def _verdict(found: Assessment) -> Any:
 
 
 def _scores(scores: tuple[Score, ...]) -> Grid:
+    from sfumato.assessment.judgement import headlines
     from sfumato.description.show import printable
     from sfumato.report.words import interval, number
 
@@ -210,7 +209,7 @@ def _scores(scores: tuple[Score, ...]) -> Grid:
     grid.add_column("", overflow="fold")
     for title in ("value", "interval", "control", "guess"):
         grid.add_column(title, justify="right", no_wrap=True)
-    whole = [s for s in scores if not s.columns] or list(scores)
+    whole = headlines(scores)
     for s in whole[:_SHOWN]:
         references = ["" if v is None else number(v) for v in (s.control, s.baseline)]
         grid.add_row(Text(printable(s.name)), number(s.value), interval(s), *references)
