@@ -32,7 +32,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def drawn(**more: object) -> Frontier:
-    options = {"risk": copies, "utility": distance, "repeats": 2, "key": Key.from_seed(1), "workers": 1}
+    options = {"risk": copies, "utility": distance, "repeats": 2, "key": Key.from_seed(1), "workers": 1, "holdout": 0}
     return frontier(people(), grid(), **{**options, **more})  # type: ignore[arg-type]
 
 
@@ -58,7 +58,8 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
 
 def test_a_further_method_changes_no_other_point() -> None:
     alone = frontier(
-        people(), grid()[3:], risk=copies, utility=distance, repeats=2, key=Key.from_seed(1), workers=1
+        people(), grid()[3:], risk=copies, utility=distance, repeats=2, key=Key.from_seed(1), workers=1,
+        holdout=0,
     )
     assert values(alone) == values(drawn())[3:]
 

@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from sfumato.assessment.cache import Cache
 from sfumato.assessment.grid import Candidate, Grid, Measure, Method, Run, plain_settings
+from sfumato.assessment.holdout import split
 from sfumato.assessment.points import Point, marked, point_of
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.release import Release
+from sfumato.schema import Role, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -41,6 +43,9 @@ def frontier(
     utility: str | Measure | None = None,
     repeats: int = 3,
     control: Any = None,
+    holdout: float = 0.2,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
     cache: str | Path | None = None,
     workers: int | None = None,
     stand_in: str = "",
@@ -49,9 +54,12 @@ def frontier(
     """Run every method `repeats` times and place each on the map of risk and utility.
 
     table, control: as `scan` takes them. control: people who are not in the table.
+    holdout: without a control, the share of people who are set aside to be one; 0 for none.
     methods: objects with a name and settings that are called as `method(table, key)` and give back a
         Release or a Table; `Candidate(name, function, settings)` makes one of a function.
     risk, utility: the name of a score of `assess`, or a function (original, released, control, key) -> Score.
+        An attack by name counts for what it reaches above its control, or else above a plain guess.
+    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
     cache: a folder, internal, in which each result is kept as soon as it is there. A run that was stopped
         or killed goes on from there.
     workers: how many runs go side by side; by default one for each core. It changes no result.
@@ -68,26 +76,50 @@ def frontier(
         raise ParameterError("workers must be a whole number from 1 up.", hint="leave it out")
     kept = None if cache is None else Cache.open(cache)
     base = key or (kept.key.derive("frontier", "base") if kept else Key.fresh())
-    data = opened(table, "the table")
+    whole = _with_roles(opened(table, "the table"), quasi_identifiers, sensitive)
+    data, others = whole, None
+    if control is not None:
+        others = opened(control, "the control", schema=_known_to(control, whole))
+    elif holdout:
+        data, others = split(whole, holdout, base.derive("frontier", "holdout"))
     grid = Grid(
         table=data,
         methods=tuple(methods),
         risk=measure_of(DEFAULT_RISK if risk is None else risk, "risk"),
         utility=measure_of(DEFAULT_UTILITY if utility is None else utility, "utility"),
         repeats=repeats,
-        control=None if control is None else opened(control, "the control", schema=data.schema),
+        control=others,
         key=base,
     )
     runs = grid.run(kept, workers)
-    return _drawn(grid, runs, stand_in)
+    return _drawn(grid, runs, stand_in, whole)
 
 
-def _drawn(grid: Grid, runs: Sequence[Run], stand_in: str) -> Frontier:
+def _with_roles(table: Table, known: Sequence[str] | None, wanted: Sequence[str] | None) -> Table:
+    """The table with the roles that were asked for instead of those of its schema."""
+    schema = table.schema
+    schema.require([*(known or ()), *(wanted or ())])
+    for role, names in ((Role.SENSITIVE, wanted), (Role.QUASI_IDENTIFIER, known)):
+        if names is None:
+            continue
+        for name in schema.of_role(role):
+            schema = schema.with_(name, role=Role.OTHER)
+        for name in names:
+            schema = schema.with_(name, role=role)
+    return table if schema is table.schema else table.with_schema(schema)
+
+
+def _known_to(control: Any, table: Table) -> Schema | None:
+    """A file is read as the table was; a table of the user's own keeps its schema."""
+    return None if isinstance(control, Table | Release) else table.schema
+
+
+def _drawn(grid: Grid, runs: Sequence[Run], stand_in: str, whole: Table) -> Frontier:
     """The points of what worked; what did not is told beside them."""
     good = [run for run in runs if not run.trouble]
     if not good:
         reasons = listed(sorted({f"{grid.methods[r.method].name}: {r.trouble}" for r in runs}), 4)
-        raise DataError(f"none of {len(runs)} runs gave a release: {reasons}", hint="correct the methods")
+        raise DataError(f"none of {len(runs)} runs gave a release: {reasons}", hint="correct what is said there; name quasi_identifiers if none is known")
     points = []
     for number, method in enumerate(grid.methods):
         of_it = [run for run in good if run.method == number]
@@ -99,9 +131,7 @@ def _drawn(grid: Grid, runs: Sequence[Run], stand_in: str) -> Frontier:
         if failed:
             label = Point.label_of(method.name, method.settings)
             notes.append(f"{label}: {len(failed)} of {grid.repeats} runs gave nothing: {failed[0].trouble}")
-    return Frontier(
-        marked(points), tuple(runs), tuple(notes), stand_in.strip(), grid
-    )
+    return Frontier(marked(points), tuple(runs), tuple(notes), stand_in.strip(), grid, whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +147,7 @@ class Frontier:
     notes: tuple[str, ...]
     stand_in: str
     _grid: Grid = field(repr=False)
+    _whole: Table = field(repr=False)  # with those who were set aside
 
     @property
     def front(self) -> tuple[Point, ...]:
@@ -129,7 +160,7 @@ class Frontier:
     def choose(self, point: int | Point, table: Any = None, *, key: Key | None = None) -> Release:
         """A new release by the method and settings of a point, with its guarantee.
 
-        It is drawn anew, from a key of its own: the runs behind the map were judged against the
+        It is drawn anew, from a key of its own and of the whole table: the runs behind the map were judged against the
         original, and to publish the best of them would be one more choice that nothing counts.
         The choice of the settings becomes an assumption of every claim, unless the map was drawn on a
         stand-in; then `table` is the confidential table the settings are applied to.
@@ -146,7 +177,7 @@ class Frontier:
             raise ParameterError(
                 "another table is for a map that was drawn on a stand-in.", hint="frontier(..., stand_in='...')"
             )
-        data = self._grid.table if table is None else opened(table, "the table")
+        data = self._whole if table is None else opened(table, "the table")
         method = self._grid.methods[chosen.method]
         # A seeded map gives a seeded release, for tests and teaching; otherwise nobody can draw it again.
         own = key or (

@@ -99,15 +99,14 @@ def opened_pair(
     shared = _shared(first, second, weight, notes)
     columns = _judged(first, shared, chosen, rows[0], notes)
     first = _as_asked(first, asked)
-    known = schema is not None or isinstance(original, Table)
     kept = [weight] if weight is not None else []
     return Opened(
         original=first.select([*columns, *kept]),
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
         control=None if control is None else _control(control, first.schema.select(columns)),
         columns=columns,
-        quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes, known),
-        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes, known),
+        quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
+        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes),
         target=target if target in columns else None,
         weight=weight,
         rows=rows,
@@ -225,7 +224,7 @@ def _numbered(table: Table, names: Iterable[str], rows: int) -> Iterable[str]:
 
 
 def _of(
-    table: Table, columns: Sequence[str], asked: tuple[str, ...], role: Role, notes: list[str], declared: bool
+    table: Table, columns: Sequence[str], asked: tuple[str, ...], role: Role, notes: list[str]
 ) -> tuple[str, ...]:
     """The columns of a role: as asked, or as the schema says."""
     if asked:
@@ -234,8 +233,9 @@ def _of(
             notes.append(f"Not in the release, so not used as {role}: {listed(absent)}.")
         return tuple(n for n in asked if n in columns)
     found = tuple(n for n in table.schema.of_role(role) if n in columns)
-    if found and not declared and not all(table.schema[n].confirmed for n in found):
-        notes.append(f"Taken for {role} by their names and values, unconfirmed: {_quoted(found)}.")
+    guessed = [n for n in found if table.schema[n].reason and not table.schema[n].confirmed]
+    if guessed:  # what was inferred carries the reason why
+        notes.append(f"Taken for {role} by name and values, not confirmed by a person: {_quoted(guessed)}.")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.assessment.grid import Measure
@@ -63,4 +63,25 @@ class Named:
         if not scores:
             why = reasons[0] if reasons else f"it is called {listed([repr(s.name) for s in found])}"
             raise DataError(f"'{self.name}' cannot be taken: {why}.", hint="choose another score")
-        return scores[0]
+        return above(scores[0])
+
+
+def above(score: Score) -> Score:
+    """An attack as what it reaches above its control, or else above a plain guess, as a share of the rest.
+
+    On a map of many methods only this compares them: of a small file most people fit some record by chance.
+    """
+    reference = score.control if score.control is not None else score.baseline
+    if score.section != "attack" or score.range != (0, 1) or score.better != "lower" or reference is None:
+        return score
+    value = max(0.0, (score.value - reference) / (1 - reference)) if reference < 1 else 0.0
+    what = "people who are not in the data" if score.control is not None else "a plain guess"
+    return replace(
+        score,
+        name=f"{score.name}, above {'control' if score.control is not None else 'a guess'}",
+        value=value,
+        low=None,
+        high=None,
+        confidence=None,
+        meaning=f"{score.meaning} Here: what it reaches above {what}, as a share of what it could.",
+    )

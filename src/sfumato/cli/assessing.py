@@ -103,10 +103,11 @@ def assess(
 
     limits = _limits(max_risk, min_utility, threshold or [])
     _refuse_existing(overwrite, report, card)
+    first = _opened(reading, original, schema)
     found = judge(
-        _opened(reading, original, schema),
+        first,
         _opened(reading, released),
-        control=None if control is None else _opened(reading, control),
+        control=None if control is None else _like(reading, control, first),
         quasi_identifiers=_split(quasi_identifiers),
         sensitive=_split(sensitive),
         target=target,
@@ -135,6 +136,18 @@ def _opened(reading: Reading, data: str, schema: Path | None = None) -> Any:
         return Release.load(data)
     known = None if schema is None else Schema.read(schema)
     return reading.scan(data, known, columns=None if known is None else known.names, keep_text=True)
+
+
+def _like(reading: Reading, data: str, first: Any) -> Any:
+    """A control, read with the meaning of the original: "007" must not become 7 in one of two files."""
+    from sfumato.assessment.opening import is_release
+    from sfumato.release import Release
+
+    if is_release(data):
+        return Release.load(data)
+    stored = reading.scan(data, keep_text=True).columns
+    schema = first.schema.select([n for n in first.schema.names if n in stored])
+    return reading.scan(data, schema, columns=schema.names, keep_text=True) if len(schema) else _opened(reading, data)
 
 
 def _split(names: str | None) -> list[str] | None:
@@ -231,6 +244,19 @@ def frontier(
         str | None,
         typer.Option("--control", metavar="FILE", help="People who are not in the data, same columns."),
     ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout", metavar="SHARE", min=0, max=0.9,
+            help="Without a control, people set aside to be one; 0 for none.",
+        ),
+    ] = 0.2,
+    quasi_identifiers: Annotated[
+        str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each setting is run.")] = 3,
     risk: Annotated[
         str | None, typer.Option("--risk", metavar="NAME", help="A risk or attack score, by its name.")
@@ -270,7 +296,10 @@ def frontier(
         risk=risk,
         utility=utility,
         repeats=repeats,
-        control=None if control is None else _opened(reading, control),
+        control=None if control is None else _like(reading, control, table),
+        holdout=holdout,
+        quasi_identifiers=_split(quasi_identifiers),
+        sensitive=_split(sensitive),
         cache=cache,
         workers=workers,
         stand_in=stand_in,
