@@ -40,6 +40,31 @@ def alone(keys: NDArray[np.uint64], owner: NDArray[np.int64], many: NDArray[np.b
 
 
 @numba.njit(nogil=True, cache=True)
+def numbered(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Keys as 0, 1, 2, ... in the order in which they first come.  keys: (cells,)."""
+    cells = len(keys)
+    bits = 4
+    while (1 << bits) < 2 * cells:
+        bits += 1
+    mask = np.uint64((1 << bits) - 1)
+    shift = np.uint64(64 - bits)
+    first = np.full(1 << bits, -1, np.int32)
+    out = np.empty(cells, np.int64)
+    found = 0
+    for i in range(cells):
+        slot = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> shift
+        while first[slot] >= 0 and keys[first[slot]] != keys[i]:
+            slot = (slot + np.uint64(1)) & mask
+        if first[slot] < 0:
+            first[slot] = i
+            out[i] = found
+            found += 1
+        else:
+            out[i] = out[first[slot]]
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
 def nearest(
     numbers: NDArray[np.float32],
     codes: NDArray[np.int32],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.counts import Codebook, Counts
+from sfumato.counts import Codebook, Counts, canonical
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -72,7 +73,7 @@ class Classes:
 
         part = self.codes[:, list(places)]
         if self.missing == "any":
-            return matching(part, self.counts.n, [self.wild[p] for p in places]) == 1
+            return np.asarray(matching(part, self.counts.n, [self.wild[p] for p in places]) == 1)
         keys = row_keys(part, [self.counts.shape[p] for p in places])
         many = self.counts.n > 1 if self.unit == "row" else np.zeros(len(keys), bool)
         return np.asarray(_kernels.alone(keys, self.owner, many))
@@ -120,7 +121,9 @@ def classes(
 
 def known_columns(table: Table, quasi_identifiers: Sequence[str] | None) -> list[str]:
     """The named columns, or those the schema calls quasi-identifiers."""
-    names = list(table.schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers)
+    names = list(
+        table.schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers
+    )
     if isinstance(quasi_identifiers, str) or not names:
         raise ParameterError(
             "no quasi-identifier is named, here or in the schema.",
@@ -145,18 +148,18 @@ def persons(table: Table, names: Sequence[str], person: str) -> tuple[Counts, ND
 # -- values as they stand ------------------------------------------------------------------------
 
 
-def as_they_stand(table: Table, names: Sequence[str], types: Sequence[str] | None = None) -> Table:
-    """The named columns without bins or declared levels; types: read them as these."""
+def as_they_stand(table: Table, names: Sequence[str]) -> Table:
+    """The named columns without bins or declared levels."""
     table.schema.require(names)
     columns = []
-    for i, name in enumerate(names):
+    for name in names:
         given = table.schema[name]
         codes = given.kind is Kind.CODES
         columns.append(
             Column(
                 name,
                 Kind.CODES if codes else Kind.NOMINAL,
-                type="text" if codes else types[i] if types else given.type,
+                type="text" if codes else given.type,
                 separator=given.separator,
                 missing_codes=given.missing_codes,
             )
@@ -164,32 +167,45 @@ def as_they_stand(table: Table, names: Sequence[str], types: Sequence[str] | Non
     return table.with_schema(Schema(tuple(columns)))
 
 
-def shared_counts(tables: Sequence[Table], names: Sequence[str]) -> list[Counts]:
-    """The joint counts of several files under the same codebooks, so that codes mean the same.
+def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
+    """The cells of several files' counts of the same columns as numbers: equal where the values are.
 
     Where files store a column in different types it is compared as numbers, else as text.
     """
-    types = [_common_type([t.schema[n].type for t in tables]) for n in names]
-    counted = [as_they_stand(t, names, types).counts(*names) for t in tables]
-    books = [
-        Codebook.of_values(counted[0].codebooks[i].column, pa.concat_arrays([c.codebooks[i].levels for c in counted]))
-        for i in range(len(names))
-    ]
-    return [_recoded(c, books) for c in counted]
+    columns = len(counted[0].codebooks)
+    parts = [np.empty_like(c.codes) for c in counted]
+    sizes = []
+    for i in range(columns):
+        books = [c.codebooks[i] for c in counted]
+        common = _common([b.column for b in books])
+        levels = [canonical(common, b.levels) for b in books]
+        every = pc.unique(pa.concat_arrays(levels))
+        for part, c, own in zip(parts, counted, levels, strict=True):
+            places = pc.index_in(own, value_set=every).to_numpy(zero_copy_only=False)
+            part[:, i] = np.append(places, len(every)).astype(np.uint32)[c.codes[:, i]]
+        sizes.append(len(every) + 1)
+    keys = row_keys(np.concatenate(parts), sizes)
+    return np.split(keys, np.cumsum([len(p) for p in parts])[:-1])
 
 
-def _common_type(types: Sequence[str]) -> str:
-    if len(set(types)) == 1:
-        return types[0]
-    return "real" if set(types) <= _NUMERIC else "text"
+def _common(columns: Sequence[Column]) -> Column:
+    types = {
+        c.type for c in columns
+    }  # missing codes are gone already, and must not be applied to the other file
+    common = types.pop() if len(types) == 1 else "real" if types <= _NUMERIC else "text"
+    return Column(columns[0].name, Kind.NOMINAL, type=common)
 
 
-def _recoded(counts: Counts, books: Sequence[Codebook]) -> Counts:
-    codes = np.empty_like(counts.codes)
-    for i, (old, new) in enumerate(zip(counts.codebooks, books, strict=True)):
-        places = pc.index_in(old.levels, value_set=new.levels).to_numpy(zero_copy_only=False)
-        codes[:, i] = np.append(places, len(new.levels)).astype(np.uint32)[counts.codes[:, i]]
-    return Counts.of_cells(books, codes, counts.n)
+def looked_up(keys: NDArray[np.uint64], among: NDArray[np.uint64], n: NDArray[Any]) -> Integers:
+    """The count of each key among others, 0 where it is not there."""
+    order = np.argsort(among)
+    ordered, counts = among[order], n[order]
+    if not len(ordered):
+        return np.zeros(len(keys), np.int64)
+    totals = np.concatenate([[0], np.cumsum(counts)])
+    first = np.searchsorted(ordered, keys, "left")
+    last = np.searchsorted(ordered, keys, "right")
+    return np.asarray(totals[last] - totals[first], np.int64)
 
 
 # -- keys and matches ----------------------------------------------------------------------------
@@ -224,21 +240,24 @@ def matching(codes: NDArray[Any], n: NDArray[Any], wild: Sequence[NDArray[np.boo
 
     Cells are sorted by which columns are suppressed; each pair of such patterns is one join.
     """
+    from sfumato.assessment.risk import _kernels
+
     cells, columns = codes.shape
-    open_ = np.stack([wild[c][codes[:, c]] for c in range(columns)], axis=1)
-    patterns, which = np.unique(open_, axis=0, return_inverse=True)
-    groups = [np.flatnonzero(which.ravel() == p) for p in range(len(patterns))]
+    if columns > 63:
+        raise ParameterError("missing = 'any' takes up to 63 columns.", hint="name fewer quasi-identifiers")
+    open_ = np.zeros(cells, np.int64)
+    for c in range(columns):
+        open_ |= wild[c][codes[:, c]].astype(np.int64) << c
+    patterns, which = np.unique(open_, return_inverse=True)
+    groups = [np.flatnonzero(which == p) for p in range(len(patterns))]
     out = np.zeros(cells, np.int64)
-    for p, q in ((p, q) for p in range(len(patterns)) for q in range(len(patterns))):
-        known = np.flatnonzero(~(patterns[p] | patterns[q]))
-        if not len(known):
-            out[groups[p]] += int(n[groups[q]].sum())
-            continue
-        both = np.concatenate([groups[p], groups[q]])
+    for (p, mine), (q, theirs) in product(zip(patterns.tolist(), groups, strict=True), repeat=2):
+        known = [c for c in range(columns) if not (p | q) >> c & 1]
+        both = mine if p == q else np.concatenate([mine, theirs])
         keys = row_keys(codes[both][:, known], [len(wild[c]) for c in known])
-        _, inverse = np.unique(keys, return_inverse=True)
-        mine, theirs = inverse[: len(groups[p])], inverse[len(groups[p]) :]
-        out[groups[p]] += np.bincount(theirs, n[groups[q]], int(inverse.max()) + 1).astype(np.int64)[mine]
+        group = _kernels.numbered(keys)
+        sums = np.bincount(group[-len(theirs) :], n[theirs], int(group.max()) + 1)
+        out[mine] += sums.astype(np.int64)[group[: len(mine)]]
     return out
 
 

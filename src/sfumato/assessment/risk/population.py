@@ -60,7 +60,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimator's answer: the probability that a sample unique is a population unique; NaN if it failed."""
+    """One estimator's answer: the chance that a sample unique is a population unique; NaN if it failed."""
 
     name: str
     probability: float
@@ -75,7 +75,7 @@ def zayatz(sizes: Sizes) -> Estimate:
     """Zayatz (1991): the population's classes are spread over sizes as the sample's are.
 
     P(F = 1 | f = 1) by Bayes, with the hypergeometric chance that a class of j leaves one member in the
-    sample. No fit. Too low when the fraction is small: large classes of the population look small then.
+    sample. No fit. Too high when the fraction is small: the population's classes are the larger ones.
     """
     total, everybody = sizes.total, sizes.population
     j = sizes.size.astype(np.float64)
@@ -115,7 +115,7 @@ def pitman(sizes: Sizes) -> Estimate:
     log_p -= gammaln(theta + everybody) - gammaln(theta + n)
     if not settled or alpha > 1 - 1e-4:
         return Estimate("Pitman", math.nan, found, "the fit did not settle")
-    note = "alpha at 0: the model does not fit, its answer is too low" if alpha < 1e-4 else ""
+    note = "alpha at 0: the sizes are more even than the model allows" if alpha < 1e-4 else ""
     return Estimate("Pitman", float(np.exp(log_p)), found, note)
 
 
@@ -131,7 +131,9 @@ def slide(sizes: Sizes) -> Estimate:
 
     def negative_binomial(j: NDArray[Any], a: float, p: float) -> Floats:
         safe = np.maximum(j, 0)
-        out = np.exp(gammaln(safe + a) - gammaln(a) - gammaln(safe + 1) + a * math.log(p) + safe * math.log1p(-p))
+        out = np.exp(
+            gammaln(safe + a) - gammaln(a) - gammaln(safe + 1) + a * math.log(p) + safe * math.log1p(-p)
+        )
         return np.where(j < 0, 0.0, out)
 
     def shown(j: NDArray[Any], a: float, p: float) -> Floats:
@@ -175,7 +177,7 @@ def log_normal(sizes: Sizes) -> Estimate:
     upto = np.arange(1, _LUMP + 1)
 
     def rates(x: Floats) -> Floats:
-        return np.exp(np.clip(x[0] + math.exp(min(float(x[1]), 3.0)) * nodes, -60, 60))
+        return np.asarray(np.exp(np.clip(x[0] + math.exp(min(float(x[1]), 3.0)) * nodes, -60, 60)))
 
     def loss(x: Floats) -> float:
         drawn = pi * rates(x)
@@ -191,7 +193,11 @@ def log_normal(sizes: Sizes) -> Estimate:
     if not settled or x[1] >= 3.0:
         return Estimate("Poisson-log-normal", math.nan, found, "the fit did not settle")
     rate = rates(x)
-    return Estimate("Poisson-log-normal", float((rate * np.exp(-rate)) @ weights / ((rate * np.exp(-pi * rate)) @ weights)), found)
+    return Estimate(
+        "Poisson-log-normal",
+        float((rate * np.exp(-rate)) @ weights / ((rate * np.exp(-pi * rate)) @ weights)),
+        found,
+    )
 
 
 def _fit(loss: Callable[[Floats], float], starts: list[tuple[float, float]]) -> tuple[Floats, bool]:
@@ -249,7 +255,9 @@ def population_of(found: Classes, size: int | None, fraction: float | None) -> i
         )
     if fraction is not None:
         if not 0 < fraction <= 1:
-            raise ParameterError("the sampling fraction lies above 0 and up to 1.", hint="sampling_fraction=0.01")
+            raise ParameterError(
+                "the sampling fraction lies above 0 and up to 1.", hint="sampling_fraction=0.01"
+            )
         return max(found.population, round(found.population / fraction))
     assert size is not None
     if size < found.population:
@@ -275,7 +283,13 @@ def population_uniqueness(
     rule = chosen(answers, sizes.fraction)
     alone = sizes.alone / sizes.total
     rows = [
-        {"estimator": e.name, "share": alone * e.probability, "given unique": e.probability, **e.parameters, "failed": e.failed}
+        {
+            "estimator": e.name,
+            "share": alone * e.probability,
+            "given unique": e.probability,
+            **e.parameters,
+            "failed": e.failed,
+        }
         for e in answers
     ]
     about = f"of {everybody:,}, if the file is a random sample of it"
@@ -283,7 +297,8 @@ def population_uniqueness(
         _score(
             "population uniqueness",
             alone * rule.probability,
-            f"estimated share of {found.units} that are alone in the file and in the population {about}; by {rule.name}",
+            f"estimated share of {found.units} that are alone in the file and in the population {about}; "
+            f"by {rule.name}",
             found,
             {"estimates": rows, "chosen": rule.name, "sampling fraction": sizes.fraction},
         )

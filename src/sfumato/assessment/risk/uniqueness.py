@@ -111,7 +111,9 @@ def _entropy(found: Classes, place: int) -> float:
 # -- scores --------------------------------------------------------------------------------------
 
 
-def uniqueness(found: Classes, *, depth: int = 4, most: int = MOST_SETS, searched: Search | None = None) -> list[Score]:
+def uniqueness(
+    found: Classes, *, depth: int = 4, most: int = MOST_SETS, searched: Search | None = None
+) -> list[Score]:
     """Share of rows or persons that are alone: on all quasi-identifiers, and on the worst set of 2, 3, 4.
 
     The value for a size is that of the set that singles out most; `details` has them all.
@@ -124,8 +126,8 @@ def uniqueness(found: Classes, *, depth: int = 4, most: int = MOST_SETS, searche
         _share(
             "unique on all quasi-identifiers",
             whole,
-            f"share of {found.units} whose combination of all {len(found.columns)} quasi-identifiers nobody else "
-            f"in the file has{_semantics(found)}",
+            f"share of {found.units} whose combination of all {len(found.columns)} quasi-identifiers nobody "
+            f"else in the file has{_semantics(found)}",
             found.columns,
         )
     ]
@@ -142,12 +144,16 @@ def _of_size(found: Classes, searched: Search, size: int, sets: dict[Places, int
         {"columns": [found.columns[i] for i in p], "unique": n, "share": n / everybody} for p, n in ordered
     ]
     left = len(found.columns) - len(searched.places)
-    cut = f"; only the {len(searched.places)} most varied of {len(found.columns)} columns were combined" if left else ""
+    cut = (
+        f"; only the {len(searched.places)} most varied of {len(found.columns)} columns were combined"
+        if left
+        else ""
+    )
     return _share(
         f"unique on {_WORDS.get(size, str(size))} quasi-identifiers",
         ordered[0][1] / everybody,
-        f"share of {found.units} that the worst of {len(sets)} sets of {size} quasi-identifiers singles out in the "
-        f"file{cut}{_semantics(found)}",
+        f"share of {found.units} that the worst of {len(sets)} sets of {size} quasi-identifiers singles out "
+        f"in the file{cut}{_semantics(found)}",
         tuple(found.columns[i] for i in ordered[0][0]),
         {"sets": records, "mean": sum(sets.values()) / len(sets) / everybody},
     )
@@ -157,11 +163,17 @@ def _semantics(found: Classes) -> str:
     return "; a missing or suppressed value matches anything" if found.missing == "any" else ""
 
 
-def _share(name: str, value: float, meaning: str, columns: Sequence[str], details: dict[str, Any] | None = None) -> Score:
-    return Score(name, "risk", value, (0.0, 1.0), "lower", meaning, columns=tuple(columns), details=details or {})
+def _share(
+    name: str, value: float, meaning: str, columns: Sequence[str], details: dict[str, Any] | None = None
+) -> Score:
+    return Score(
+        name, "risk", value, (0.0, 1.0), "lower", meaning, columns=tuple(columns), details=details or {}
+    )
 
 
-def riskiest(found: Classes, *, records: int = 20, depth: int = 4, searched: Search | None = None) -> list[Score]:
+def riskiest(
+    found: Classes, *, records: int = 20, depth: int = 4, searched: Search | None = None
+) -> list[Score]:
     """The records at most risk and why, in `details`, which is internal.
 
     Alone on fewer columns comes first, then in more ways; after those that are alone, small classes.
@@ -170,7 +182,9 @@ def riskiest(found: Classes, *, records: int = 20, depth: int = 4, searched: Sea
     searched = search(found, depth=depth) if searched is None else searched
     hit = np.zeros(len(found.codes), bool)
     hit[searched.candidates[searched.smallest > 0]] = True
-    order = np.lexsort((-searched.ways.astype(np.int64), np.where(searched.smallest == 0, 99, searched.smallest)))
+    order = np.lexsort(
+        (-searched.ways.astype(np.int64), np.where(searched.smallest == 0, 99, searched.smallest))
+    )
     rows = [_alone_record(found, searched, int(c)) for c in order[:records]]
     if len(rows) < records:
         rows += _small_records(found, records - len(rows))
@@ -181,8 +195,8 @@ def riskiest(found: Classes, *, records: int = 20, depth: int = 4, searched: Sea
             found.people(hit) / found.population,
             (0.0, 1.0),
             "lower",
-            f"share of {found.units} for which some {searched.depth} or fewer quasi-identifiers are enough to be alone "
-            "in the file; the records at most risk are in the details, which are internal",
+            f"share of {found.units} for which {searched.depth} or fewer quasi-identifiers are enough to "
+            "be alone in the file; the records at most risk are in the details, which are internal",
             columns=tuple(found.columns[i] for i in searched.places),
             details={"riskiest": rows},
         )

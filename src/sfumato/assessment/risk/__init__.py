@@ -1,0 +1,28 @@
+"""Risk: what a file gives away about the people in it, counted and estimated; no attack is run here."""
+
+from sfumato.assessment.risk.classes import Classes, classes
+from sfumato.assessment.risk.distance import closest
+from sfumato.assessment.risk.diversity import diversity
+from sfumato.assessment.risk.intervals import exact_interval
+from sfumato.assessment.risk.overview import risks
+from sfumato.assessment.risk.population import population_uniqueness
+from sfumato.assessment.risk.records import copies
+from sfumato.assessment.risk.reidentification import class_sizes, intruders, presence
+from sfumato.assessment.risk.uniqueness import riskiest, search, uniqueness
+
+__all__ = [
+    "Classes",
+    "class_sizes",
+    "classes",
+    "closest",
+    "copies",
+    "diversity",
+    "exact_interval",
+    "intruders",
+    "population_uniqueness",
+    "presence",
+    "riskiest",
+    "risks",
+    "search",
+    "uniqueness",
+]

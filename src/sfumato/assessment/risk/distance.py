@@ -1,0 +1,176 @@
+"""Distance to the closest record, against people who were not in the data.
+
+Weak evidence: a release can lie far from every record and still give one away, and near all of them
+and give away nothing. It shows crude copying, and that is all. Attacks say more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.assessment.risk.intervals import exact_interval
+from sfumato.assessment.risk.records import as_matrix, shared_columns
+from sfumato.errors import DataError, ParameterError
+from sfumato.score import Score
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+WARNING = (
+    "this proves little alone: it sees crude copying, and a release that passes can still give people away"
+)
+_PAIRS = 400_000_000  # row pairs that are compared at most
+
+Matrix = tuple[NDArray[Any], NDArray[Any]]
+
+
+def closest(
+    original: Table,
+    released: Table,
+    *,
+    control: Table | None = None,
+    columns: Sequence[str] | None = None,
+    rows: int = 2_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[Score]:
+    """How near released records lie to the original, beside how near people do who were not in it.
+
+    The distance of two records is the mean over columns: |difference| over the original's range for
+    numbers and dates, 0 or 1 for everything else; missing equals missing only.
+    rows: so many released records are drawn. Original and control are cut, at random, to the same number of
+    records: the nearest of more records is nearer, whoever they are.
+    """
+    if rows < 1 or not 0 < confidence < 1:
+        raise ParameterError("rows is at least 1, and confidence lies between 0 and 1.", hint="rows=2000")
+    files = [original, released] if control is None else [original, released, control]
+    names = shared_columns(files, columns)
+    lengths = [f.rows() for f in files]
+    if not all(lengths):
+        raise DataError("a file has no rows.", hint="give files with rows")
+    if control is None:
+        return [_alone(files, names, lengths, rows, seed, confidence)]
+    return _compared(files, names, lengths, rows, seed, confidence)
+
+
+def _alone(
+    files: Sequence[Table], names: list[str], lengths: list[int], rows: int, seed: int, confidence: float
+) -> Score:
+    drawn = min(rows, lengths[1])
+    others = min(lengths[0], max(1, _PAIRS // drawn))
+    first, second = as_matrix(
+        files, names, [_draw(lengths[0], others, seed, 0), _draw(lengths[1], drawn, seed, 1)]
+    )
+    return _median(
+        _nearest(second, first) / len(names),
+        None,
+        names,
+        confidence,
+        "; no control was given to compare with",
+    )
+
+
+def _compared(
+    files: Sequence[Table], names: list[str], lengths: list[int], rows: int, seed: int, confidence: float
+) -> list[Score]:
+    drawn = min(rows, lengths[1])
+    others = min(lengths[0], lengths[2], max(1, _PAIRS // (3 * drawn)))
+    chosen = [
+        _draw(lengths[0], others, seed, 0),
+        _draw(lengths[1], drawn, seed, 1),
+        _draw(lengths[2], others, seed, 2),
+    ]
+    real, made, apart = as_matrix(files, names, chosen)
+    few = min(others, rows)
+    to_real, to_apart = _nearest(made, real), _nearest(made, apart)
+    control = _nearest((apart[0][:few], apart[1][:few]), real)
+    nearer, ties = int((to_real < to_apart).sum()), int((to_real == to_apart).sum())
+    decided = drawn - ties
+    low, high = exact_interval(nearer, decided, confidence)
+    share = Score(
+        "closer to the original than to the control",
+        "risk",
+        nearer / decided if decided else 0.5,
+        (0.0, 1.0),
+        "lower",
+        "share of released records whose closest record is an original rather than one of as many people who "
+        f"were not in the data; half is what no copying gives; {WARNING}",
+        low,
+        high,
+        confidence,
+        columns=tuple(names),
+        baseline=0.5,
+        details={
+            "closer": nearer,
+            "ties left out": ties,
+            "released": drawn,
+            "originals": others,
+            "controls": others,
+        },
+    )
+    note = f"; the control is how near people lie who were not in the data; {WARNING}"
+    return [share, _median(to_real / len(names), control / len(names), names, confidence, note)]
+
+
+def _median(
+    made: NDArray[Any], control: NDArray[Any] | None, names: Sequence[str], confidence: float, note: str
+) -> Score:
+    low, middle, high = _quantiles(made, confidence)
+    return Score(
+        "distance to the closest original, median",
+        "risk",
+        middle,
+        (0.0, 1.0),
+        "higher",
+        "how far a released record lies from the closest original, from 0 (equal) to 1 (different in every "
+        f"column){note}",
+        low,
+        high,
+        confidence,
+        columns=tuple(names),
+        control=None if control is None else float(np.median(control)),
+        details={
+            "quantiles": _spread(made),
+            "control quantiles": None if control is None else _spread(control),
+            "equal": float((made == 0).mean()),
+        },
+    )
+
+
+def _quantiles(x: NDArray[Any], confidence: float) -> tuple[float, float, float]:
+    """The median with its exact interval: the order statistics that a fair coin puts around it."""
+    from scipy.stats import binom
+
+    ordered, n = np.sort(x), len(x)
+    below = int(binom.ppf((1 - confidence) / 2, n, 0.5))
+    return float(ordered[max(0, below - 1)]), float(np.median(ordered)), float(ordered[min(n - 1, n - below)])
+
+
+def _spread(x: NDArray[Any]) -> dict[str, float]:
+    return {f"{q:g}": float(np.quantile(x, q)) for q in (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)}
+
+
+def _draw(rows: int, wanted: int, seed: int, file: int) -> NDArray[np.int64]:
+    if wanted >= rows:
+        return np.arange(rows)
+    return np.sort(Key.from_seed(seed).generator("closest", file).choice(rows, wanted, replace=False))
+
+
+def _nearest(made: Matrix, real: Matrix) -> NDArray[np.float64]:
+    """Shared out among the threads."""
+    from sfumato.assessment.risk import _kernels
+    from sfumato.counts.accumulator import threads
+
+    step = max(1, math.ceil(len(made[0]) / threads()))
+
+    def part(first: int) -> NDArray[np.float64]:
+        piece = slice(first, first + step)
+        return np.asarray(_kernels.nearest(made[0][piece], made[1][piece], real[0], real[1]))
+
+    with ThreadPoolExecutor(threads()) as pool:
+        return np.concatenate(list(pool.map(part, range(0, len(made[0]), step))))

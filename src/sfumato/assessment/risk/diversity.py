@@ -1,0 +1,226 @@
+"""What a class gives away about a sensitive column: l and t, measured.
+
+Each sensitive column is judged by itself. Missing is a value of its own, in classes and as a sensitive
+value. With a person column each person counts once per class and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.assessment.risk.classes import as_they_stand, known_columns, persons
+from sfumato.counts import Codebook, Counts
+from sfumato.errors import DataError, ParameterError
+from sfumato.schema import Kind, Role
+from sfumato.score import Score
+from sfumato.table import Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The sensitive values of each class, class by class.
+
+    n: (cells,) members of a class with a value; code: (cells,) the value's place in order.
+    starts: (classes,) where each class begins. levels: how many values the column has in the file.
+    """
+
+    n: Floats
+    code: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    levels: int
+
+    @property
+    def totals(self) -> Floats:
+        """Members of each class."""
+        return np.add.reduceat(self.n, self.starts)
+
+    @property
+    def of(self) -> NDArray[np.int64]:
+        """The class of each cell."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(self.n))))
+
+
+def sensitive_values(
+    table: Table, quasi_identifiers: Sequence[str], sensitive: str, *, person: str | None = None
+) -> Values:
+    """Count the sensitive values of each class."""
+    names = [*quasi_identifiers, sensitive]
+    if sensitive in quasi_identifiers:
+        raise ParameterError("a sensitive column is also a quasi-identifier.", hint="decide which it is")
+    counts = (
+        as_they_stand(table, names).counts(*names) if person is None else persons(table, names, person)[0]
+    )
+    if not counts.cells:
+        raise DataError("the file has no rows.", hint="give a file with rows")
+    return _ordered(counts, _order(table, sensitive, counts.codebooks[-1]))
+
+
+def _order(table: Table, sensitive: str, book: Codebook) -> NDArray[np.int64]:
+    """The place of each code: the schema's order if it is ordinal, else the values' own; missing last."""
+    column = table.schema[sensitive]
+    places = np.arange(book.size)
+    if column.kind is Kind.ORDINAL and column.levels is not None:
+        declared = pa.array([str(v) for v in column.levels])
+        found = pc.index_in(book.levels.cast(pa.string()), value_set=declared)
+        keys = np.append(found.fill_null(len(declared)).to_numpy(zero_copy_only=False), len(declared) + 1)
+        places[np.argsort(keys, kind="stable")] = np.arange(book.size)
+    return places
+
+
+def _ordered(counts: Counts, places: NDArray[np.int64]) -> Values:
+    keys = counts.codes[:, :-1]
+    changed = (keys[1:] != keys[:-1]).any(axis=1)
+    starts = np.flatnonzero(np.append(True, changed))
+    code = places[counts.codes[:, -1]]
+    of = np.cumsum(np.append(0, changed))
+    order = np.lexsort((code, of))  # the schema's order may differ from the codes'
+    code = code[order]
+    present = np.unique(code)  # levels that do not occur would stretch the ordered distance
+    return Values(counts.n[order].astype(np.float64), np.searchsorted(present, code), starts, len(present))
+
+
+# -- measures per class --------------------------------------------------------------------------
+
+
+def distinct(values: Values) -> NDArray[np.int64]:
+    """Different values in each class."""
+    return np.diff(np.append(values.starts, len(values.n)))
+
+
+def entropy(values: Values) -> Floats:
+    """exp of the entropy of each class: as many equally likely values would be as uncertain."""
+    totals = values.totals
+    bits = np.log(totals) - np.add.reduceat(values.n * np.log(values.n), values.starts) / totals
+    return np.minimum(np.exp(np.maximum(bits, 0.0)), distinct(values))
+
+
+def recursive(values: Values, c: float) -> NDArray[np.int64]:
+    """The largest l of each class with r_1 < c (r_l + r_(l+1) + ...), r its counts from the top; else 0."""
+    of = values.of
+    order = np.lexsort((-values.n, of))
+    n = values.n[order]
+    total = values.totals
+    before = np.cumsum(n) - n
+    rest = total[of] - (before - before[values.starts][of])  # r_l + ... within the class
+    holds = n[values.starts][of] < c * rest - 1e-9
+    return np.asarray(np.add.reduceat(holds.astype(np.int64), values.starts))
+
+
+def far_equal(values: Values) -> Floats:
+    """Total variation between each class and the file: half the sum of |p - q|."""
+    share = np.bincount(values.code, values.n, values.levels) / values.n.sum()
+    over = np.maximum(values.n / values.totals[values.of] - share[values.code], 0.0)
+    return np.add.reduceat(over, values.starts)
+
+
+def far_ordered(values: Values) -> Floats:
+    """Earth mover's distance over the order of the values, 0 to 1: sum of |P - Q| over m - 1 steps.
+
+    P, a class's cumulated share, is constant from one of its values to the next, and Q, the file's, grows:
+    so each stretch is a sum of (P - Q) up to where they cross and of (Q - P) after, by running sums of Q.
+    """
+    m = values.levels
+    if m < 2:
+        return np.zeros(len(values.starts))
+    whole = np.cumsum(np.bincount(values.code, values.n, m) / values.n.sum())[:-1]
+    sums = np.append(0.0, np.cumsum(whole))
+    share = values.n / values.totals[values.of]
+    running = np.cumsum(share)
+    reached = running - (running - share)[values.starts][values.of]
+    after = np.append(values.code[1:], 0)
+    after[np.append(values.starts[1:], len(values.n)) - 1] = m - 1
+    begin = np.minimum(values.code, m - 1)
+    cross = np.clip(np.searchsorted(whole, reached), begin, after)
+    below = reached * (cross - begin) - (sums[cross] - sums[begin])
+    above = (sums[after] - sums[cross]) - reached * (after - cross)
+    lead = sums[begin[values.starts]]  # before its first value a class has reached nothing
+    out: Floats = (np.add.reduceat(below + above, values.starts) + lead) / (m - 1)
+    return out
+
+
+# -- scores --------------------------------------------------------------------------------------
+
+
+def diversity(
+    table: Table,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    *,
+    person: str | None = None,
+    c: float = 3.0,
+) -> list[Score]:
+    """l (distinct, entropy, recursive with c) and t (equal; ordered where values have an order) per column.
+
+    sensitive: by default those the schema names.
+    """
+    names = known_columns(table, quasi_identifiers)
+    wanted = list(table.schema.of_role(Role.SENSITIVE) if sensitive is None else sensitive)
+    if not c > 0:
+        raise ParameterError("c lies above 0.", hint="c=3")
+    table.schema.require(wanted)
+    scores: list[Score] = []
+    for column in wanted:
+        values = sensitive_values(table, names, column, person=person)
+        scores += _l(values, column, names, c) + _t(values, column, names, table)
+    return scores
+
+
+def _l(values: Values, column: str, names: Sequence[str], c: float) -> list[Score]:
+    about = "the class that tells most has"
+    said: list[tuple[str, NDArray[Any], str]] = [
+        ("distinct l", distinct(values), f"{about} this many different values of '{column}'"),
+        (
+            "entropy l",
+            entropy(values),
+            f"{about} a '{column}' as uncertain as this many equally likely values",
+        ),
+        (
+            f"recursive l, c = {c:g}",
+            recursive(values, c),
+            f"in every class the commonest '{column}' occurs less than {c:g} times as often as the l-th "
+            "commonest and all rarer ones together; 0 where no l holds",
+        ),
+    ]
+    return [
+        Score(
+            f"{name}, {column}",
+            "risk",
+            float(per_class.min()),
+            (0.0, float(values.levels)),
+            "higher",
+            meaning,
+            columns=(*names, column),
+            details={"mean of a class": float(per_class.mean())},
+        )
+        for name, per_class, meaning in said
+    ]
+
+
+def _t(values: Values, column: str, names: Sequence[str], table: Table) -> list[Score]:
+    ordered = table.schema[column].kind in (Kind.ORDINAL, Kind.NUMERIC, Kind.DATE)
+    said = [("t, equal distance", far_equal(values), "the largest share of a class whose")]
+    if ordered:
+        said.append(("t, ordered distance", far_ordered(values), "how far, of the whole way, a member's"))
+    tail = "would have to change to look like the whole file, in the class that differs most"
+    return [
+        Score(
+            f"{name}, {column}",
+            "risk",
+            float(min(1.0, per_class.max())),
+            (0.0, 1.0),
+            "lower",
+            f"{start} '{column}' {tail}",
+            columns=(*names, column),
+            details={"mean of a class": float(per_class.mean())},
+        )
+        for name, per_class, start in said
+    ]
