@@ -54,7 +54,9 @@ def scores() -> list[Score]:
 
 
 def risks() -> list[Score]:
-    records = [{"record": i, "size of its class": 5, "why": "rare region with a rare diagnosis"} for i in range(20)]
+    records = [
+        {"record": i, "size of its class": 5, "why": "rare region with a rare diagnosis"} for i in range(20)
+    ]
     return [
         Score("smallest class", "risk", 5, (1, np.inf), "higher",
               "Every combination of sex, age and region in the release is shared by at least five rows."),
@@ -105,7 +107,8 @@ def pictures() -> list[Any]:
     sizes = rng.geometric(0.12, size=900)
     return [
         figures.marginals(tables),
-        figures.mosaic(["region", "age"], [regions[:5], ages], joint, joint * rng.uniform(0.8, 1.2, joint.shape)),
+        figures.mosaic(["region", "age"], [regions[:5], ages], joint,
+                       joint * rng.uniform(0.8, 1.2, joint.shape)),
         figures.mosaic(["region", "sex", "payer"], [regions[:5], ["f", "m"], ["public", "private"]],
                        rng.uniform(5, 100, (5, 2, 2)), rng.uniform(5, 100, (5, 2, 2))),
         figures.associations(names, before, after, measure="normalized mutual information"),
@@ -118,8 +121,12 @@ def pictures() -> list[Any]:
 def points() -> list[MapPoint]:
     rng = np.random.default_rng(3)
     found = []
-    for method, shift, name in (("partition", 0.0, "k"), ("local recoding", 0.03, "k"),
-                                ("resample within groups", -0.04, "k"), ("PrivateSynthesizer", -0.07, "epsilon")):
+    for method, shift, name in (
+        ("partition", 0.0, "k"),
+        ("local recoding", 0.03, "k"),
+        ("resample within groups", -0.04, "k"),
+        ("PrivateSynthesizer", -0.07, "epsilon"),
+    ):
         for i, setting in enumerate((2, 3, 5, 10, 20, 50)):
             r = 0.16 / (i + 1) + rng.uniform(0, 0.02) + 0.2 * max(0, shift)
             u = 0.98 - 0.05 * i + shift + rng.uniform(-0.02, 0.02)
@@ -151,8 +158,10 @@ def assessment() -> Page:
             Section("What it keeps", "How far the release answers questions as the original does.",
                     [ScoreTable(scores(), "Utility"), *pictures()[:4]]),
             Section("What it gives away", ("Measured on the files as they are.", "Attacks were carried out."),
-                    [ScoreTable(risks(), "Risk"), pictures()[4], ScoreTable(attacks(), "Attacks"), pictures()[5]]),
-            Section("The map", "Choosing settings on the confidential file is outside epsilon.", [pictures()[6]]),
+                    [ScoreTable(risks(), "Risk"), pictures()[4], ScoreTable(attacks(), "Attacks"),
+                     pictures()[5]]),
+            Section("The map", "Choosing settings on the confidential file is outside epsilon.",
+                    [pictures()[6]]),
             Section("How it was done", "", [DataTable(
                 ("column", "treated as", "note", "levels"),
                 [("age", "numeric", "20 bins of the original's quantiles", 20), ("sex", "nominal", None, 2)],

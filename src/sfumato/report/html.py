@@ -64,7 +64,9 @@ def _(text: object) -> str:
 
 def _style(page: Page) -> str:
     css = (files("sfumato.report") / "page.css").read_text(encoding="utf-8")
-    light, dark = (f":root{{--ground:{g};{variables(d)}}}" for g, d in (("#f7f5f0", False), ("#14171d", True)))
+    light, dark = (
+        f":root{{--ground:{g};{variables(d)}}}" for g, d in (("#f7f5f0", False), ("#14171d", True))
+    )
     sheet = f"\n{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{css}{swaps()}\n"
     if page.audience == "internal":  # in the margin of every printed page
         said = f'content:"{INTERNAL}: {_LEAVE}";font:700 8.5pt sans-serif;color:#7d1733'
@@ -196,9 +198,18 @@ def _cell(place: int, value: object, right: bool) -> str:
 
 def _key(figure: Figure) -> str:
     """What the colours stand for."""
-    square = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="{}"/></svg>'
+    square = (
+        '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="{}"/></svg>'
+    )
     items = "".join(f"<li>{square.format(escape(colour))}{_(text)}</li>" for text, colour in figure.key)
     return f'<ul class="key panel">{items}</ul>' if items else ""
+
+
+_WIDE = 540  # pixels; wider panels are scrolled on small screens, narrower ones shrink to fit
+
+
+def _width(drawn: str) -> float:
+    return float(drawn.partition(' width="')[2].partition('"')[0])
 
 
 def _figure(figure: Figure, identity: str) -> Iterator[str]:
@@ -212,7 +223,8 @@ def _figure(figure: Figure, identity: str) -> Iterator[str]:
         panel = str(title.get("text", "") if isinstance(title, dict) else title)
         label = clean(f"{figure.title}: {panel}" if panel else figure.title)
         drawn = draw(spec, identity=f"{identity}-{i}", label=f"{label}. {clean(figure.description)}")
-        yield f'<div class="panel" role="group" aria-label="{_(label)}">{drawn}</div>'
+        size = "panel wide" if _width(drawn) > _WIDE else "panel"
+        yield f'<div class="{size}" role="group" aria-label="{_(label)}">{drawn}</div>'
     yield "</div>"
     if figure.table is not None:
         yield from table_html(figure.table)

@@ -27,8 +27,7 @@ INK, MUTED, LINE, PAPER, ORIGINAL, RELEASED, CONTROL = (
 )
 # For methods on the map: a colour and a shape each, so that neither is needed alone.
 CATEGORIES = tuple(
-    COLOURS[name][0]
-    for name in ("original", "released", "control", "violet", "sand", "rose", "sky", "slate")
+    COLOURS[name][0] for name in ("original", "released", "control", "violet", "sand", "rose", "sky", "slate")
 )
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "stroke")
 

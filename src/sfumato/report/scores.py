@@ -21,6 +21,9 @@ from sfumato.report.words import (
 from sfumato.score import Score
 
 _WIDTH, _PAD = 160, 8
+_DIAMOND = "M0-7 6 0 0 7-6 0z"
+_CONTROL = f'<svg viewBox="-6 -7 12 14" aria-hidden="true"><path class="control" d="{_DIAMOND}"/></svg>'
+_GUESS = '<svg viewBox="0 0 12 14" aria-hidden="true"><path class="guess" d="M6 0v14"/></svg>'
 
 
 def scores_html(block: ScoreTable, table: Callable[[DataTable], str]) -> Iterator[str]:
@@ -73,13 +76,19 @@ def _row(score: Score, shared: str, table: Callable[[DataTable], str]) -> str:
     found = f'<span class="value">{number(score.value)}</span>'
     if spread:
         found += f'<span class="small">{spread}<br>{confidence(score)}</span>'
-    for name, value in (("control", score.control), ("plain guess", score.baseline)):
-        found += f'<span class="small">{name} {number(value)}</span>' if value is not None else ""
     low, high = score.range
     ends = f"{number(low)} to {number(high)}" + (f", {direction(score)}" if direction(score) else "")
+    beside = "".join(
+        f'<span class="beside">{sign}{name} {number(value)}</span>'
+        for name, value, sign in (
+            ("control", score.control, _CONTROL),
+            ("plain guess", score.baseline, _GUESS),
+        )
+        if value is not None
+    )
     return (
         f'<tr><th scope="row">{_(score.name)}{small}{behind}</th><td>{found}</td>'
-        f'<td>{_bar(score)}<span class="small">{ends}</span></td></tr>'
+        f'<td>{_bar(score)}<span class="small">{beside}</span><span class="small">{ends}</span></td></tr>'
     )
 
 
@@ -101,8 +110,8 @@ def _bar(score: Score) -> str:
         x = at(score.baseline)
         parts.append(f'<line class="guess" x1="{x}" x2="{x}" y1="4" y2="22"/>')
     if score.control is not None and math.isfinite(score.control):
-        parts.append(f'<path class="control" transform="translate({at(score.control)},13)" d="M0-7 6 0 0 7-6 0z"/>')
+        place = f"translate({at(score.control)},13)"
+        parts.append(f'<path class="control" transform="{place}" d="{_DIAMOND}"/>')
     parts.append(f'<circle class="dot" cx="{at(score.value)}" cy="13" r="6"/>')
-    return (
-        f'<svg class="bar" viewBox="0 0 {_WIDTH} 26" role="img" aria-label="{_(label)}">{"".join(parts)}</svg>'
-    )
+    box = f'viewBox="0 0 {_WIDTH} 26" role="img" aria-label="{_(label)}"'
+    return f'<svg class="bar" {box}>{"".join(parts)}</svg>'

@@ -23,8 +23,8 @@ _CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "axis": {
         "domainColor": MUTED, "tickColor": LINE, "gridColor": LINE, "labelColor": MUTED, "titleColor": INK,
-        "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 600, "labelLimit": 130, "titleLimit": 300,
-        "titlePadding": 8, "domain": False, "ticks": False, "labelPadding": 6,
+        "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 600, "labelLimit": 130,
+        "titleLimit": 300, "titlePadding": 8, "domain": False, "ticks": False, "labelPadding": 6,
     },
     "legend": {
         "labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 12, "labelLimit": 220,
@@ -34,12 +34,62 @@ _CONFIG: dict[str, Any] = {
     "text": {"color": INK, "fontSize": 11},
 }  # fmt: skip
 _KEPT = frozenset(
-    "d fill stroke opacity fill-opacity stroke-opacity stroke-width stroke-dasharray stroke-linecap "
-    "stroke-linejoin transform x y x1 y1 x2 y2 width height rx ry cx cy r text-anchor font-size font-weight "
-    "font-style dominant-baseline viewBox id clip-path offset stop-color dx dy".split()
+    [
+        "d",
+        "fill",
+        "stroke",
+        "opacity",
+        "fill-opacity",
+        "stroke-opacity",
+        "stroke-width",
+        "stroke-dasharray",
+        "stroke-linecap",
+        "stroke-linejoin",
+        "transform",
+        "x",
+        "y",
+        "x1",
+        "y1",
+        "x2",
+        "y2",
+        "width",
+        "height",
+        "rx",
+        "ry",
+        "cx",
+        "cy",
+        "r",
+        "text-anchor",
+        "font-size",
+        "font-weight",
+        "font-style",
+        "dominant-baseline",
+        "viewBox",
+        "id",
+        "clip-path",
+        "offset",
+        "stop-color",
+        "dx",
+        "dy",
+    ]
 )
 _NUMBERS = frozenset(
-    "d transform x y x1 y1 x2 y2 width height opacity fill-opacity stroke-opacity stroke-width".split()
+    [
+        "d",
+        "transform",
+        "x",
+        "y",
+        "x1",
+        "y1",
+        "x2",
+        "y2",
+        "width",
+        "height",
+        "opacity",
+        "fill-opacity",
+        "stroke-opacity",
+        "stroke-width",
+    ]
 )
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?|-?\d+(?:\.\d+)?e-\d+")
 

@@ -29,7 +29,9 @@ def clean(text: object) -> str:
 
 def _unprintable(c: str) -> bool:
     code = ord(c)
-    return (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code >= 0xFFFE
+    return (
+        (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code >= 0xFFFE
+    )
 
 
 def number(value: float | None) -> str:
@@ -43,7 +45,7 @@ def number(value: float | None) -> str:
     size = abs(value)
     if 1e-3 <= size < 1e6:
         text = f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text and size >= 1 else text
+        text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = f"{value:.3g}"
     return text.replace("-", "−")

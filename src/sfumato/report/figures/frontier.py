@@ -57,8 +57,8 @@ def frontier(
     utility: str = "utility",
     utility_better: Literal["higher", "lower"] = "higher",
     max_risk: float | None = None,
-    width: int = 520,
-    height: int = 360,
+    width: int = 640,
+    height: int = 380,
 ) -> Figure:
     """The map: risk to the right, utility upwards, intervals as thin lines, the Pareto front joined.
 
@@ -72,7 +72,14 @@ def frontier(
     values = [_value(p, bool(on), risk, utility) for p, on in zip(drawn, front, strict=True)]
     colour = {"domain": methods, "range": [CATEGORIES[i % len(CATEGORIES)] for i in range(len(methods))]}
     shape = {"domain": methods, "range": [SHAPES[i % len(SHAPES)] for i in range(len(methods))]}
-    legend = {"title": None, "orient": "top", "symbolSize": 80, "columns": 3, "labelLimit": 150}
+    legend = {
+        "title": None,
+        "orient": "top",
+        "symbolSize": 80,
+        "columns": 3,
+        "labelLimit": 150,
+        "symbolOpacity": 1,
+    }
     x = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
          "axis": {"title": f"{clean(risk)} (lower is better) →", "tickCount": 6}}  # fmt: skip
     up = "better" if utility_better == "higher" else "worse"
@@ -119,7 +126,8 @@ def _value(point: MapPoint, front: bool, risk: str, utility: str) -> dict[str, A
     says = (
         f"{point.method}{': ' if settings else ''}{settings}\n"
         f"{risk} {_with(point.risk, point.risk_interval)}\n"
-        f"{utility} {_with(point.utility, point.utility_interval)}" + ("\non the Pareto front" if front else "")
+        f"{utility} {_with(point.utility, point.utility_interval)}"
+        + ("\non the Pareto front" if front else "")
     )
     r, u = point.risk_interval or (None, None), point.utility_interval or (None, None)
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import ParameterError
 from sfumato.report.figures.common import FILES, FILES_KEY, Spec, floats, in_expression, percent, shares
 from sfumato.report.page import DataTable, Figure
-from sfumato.report.palette import CONTROL, MUTED, PAPER, RELEASED
-from sfumato.report.words import clean, number
-from sfumato.score import Score
+from sfumato.report.words import clean
 
 
 def marginals(
@@ -38,7 +37,7 @@ def marginals(
     if len(found) > most_columns:
         chosen = {f[0] for f in sorted(found, key=lambda f: -f[4])[:most_columns]}
         drawn = [f for f in found if f[0] in chosen]
-    panels = [_marginal(name, *_largest(levels, p, q, most_levels)) for name, levels, p, q, _ in drawn]
+    panels = [_bars(name, *_largest(levels, p, q, most_levels)) for name, levels, p, q, _ in drawn]
     worst = max(found, key=lambda f: f[4])
     rows = [(name, v, percent(a), percent(b)) for name, levels, p, q, _ in found
             for v, a, b in zip(levels, p, q, strict=True)]  # fmt: skip
@@ -68,7 +67,15 @@ def _largest(
     )
 
 
-def _marginal(name: str, levels: list[str], p: NDArray[np.float64], q: NDArray[np.float64]) -> Spec:
+def _bars(
+    name: str,
+    levels: list[str],
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    *,
+    width: int = 210,
+    axis: str | None = None,
+) -> Spec:
     # Two levels may be written alike (1 and "1"), so the place counts and the text is only shown.
     values = [
         {"i": i, "level": v, "of": of, "share": round(float(s), 6), "says": f"{v}: {percent(s)} ({of})"}
@@ -78,14 +85,14 @@ def _marginal(name: str, levels: list[str], p: NDArray[np.float64], q: NDArray[n
     named = {"labelExpr": f"{in_expression(levels)}[datum.value]", "values": list(range(len(levels)))}
     share = {
         "field": "share", "type": "quantitative", "scale": {"nice": True, "domainMin": 0},
-        "axis": {"format": ".0%", "tickCount": 4, "title": None},
+        "axis": {"format": ".0%", "tickCount": 4, "title": axis},
     }  # fmt: skip
     row = {"field": "i", "type": "ordinal", "axis": {**named, "title": None}}
     colour = {"field": "of", "type": "nominal", "scale": FILES, "legend": None}
     base = {"y": row, "x": share, "color": colour, "description": {"field": "says"}}
     return {
         "title": clean(name),
-        "width": 210,
+        "width": width,
         "height": {"step": 20},
         "data": {"values": values},
         "layer": [
@@ -107,45 +114,26 @@ def class_sizes(original: ArrayLike, released: ArrayLike, *, k: int | None = Non
     k: the size that was asked for; smaller classes are then counted in the description.
     """
     edges = np.array(sorted({*_EDGES, *([k] if k else [])}), dtype=np.float64)
-    names = [_bin(int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)] + [f"{int(edges[-1]):,}+"]
-    rows, below = [], {}
-    values = []
+    names = [_bin(int(a), int(b)) for a, b in pairwise(edges)] + [f"{int(edges[-1]):,}+"]
+    found, below = {}, {}
     for of, given in (("original", original), ("released", released)):
         sizes = floats(given, "class sizes", 1)
         sizes = sizes[sizes > 0]
         place = np.clip(np.searchsorted(edges, sizes, side="right") - 1, 0, len(edges) - 1)
-        share = shares(np.bincount(place, weights=sizes, minlength=len(edges)).astype(np.float64))
-        below[of] = float(share[edges < k].sum()) if k else float(share[0])
-        for i, (name, s) in enumerate(zip(names, share, strict=True)):
-            says = f"{percent(s)} of rows ({of}) share their values with {name} rows in all"
-            values.append({"i": i, "size": name, "of": of, "share": round(float(s), 6), "says": says})
-            rows.append((of, name, percent(s)))
-    last = max((v["i"] for v in values if v["share"] > 0), default=0)
-    values = [v for v in values if v["i"] <= last]
+        found[of] = shares(np.bincount(place, weights=sizes, minlength=len(edges)).astype(np.float64))
+        below[of] = float(found[of][edges < k].sum()) if k else float(found[of][0])
+    last = int(np.flatnonzero(found["original"] + found["released"]).max(initial=0)) + 1
+    p, q = found["original"][:last], found["released"][:last]
+    rows = [(name, percent(a), percent(b)) for name, a, b in zip(names, p, q, strict=False)]
+    spec = _bars("rows in the class", names[:last], p, q, width=330, axis="share of rows")
     small = f"smaller than {k}" if k else "of one row (unique)"
-    spec: Spec = {
-        "width": 460,
-        "height": 230,
-        "data": {"values": values},
-        "mark": {"type": "bar", "cornerRadiusEnd": 2},
-        "encoding": {
-            "x": {"field": "size", "type": "ordinal", "sort": names,
-                  "axis": {"title": "rows in the class", "labelAngle": 0, "labelOverlap": False},
-                  "scale": {"paddingInner": 0.25}},
-            "xOffset": {"field": "of", "type": "nominal", "sort": ["original", "released"]},
-            "y": {"field": "share", "type": "quantitative",
-                  "axis": {"format": ".0%", "title": "share of rows", "tickCount": 5}},
-            "color": {"field": "of", "type": "nominal", "scale": FILES, "legend": None},
-            "description": {"field": "says"},
-        },
-    }  # fmt: skip
     return Figure(
         spec,
         "In how large a crowd a row stands",
         "Rows by the number of rows that share their quasi-identifiers. In classes "
         f"{small} are {percent(below['original'])} of the original's rows and {percent(below['released'])} "
         "of the release's.",
-        DataTable(("file", "rows in the class", "share of rows"), rows, "Rows by class size", folded=True),
+        DataTable(("rows in the class", "original", "released"), rows, "Rows by class size", folded=True),
         FILES_KEY,
     )
 

@@ -45,7 +45,10 @@ def mosaic(
     if len(names) not in (2, 3):
         raise ParameterError("a mosaic shows two or three columns.", hint="choose quasi-identifiers")
     files = []
-    for of, counts, given in (("original", original, levels), ("released", released, released_levels or levels)):
+    for of, counts, given in (
+        ("original", original, levels),
+        ("released", released, released_levels or levels),
+    ):
         table = floats(counts, "mosaic", len(names))
         if [len(v) for v in given] != list(table.shape):
             raise ParameterError("a mosaic needs one level for each place of its table.", hint="see levels")
@@ -146,7 +149,7 @@ def _mosaic(of: str, names: list[str], levels: list[list[str]], table: Array, st
         "width": _SIDE, "height": _SIDE,
         "layer": [
             tiles,
-            {"data": {"values": labels["across"]}, "mark": {**text, "baseline": "bottom", "dy": -5, "limit": 64},
+            {"data": {"values": labels["across"]}, "mark": {**text, "baseline": "bottom", "dy": -5},
              "encoding": at},
             {"data": {"values": labels["down"]}, "mark": {**text, "align": "right", "dx": -6, "limit": 84},
              "encoding": at},
@@ -158,14 +161,11 @@ def _labels(levels: list[list[str]], p: Array) -> dict[str, list[dict[str, objec
     """Names over the columns of tiles and beside the first of them, where there is room for a name."""
     second = p.sum(axis=2) if p.ndim == 3 else p
     found: dict[str, list[dict[str, object]]] = {"across": [], "down": []}
-    taken = -1.0
     for (i,), x0, x1, _, _ in _tiles(second.sum(axis=1), 0, (0.0, 1.0, 0.0, 1.0)):
-        text = levels[0][i]
-        half = min(64, 6.2 * len(text)) / 2 / _SIDE
-        middle = (x0 + x1) / 2
-        if x1 - x0 > 0.03 and middle - half > taken:
-            found["across"].append({"x": middle, "y": 0.0, "text": text})
-            taken = middle + half + 0.01
+        room = int((x1 - x0) * _SIDE / 6.3)  # letters that fit over the tile
+        text = levels[0][i] if len(levels[0][i]) <= room else levels[0][i][: room - 1] + "…"
+        if room >= 3 or len(levels[0][i]) <= room:
+            found["across"].append({"x": (x0 + x1) / 2, "y": 0.0, "text": text})
     first = next((row for row in second if row.sum() > 0), second[0])
     taken = -1.0
     for (_, j), _, _, y0, y1 in _tiles(first[None, :], 0, (0.0, 1.0, 0.0, 1.0)):
@@ -195,7 +195,9 @@ def associations(
     names = [clean(c) for c in columns]
     before, after = (np.asarray(m, dtype=np.float64) for m in (original, released))
     if not before.shape == after.shape == (len(names), len(names)) or not names:
-        raise ParameterError("associations are square tables over the columns.", hint="one row for each column")
+        raise ParameterError(
+            "associations are square tables over the columns.", hint="one row for each column"
+        )
     change = after - before
     off = ~np.eye(len(names), dtype=bool)
     size = np.where(off & np.isfinite(change), np.abs(change), -1)
@@ -249,7 +251,8 @@ def _heat(title: str, names: list[str], table: Array, scale: float) -> Spec:
         if i != j and np.isfinite(table[i, j])
     ]  # fmt: skip
     texts = in_expression(names)
-    axis = {"title": None, "labelExpr": f"{texts}[datum.value]", "labelLimit": 84, "labelFontSize": min(11, cell + 1),
+    axis = {"title": None, "labelExpr": f"{texts}[datum.value]", "labelLimit": 84,
+            "labelFontSize": min(11, cell + 1),
             "labelOverlap": False}  # fmt: skip
     places = {"type": "ordinal", "scale": {"domain": list(range(n)), "paddingInner": 0.08}}
     return {
@@ -266,4 +269,3 @@ def _heat(title: str, names: list[str], table: Array, scale: float) -> Spec:
             "description": {"field": "says"},
         },
     }  # fmt: skip
-
