@@ -131,8 +131,8 @@ def fellegi_sunter(
         rate(
             "probabilistic linking",
             chance[inside],
-            meaning="Share of people whose own record is the most likely one in Fellegi and Sunter's model, ties "
-            "broken at random.",
+            meaning="Share of people whose own record is the most likely one in Fellegi and Sunter's model, "
+            "ties broken at random.",
             knowledge=knowledge,
             columns=names,
             baseline=1 / pair.released.rows(),
@@ -141,9 +141,9 @@ def fellegi_sunter(
         rate(
             "probabilistic linking, claimed",
             sure[inside],
-            meaning=f"Share of people for whom one released record alone is most likely, with a match probability "
-            f"of {threshold:g} or more. The control are people of the attack database who are not in the "
-            "data: all claims about them are wrong.",
+            meaning=f"Share of people for whom one released record alone is most likely, with a match "
+            f"probability of {threshold:g} or more. The control are people of the attack database who are "
+            "not in the data: all claims about them are wrong.",
             knowledge=knowledge,
             columns=names,
             control=outsiders,

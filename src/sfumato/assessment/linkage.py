@@ -61,8 +61,8 @@ def deterministic(
         rate(
             "linking, claimed",
             matches == 1,
-            meaning="Share of people for whom exactly one released record fits what the intruder knows, so that "
-            "the intruder would claim to have found them. The control shows how often that happens to "
+            meaning="Share of people for whom exactly one released record fits what the intruder knows, so "
+            "that the intruder would claim to have found them. The control shows how often that happens to "
             "people who are not in the data.",
             knowledge=knowledge,
             columns=known,
@@ -77,8 +77,8 @@ def deterministic(
             rate(
                 "linking, at most",
                 chance,
-                meaning="Upper bound of the share of people found by picking one of the fitting records: nobody "
-                "knows which record is whose, so each match counts as if it were right.",
+                meaning="Upper bound of the share of people found by picking one of the fitting records: "
+                "nobody knows which record is whose, so each match counts as if it were right.",
                 knowledge=knowledge,
                 columns=known,
                 baseline=1 / records,
@@ -93,7 +93,8 @@ def deterministic(
         rate(
             "linking, re-identified",
             fits & (matches == 1),
-            meaning="Share of people whose own record is the only released one that fits what the intruder knows.",
+            meaning="Share of people whose own record is the only released one that fits what the intruder "
+            "knows.",
             knowledge=knowledge,
             columns=known,
             baseline=1 / records,
@@ -105,7 +106,8 @@ def deterministic(
         rate(
             "linking, guessed",
             chance,
-            meaning="Share of people found, on average, by picking at random among the released records that fit.",
+            meaning="Share of people found, on average, by picking at random among the released records that "
+            "fit.",
             knowledge=knowledge,
             columns=known,
             baseline=1 / records,
@@ -153,8 +155,8 @@ def nearest(
         rate(
             "nearest record",
             chance,
-            meaning="Share of people whose own record is picked when the intruder takes the nearest released one, "
-            "ties broken at random.",
+            meaning="Share of people whose own record is picked when the intruder takes the nearest released "
+            "one, ties broken at random.",
             knowledge=knowledge,
             columns=known,
             baseline=1 / len(view.released),

@@ -1,1 +1,33 @@
 """Attacks on a release: each says what the intruder knows, and is judged against control and baseline."""
+
+from sfumato.assessment.attacks.attributes import (
+    background,
+    homogeneity,
+    learnt,
+    link_gain,
+    mean_value,
+    most_frequent,
+)
+from sfumato.assessment.attacks.intruder import by_key
+from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
+from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
+from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out
+
+__all__ = [
+    "background",
+    "by_key",
+    "complementary",
+    "homogeneity",
+    "inference",
+    "learnt",
+    "link_gain",
+    "linkability",
+    "mean_value",
+    "most_frequent",
+    "perfect_matching",
+    "rare_values",
+    "singling_out",
+    "smallest_cover",
+    "temporal",
+    "unsorted_matching",
+]

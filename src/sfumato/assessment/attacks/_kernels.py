@@ -191,3 +191,47 @@ def nearest_few(
                     place -= 1
                 best[place] = total
                 out[i, place] = j
+
+
+@numba.njit(nogil=True, cache=True)
+def count_queries(
+    rows: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    signs: NDArray[np.int64],
+    values: NDArray[np.float64],
+    out: NDArray[np.int64],
+) -> None:
+    """How many rows meet all conditions of each query.  rows: (columns, n); the rest: (queries, conditions).
+
+    signs: 0 equal, 1 at least, 2 at most, 3 other, 4 above, 5 below. A value that is NaN asks for missing
+    cells (sign 0) or for cells that are not; a missing cell meets no other condition.
+    """
+    for q in range(columns.shape[0]):
+        found = 0
+        for i in range(rows.shape[1]):
+            meets = True
+            for c in range(columns.shape[1]):
+                cell = rows[columns[q, c], i]
+                value = values[q, c]
+                sign = signs[q, c]
+                if np.isnan(value):
+                    meets = np.isnan(cell) == (sign == 0)
+                elif np.isnan(cell):
+                    meets = False
+                elif sign == 0:
+                    meets = cell == value
+                elif sign == 1:
+                    meets = cell >= value
+                elif sign == 2:
+                    meets = cell <= value
+                elif sign == 3:
+                    meets = cell != value
+                elif sign == 4:
+                    meets = cell > value
+                else:
+                    meets = cell < value
+                if not meets:
+                    break
+            if meets:
+                found += 1
+        out[q] = found

@@ -6,6 +6,7 @@ person if each known cell covers the person's value: it is the value, or a gener
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -175,7 +176,7 @@ def in_threads(work: Callable[[slice], None], rows: int) -> None:
     """Share rows out among the cores; the kernels let go of the interpreter."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     marks = np.linspace(0, rows, min(rows, 8 * cores) + 1).astype(int)
-    parts = [slice(a, b) for a, b in zip(marks[:-1], marks[1:], strict=True)]
+    parts = [slice(a, b) for a, b in itertools.pairwise(marks)]
     with ThreadPoolExecutor(cores) as pool:
         list(pool.map(work, parts))
 
@@ -185,10 +186,7 @@ def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> Vie
     names = known_columns(pair, columns)
     original, released = pair.codes()
     at = [original.columns.index(c) for c in names]
-    if people is None:
-        targets = original.codes[at].T.astype(np.int64)
-    else:
-        targets = encode(pair, people, names)
+    targets = original.codes[at].T.astype(np.int64) if people is None else encode(pair, people, names)
     records = released.codes[[released.columns.index(c) for c in names]].T.astype(np.int64)
     if not len(targets) or not len(records):
         raise DataError(
@@ -221,7 +219,7 @@ def known_columns(pair: Pair, columns: Sequence[str]) -> list[str]:
 
 
 def encode(pair: Pair, people: Table, columns: Sequence[str]) -> Ints:
-    """Other people over the leaves of the pair; a value nobody in the files has gets the code after the last."""
+    """Other people over the leaves of the pair; a value nobody in the files has: the code after the last."""
     absent = [repr(c) for c in columns if c not in people.columns]
     if absent:
         raise DataError(
