@@ -268,7 +268,7 @@ def test_rows_that_cannot_be_the_same() -> None:
 
 def test_no_message_holds_a_cell(tmp_path: Path) -> None:
     first = frame().assign(dx=[CANARY if i == 3 else "flu" for i in range(300)])
-    second = frame().assign(age=[CANARY if i == 5 else a for i, a in enumerate(frame()["age"])])
+    second = frame().assign(age=[CANARY if i == 5 else str(a) for i, a in enumerate(frame()["age"])])
     said = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

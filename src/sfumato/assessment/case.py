@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.assessment.align import Pair, align
+from sfumato.assessment.align import MAX_LEVELS, Pair, align
 from sfumato.assessment.opening import Opened, opened, opened_pair
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema, Value
@@ -49,6 +49,29 @@ class Case:
     def known(self) -> tuple[str, ...]:
         """The quasi-identifiers that can be compared."""
         return tuple(n for n in self.files.quasi_identifiers if n in self.pair.columns)
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The sensitive columns that can be compared and are not known already."""
+        return tuple(n for n in self.files.sensitive if n in self.pair.columns and n not in self.known)
+
+    @cached_property
+    def sharp(self) -> Pair:
+        """Both files on the finest scale of what is known: an intruder does not round what they know.
+
+        Bins are for comparing distributions; in bins of ten years two people look alike who are not.
+        """
+        columns = {c.name: c for c in self.pair.original.schema}
+        for name in self.known:
+            columns[name] = replace(self.files.original.schema[name], edges=None)
+        original = self.files.original.with_schema(Schema(tuple(columns.values())))
+        released = self.files.released.select([n for n in self.files.released.columns if n in columns])
+        return align(original, released, hierarchies=self.hierarchies, bins=MAX_LEVELS, weight=self.files.weight)
+
+    @property
+    def seed(self) -> int:
+        """A number for parts that draw with one; nothing that is released rests on it."""
+        return int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-6:], "little")
 
     @cached_property
     def classes(self) -> Classes:

@@ -39,7 +39,8 @@ def opened(
             return scan(data, keep_text=keep_text)
         return scan(data, known, columns=known.names, keep_text=True)
     except SfumatoError as error:
-        raise type(error)(f"{what}: {error.message}", hint=error.hint, values=error.values) from None
+        error.message = f"{what}: {error.message}"
+        raise
 
 
 def is_release(path: str | Path) -> bool:

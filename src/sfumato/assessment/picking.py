@@ -47,7 +47,8 @@ class Named:
             )
 
     def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
-        from sfumato.assessment.parts import case_of, giving
+        from sfumato.assessment.case import case_of
+        from sfumato.assessment.parts import giving
 
         case = case_of(original, released, control=control, key=key)
         found: list[Score] = []

@@ -69,6 +69,7 @@ def counts_as_utility(score: Score) -> bool:
         and score.range == (0, 1)
         and score.better != "neither"
         and not score.columns
+        and not score.name.endswith("p-value")  # says whether there is a difference, not how large it is
     )
 
 
