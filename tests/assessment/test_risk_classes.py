@@ -54,7 +54,7 @@ def test_hand_computed_classes() -> None:
     ]
     unique = by_name(risk.uniqueness(found))
     assert unique["unique on all quasi-identifiers"].value == pytest.approx(4 / 6)
-    # age and sex: (30,m), (40,m), (40,f), (50,f) are alone: four; age and zip: (40,1300), (40,1400), (50,1400)
+    # age and sex: (30,m), (40,m), (40,f), (50,f) are alone; age and zip: (40,1300), (40,1400), (50,1400)
     pairs = {
         tuple(r["columns"]): r["unique"] for r in unique["unique on two quasi-identifiers"].details["sets"]
     }

@@ -56,7 +56,7 @@ def test_l_and_t_agree_with_the_oracle(rows: list[tuple[Any, ...]], c: float) ->
 
 
 def test_the_salary_example_of_t_closeness() -> None:
-    # Li, Li and Venkatasubramanian (2007): salaries 3..11 thousand; {3, 4, 5} lies at 0.375, {6, 8, 11} at 0.167.
+    # Li, Li and Venkatasubramanian (2007): salaries 3..11 thousand; {3, 4, 5} at 0.375, {6, 8, 11} at 0.167.
     rows = [(g, s) for s, g in zip(range(3, 12), "aaabcbccb", strict=True)]
     table = oracle.table(rows, ("g", "salary"), salary=Kind.NUMERIC)
     from sfumato.assessment.risk.diversity import far_ordered, sensitive_values
@@ -196,7 +196,7 @@ def test_nearest_agrees_with_the_obvious(seed: int) -> None:
     numbers = [
         np.where(rng.random((n, 2)) < 0.2, np.nan, rng.random((n, 2)) * 3).astype(np.float32) for n in (6, 9)
     ]
-    codes = [rng.integers(-1, 2, (n, 3)).astype(np.int32) for n in (6, 9)]
+    codes = [rng.integers(0, 3, (n, 3)).astype(np.uint16) for n in (6, 9)]
 
     def distance(i: int, j: int) -> float:
         total = float((codes[0][i] != codes[1][j]).sum())
@@ -206,7 +206,9 @@ def test_nearest_agrees_with_the_obvious(seed: int) -> None:
         return total
 
     expected = [min(distance(i, j) for j in range(9)) for i in range(6)]
-    assert _kernels.nearest(numbers[0], codes[0], numbers[1], codes[1]) == pytest.approx(expected, abs=1e-5)
+    assert _kernels.nearest(numbers[0].T, codes[0].T, numbers[1].T, codes[1].T) == pytest.approx(
+        expected, abs=1e-5
+    )
 
 
 def test_a_copy_lies_closer_and_fresh_people_do_not() -> None:

@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+_BLOCK = 4096  # rows compared together: their codes stay in the second-level cache
+
 
 @numba.njit(nogil=True, cache=True)
 def alone(keys: NDArray[np.uint64], owner: NDArray[np.int64], many: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -67,34 +69,40 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 @numba.njit(nogil=True, cache=True)
 def nearest(
     numbers: NDArray[np.float32],
-    codes: NDArray[np.int32],
+    codes: NDArray[np.unsignedinteger],
     other_numbers: NDArray[np.float32],
-    other_codes: NDArray[np.int32],
+    other_codes: NDArray[np.unsignedinteger],
 ) -> NDArray[np.float64]:
     """The smallest distance of each row to the other rows, as a sum over columns.
 
-    numbers: (rows, a), scaled to their range, NaN missing: |x - y|, at most 1; one missing costs 1.
-    codes: (rows, b): 0 where equal, else 1. A row is left as soon as it lies farther than the best one.
+    numbers: (a, rows), scaled to their range, NaN missing: |x - y|, at most 1; one missing costs 1.
+    codes: (b, rows): 0 where equal, else 1. Differing codes are counted for a block of rows at once (the
+    compiler makes vectors of it); numbers are looked at only where these leave room below the best.
     """
-    rows, others = len(codes), len(other_codes)
-    out = np.empty(rows, np.float64)
-    for i in range(rows):
-        best = np.inf
-        for j in range(others):
-            d = 0.0
-            for c in range(codes.shape[1]):
-                d += codes[i, c] != other_codes[j, c]
-            if d >= best:
-                continue
-            for c in range(numbers.shape[1]):
-                x, y = numbers[i, c], other_numbers[j, c]
-                if np.isnan(x) or np.isnan(y):
-                    d += np.isnan(x) != np.isnan(y)
-                else:
-                    d += min(1.0, float(abs(x - y)))
-            if d < best:
-                best = d
-                if best == 0.0:
-                    break
-        out[i] = best
+    rows, others = codes.shape[1], other_codes.shape[1]
+    out = np.full(rows, np.inf)
+    differ = np.empty(_BLOCK, np.uint16)
+    for start in range(0, others, _BLOCK):
+        length = min(_BLOCK, others - start)
+        for i in range(rows):
+            differ[:length] = 0
+            for c in range(codes.shape[0]):
+                mine = codes[c, i]
+                part = other_codes[c, start : start + length]
+                for j in range(length):
+                    differ[j] += np.uint16(part[j] != mine)
+            best = out[i]
+            for j in range(length):
+                if differ[j] >= best:
+                    continue
+                d = float(differ[j])
+                for c in range(numbers.shape[0]):
+                    x, y = numbers[c, i], other_numbers[c, start + j]
+                    if np.isnan(x) or np.isnan(y):
+                        d += np.isnan(x) != np.isnan(y)
+                    else:
+                        d += min(1.0, float(abs(x - y)))
+                if d < best:
+                    best = d
+            out[i] = best
     return out

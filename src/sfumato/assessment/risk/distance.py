@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.risk.intervals import exact_interval
 from sfumato.assessment.risk.records import as_matrix, shared_columns
 from sfumato.errors import DataError, ParameterError
+from sfumato.schema import Kind
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -24,7 +25,7 @@ from sfumato.table import Table
 WARNING = (
     "this proves little alone: it sees crude copying, and a release that passes can still give people away"
 )
-_PAIRS = 400_000_000  # row pairs that are compared at most
+_WORK = 4_000_000_000  # row pairs times numeric columns that are compared at most: some seconds
 
 Matrix = tuple[NDArray[Any], NDArray[Any]]
 
@@ -62,7 +63,7 @@ def _alone(
     files: Sequence[Table], names: list[str], lengths: list[int], rows: int, seed: int, confidence: float
 ) -> Score:
     drawn = min(rows, lengths[1])
-    others = min(lengths[0], max(1, _PAIRS // drawn))
+    others = min(lengths[0], _room(files[0], names, drawn))
     first, second = as_matrix(
         files, names, [_draw(lengths[0], others, seed, 0), _draw(lengths[1], drawn, seed, 1)]
     )
@@ -79,7 +80,7 @@ def _compared(
     files: Sequence[Table], names: list[str], lengths: list[int], rows: int, seed: int, confidence: float
 ) -> list[Score]:
     drawn = min(rows, lengths[1])
-    others = min(lengths[0], lengths[2], max(1, _PAIRS // (3 * drawn)))
+    others = min(lengths[0], lengths[2], _room(files[0], names, 3 * drawn))
     chosen = [
         _draw(lengths[0], others, seed, 0),
         _draw(lengths[1], drawn, seed, 1),
@@ -88,7 +89,7 @@ def _compared(
     real, made, apart = as_matrix(files, names, chosen)
     few = min(others, rows)
     to_real, to_apart = _nearest(made, real), _nearest(made, apart)
-    control = _nearest((apart[0][:few], apart[1][:few]), real)
+    control = _nearest((apart[0][:, :few], apart[1][:, :few]), real)
     nearer, ties = int((to_real < to_apart).sum()), int((to_real == to_apart).sum())
     decided = drawn - ties
     low, high = exact_interval(nearer, decided, confidence)
@@ -155,6 +156,12 @@ def _spread(x: NDArray[Any]) -> dict[str, float]:
     return {f"{q:g}": float(np.quantile(x, q)) for q in (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)}
 
 
+def _room(original: Table, names: Sequence[str], rows: int) -> int:
+    """How many records each of the drawn ones can be compared with."""
+    numeric = sum(original.schema[n].kind in (Kind.NUMERIC, Kind.DATE) for n in names)
+    return max(1, _WORK // (rows * (1 + numeric)))
+
+
 def _draw(rows: int, wanted: int, seed: int, file: int) -> NDArray[np.int64]:
     if wanted >= rows:
         return np.arange(rows)
@@ -166,11 +173,12 @@ def _nearest(made: Matrix, real: Matrix) -> NDArray[np.float64]:
     from sfumato.assessment.risk import _kernels
     from sfumato.counts.accumulator import threads
 
-    step = max(1, math.ceil(len(made[0]) / threads()))
+    rows = made[1].shape[1]
+    step = max(1, math.ceil(rows / threads()))
 
     def part(first: int) -> NDArray[np.float64]:
         piece = slice(first, first + step)
-        return np.asarray(_kernels.nearest(made[0][piece], made[1][piece], real[0], real[1]))
+        return np.asarray(_kernels.nearest(made[0][:, piece], made[1][:, piece], real[0], real[1]))
 
     with ThreadPoolExecutor(threads()) as pool:
-        return np.concatenate(list(pool.map(part, range(0, len(made[0]), step))))
+        return np.concatenate(list(pool.map(part, range(0, rows, step))))

@@ -123,11 +123,15 @@ def _equal(files: Sequence[Table], names: Sequence[str], where: str, confidence:
 def as_matrix(
     files: Sequence[Table], names: Sequence[str], rows: Sequence[np.ndarray[Any, Any]]
 ) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """The chosen rows of each file: numbers scaled to the first file's range, codes that mean the same."""
+    """The chosen rows of each file: numbers scaled to the first file's range, codes that mean the same.
+
+    Both have one row per column.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     parts: list[tuple[list[Any], list[Any]]] = [([], []) for _ in files]
+    widest = 0
     for name in names:
         cells = [_column(f, name, chosen) for f, chosen in zip(files, rows, strict=True)]
         kinds = {f.schema[name].kind for f in files}
@@ -140,14 +144,16 @@ def as_matrix(
         text = [c.cast(pa.string()) for c in cells]
         every = pc.unique(pa.concat_arrays(text)).drop_null()
         for part, x in zip(parts, text, strict=True):
-            places = pc.index_in(x, value_set=every).fill_null(-1)
-            part[1].append(places.to_numpy(zero_copy_only=False).astype(np.int32))
+            places = pc.index_in(x, value_set=every).fill_null(len(every))
+            part[1].append(places.to_numpy(zero_copy_only=False).astype(np.uint32))
+        widest = max(widest, len(every))
 
     def stacked(columns: list[Any], n: int, kind: Any) -> np.ndarray[Any, Any]:
-        return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else np.empty((n, 0), kind)
+        return np.stack(columns).astype(kind) if columns else np.empty((0, n), kind)
 
+    narrow = np.uint16 if widest < 2**16 else np.uint32
     return [
-        (stacked(numbers, len(chosen), np.float32), stacked(codes, len(chosen), np.int32))
+        (stacked(numbers, len(chosen), np.float32), stacked(codes, len(chosen), narrow))
         for (numbers, codes), chosen in zip(parts, rows, strict=True)
     ]
 
