@@ -182,7 +182,11 @@ def table_html(table: DataTable) -> Iterator[str]:
 
 def _numeric(table: DataTable, place: int) -> bool:
     column = [row[place] for row in table.rows if row[place] is not None]
-    return place > 0 and bool(column) and all(isinstance(v, int | float) for v in column)
+    return (
+        place > 0
+        and bool(column)
+        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in column)
+    )
 
 
 def _class(name: str, wanted: bool) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.report.figures.common import Spec, in_expression
@@ -14,79 +14,93 @@ from sfumato.report.words import clean, number
 from sfumato.score import Score
 
 _KINDS = ["attack", "control", "plain guess"]
+_COLOURS = [RELEASED, CONTROL, MUTED]
+_SHAPES = ["circle", "diamond", "square"]
 
 
 def attacks(scores: Sequence[Score], *, title: str = "Attacks against their controls") -> Figure:
-    """How often each attack succeeds, with its interval, beside its control and a plain guess."""
-    tried = [s for s in scores if s.section == "attack" and np.isfinite(s.value)]
+    """How often each attack succeeds, with its interval, beside its control and a plain guess.
+
+    Successes that are shares (0 to 1) have one axis; attacks on another scale are drawn only if all are.
+    """
+    known = [s for s in scores if s.section == "attack" and math.isfinite(s.value)]
+    tried = [s for s in known if s.range == (0, 1)] or known
     if not tried:
         raise ParameterError("there is no attack with a value to draw.", hint="give scores of attacks")
-    points, spans, rows = [], [], []
-    for i, s in enumerate(tried):
-        what = {"i": i, "name": clean(s.name)}
-        spread = "" if s.low is None else f", interval {number(s.low)} to {number(s.high)}"
-        said = f"{s.name}: {number(s.value)}{spread}. The intruder knows {s.knowledge}"
-        if s.low is not None:
-            spans.append({**what, "of": "attack", "low": s.low, "high": s.high})
-        found = [("attack", s.value, said), ("control", s.control, f"{s.name}: on people not in the data")]
-        for of, value, says in [*found, ("plain guess", s.baseline, f"{s.name}: a plain guess")]:
-            if value is not None:
-                says = says if of == "attack" else f"{says}: {number(value)}"
-                points.append({**what, "of": of, "value": value, "says": clean(says)})
-        rows.append((s.name, s.value, s.low, s.high, s.control, s.baseline, s.knowledge))
-    above = [s.name for s in tried if s.low is not None and s.low > max(s.control or 0, s.baseline or 0)]
-    y = {
-        "field": "i",
-        "type": "ordinal",
-        "axis": {
-            "labelExpr": f"{in_expression([clean(s.name) for s in tried])}[datum.value]",
-            "title": None,
-            "labelLimit": 170,
-            "grid": True,
-        },
-    }
-    reach = max(*(p["value"] for p in points), *(d["high"] for d in spans), 0.0)
-    scale = {"domainMin": min(0.0, *(p["value"] for p in points)), "nice": True}
-    if 0.6 < reach <= 1:
-        scale["domainMax"] = 1
-    x = {"type": "quantitative", "scale": scale, "axis": {"title": "success", "tickCount": 5}}
-    if all(s.range == (0, 1) for s in tried):
-        x["axis"] = {"title": "share of attempts that succeed", "format": "~%", "tickCount": 5}
-    lanes = {"field": "of", "type": "nominal", "sort": _KINDS, "scale": {"domain": _KINDS}}
-    legend = {"title": None, "orient": "top", "symbolSize": 90, "symbolOpacity": 1}
-    colour = {
-        "field": "of",
-        "type": "nominal",
-        "legend": legend,
-        "scale": {"domain": _KINDS, "range": [RELEASED, CONTROL, MUTED]},
-    }
-    shape = {
-        "field": "of",
-        "type": "nominal",
-        "legend": legend,
-        "scale": {"domain": _KINDS, "range": ["circle", "diamond", "square"]},
-    }
-    spec: Spec = {
-        "width": 330,
-        "height": {"step": 46},
-        "layer": [
-            {"data": {"values": spans}, "mark": {"type": "rule", "strokeWidth": 6, "opacity": 0.38,
-             "strokeCap": "round", "color": RELEASED, "aria": False},
-             "encoding": {"y": y, "yOffset": lanes, "x": {**x, "field": "low"}, "x2": {"field": "high"}}},
-            {"data": {"values": points}, "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-             "encoding": {"y": y, "yOffset": lanes, "x": {**x, "field": "value"}, "color": colour,
-                          "shape": shape, "description": {"field": "says"}}},
-        ],
-    }  # fmt: skip
-    found_above = f"{len(above)} of {len(tried)} attacks" if above else "No attack"
-    verb = "lie" if len(above) > 1 else "lies"
+    points = [point for i, s in enumerate(tried) for point in _points(i, s)]
+    spans = [
+        {"i": i, "of": "attack", "low": s.low, "high": s.high}
+        for i, s in enumerate(tried)
+        if s.low is not None and s.high is not None
+    ]
+    above = [s for s in tried if s.low is not None and s.low > max(_known(s.control), _known(s.baseline))]
+    found = f"{len(above)} of {len(tried)} attacks" if above else "No attack"
+    rows = [(s.name, s.value, s.low, s.high, s.control, s.baseline, s.knowledge) for s in tried]
+    columns = ("attack", "success", "low", "high", "control", "plain guess", "the intruder knows")
     return Figure(
-        spec,
+        _spec(tried, points, spans),
         title,
         "Success of each attack on people in the data, with its interval, beside the same attack on people "
-        f"who are not (control) and a plain guess. {found_above} {verb} above both, interval and all.",
-        DataTable(
-            ("attack", "success", "low", "high", "control", "plain guess", "the intruder knows"),
-            rows, "Attack success", folded=True,
-        ),
-    )  # fmt: skip
+        "who are not (control) and a plain guess. "
+        f"{found} {'lie' if len(above) > 1 else 'lies'} above both, interval and all.",
+        DataTable(columns, rows, "Attack success", folded=True),
+    )
+
+
+def _known(value: float | None) -> float:
+    return value if value is not None and math.isfinite(value) else 0.0
+
+
+def _points(i: int, s: Score) -> Iterator[dict[str, Any]]:
+    """What is drawn in the three lanes of one attack."""
+    spread = "" if s.low is None else f", interval {number(s.low)} to {number(s.high)}"
+    lanes = (
+        (s.value, f"{number(s.value)}{spread}. The intruder knows {s.knowledge}"),
+        (s.control, f"{number(s.control)} on people not in the data"),
+        (s.baseline, f"{number(s.baseline)} by a plain guess"),
+    )
+    for of, (value, says) in zip(_KINDS, lanes, strict=True):
+        if value is not None and math.isfinite(value):
+            yield {"i": i, "of": of, "value": value, "says": clean(f"{s.name}: {says}")}
+
+
+def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str, Any]]) -> Spec:
+    names = in_expression([clean(s.name) for s in tried])
+    axis = {"labelExpr": f"{names}[datum.value]", "title": None, "labelLimit": 170, "grid": True}
+    values = [p["value"] for p in points] + [d["high"] for d in spans]
+    scale = {"domainMin": min([0.0, *values]), "nice": True}
+    if 0.6 < max(values) <= 1:
+        scale["domainMax"] = 1
+    across = {"title": "success", "tickCount": 5}
+    if tried[0].range == (0, 1):
+        across = {"title": "share of attempts that succeed", "format": "~%", "tickCount": 5}
+    x = {"type": "quantitative", "scale": scale, "axis": across}
+    of = {"field": "of", "type": "nominal"}
+    legend = {"title": None, "orient": "top", "symbolSize": 90, "symbolOpacity": 1}
+    at = {
+        "y": {"field": "i", "type": "ordinal", "axis": axis, "scale": {"paddingInner": 0.25}},
+        "yOffset": {**of, "sort": _KINDS, "scale": {"domain": _KINDS}},
+    }
+    band = {"type": "rule", "strokeWidth": 6, "opacity": 0.38, "strokeCap": "round", "aria": False}
+    return {
+        "width": 330,
+        "height": 46 * len(tried),
+        "layer": [
+            {
+                "data": {"values": spans},
+                "mark": {**band, "color": RELEASED},
+                "encoding": {**at, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "data": {"values": points},
+                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+                "encoding": {
+                    **at,
+                    "x": {**x, "field": "value"},
+                    "color": {**of, "legend": legend, "scale": {"domain": _KINDS, "range": _COLOURS}},
+                    "shape": {**of, "legend": legend, "scale": {"domain": _KINDS, "range": _SHAPES}},
+                    "description": {"field": "says"},
+                },
+            },
+        ],
+    }
