@@ -43,6 +43,7 @@ class Pair:
     spread: (nodes, leaves) per column; each row sums to 1.
     notes: what was assumed, per column.
     weight, released_weight: the survey weight by which a file is counted, if it has one.
+    cut: columns in quantile bins, which are equally frequent in the original by construction.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +55,7 @@ class Pair:
     notes: tuple[str, ...] = ()
     weight: str | None = None
     released_weight: str | None = None
+    cut: frozenset[str] = frozenset()
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def cells(self, columns: Sequence[str]) -> int:
@@ -185,6 +187,7 @@ def align(
         tuple(notes),
         weight,
         second,
+        frozenset(n for n, s in scales.items() if s.cut),
     )
 
 

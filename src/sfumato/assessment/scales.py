@@ -33,6 +33,7 @@ class Scale:
     nodes: Codebook
     spread: Float
     notes: tuple[str, ...] = ()
+    cut: bool = False  # at the original's quantiles: its bins are equally frequent by construction
 
 
 def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins: int) -> Scale:
@@ -214,7 +215,7 @@ class _Binned:
         self.native = same.type == column.type or (same.type in _NUMBERS and column.type in _NUMBERS)
         if self.native and same.type != column.type:
             self.type = "real"
-        self.points = False
+        self.points = self.cut = False
         self.edges = self.inner = self._edges(bins)
 
     def scale(self) -> Scale:
@@ -235,7 +236,7 @@ class _Binned:
         column = replace(self.column, levels=None, edges=edges, missing=missing, type=self.type)
         leaves = Codebook.declared(column)
         if placed is None:
-            return Scale(leaves, leaves, np.eye(leaves.size), tuple(self.notes))
+            return Scale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut)
         generalized_values = sum(1 for row in placed if row is not None and np.count_nonzero(row) > 1)
         if generalized_values:
             how = "the whole numbers" if self._whole else "the length"
@@ -251,7 +252,7 @@ class _Binned:
                 spread[i, : len(row)] = row
         if missing_after:
             spread[-1, -1] = 1.0
-        return Scale(leaves, nodes, spread, tuple(self.notes))
+        return Scale(leaves, nodes, spread, tuple(self.notes), self.cut)
 
     @property
     def _whole(self) -> bool:
@@ -260,8 +261,7 @@ class _Binned:
     def _edges(self, bins: int) -> Float:
         """Declared, or the original's own values where they are few, or its quantiles."""
         if self.column.edges is not None:
-            marks = pa.array(list(self.column.edges), self.before.codebooks[0].levels.type)
-            return _numbers(marks)
+            return edge_numbers(self.column, self.before.codebooks[0].levels.type)
         values = _numbers(self.before.codebooks[0].levels)
         n = np.zeros(len(values) + 1)
         n[self.before.codes[:, 0]] = self.before.n
@@ -270,6 +270,7 @@ class _Binned:
             self.points = True
             gap = values[-1] - values[-2] if len(values) > 1 else 1.0
             return np.append(values, values[-1] + (1.0 if self._whole else gap))
+        self.cut = True
         self.notes.append(f"cut at the original's quantiles into at most {bins} bins, heavy values apart")
         shares = np.cumsum(n) / n.sum()
         places = np.searchsorted(shares, np.arange(1, bins) / bins)
@@ -354,6 +355,14 @@ class _Binned:
         middle = np.array([np.nan_to_num((max(span.low, -1e300) + min(span.high, 1e300)) / 2)])
         place = int(np.clip(np.searchsorted(self.edges, middle[0], side="right") - 1, 0, len(self.edges) - 2))
         return np.asarray(np.eye(len(self.edges) - 1)[place])
+
+
+def edge_numbers(column: Column, stored: pa.DataType) -> Float:
+    """The edges of a column as numbers."""
+    edges = list(column.edges or ())
+    if column.type in _CLOCKS:
+        return _numbers(pa.array(edges, stored))
+    return np.array([float(e) for e in edges])  # type: ignore[arg-type]
 
 
 def _numbers(levels: pa.Array) -> Float:

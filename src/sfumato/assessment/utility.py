@@ -106,12 +106,17 @@ def frequency_ranks(pair: Pair) -> list[Score]:
     """PeGS 4.3, figure 8: whether levels keep their order of frequency, averaged over columns."""
     records: list[dict[str, Any]] = []
     for name, tables in _one_way(pair).items():
+        if name in pair.cut:
+            continue
         p, q = (np.round(measures.shares(t), _DIGITS) for t in tables)
         records.append(
             {"column": name, "kendall": measures.kendall(p, q), "spearman": measures.spearman(p, q)}
         )
     undefined = sum(1 for r in records if math.isnan(float(r["kendall"])))
-    note = f" {undefined} columns whose levels are all equally frequent are left out." if undefined else ""
+    undefined += len(pair.cut)
+    note = (
+        f" {undefined} columns of equally frequent levels or quantile bins are left out." if undefined else ""
+    )
     return [
         score("Kendall's tau-b, frequencies", mean(float(r["kendall"]) for r in records), 1, "higher",
               "Whether the levels of a column keep their order of frequency; 1: all do, 0: no better than "
