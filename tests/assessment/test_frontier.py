@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import coarse, copies, distance, grid, independent, people, sampled, slow
 
+import sfumato as sf
 from sfumato.assessment.cache import Cache
 from sfumato.assessment.frontier import CHOSEN_ON_THE_DATA, Candidate, Frontier, frontier
+from sfumato.assessment.holdout import split
 from sfumato.assessment.points import Point, marked
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.privacy import KAnonymity, NoGuarantee
@@ -85,6 +87,44 @@ def test_the_front_is_what_no_other_beats(at: list[tuple[int, int]]) -> None:
         mine = (point.risk.value, point.utility.value)
         beaten = any(r <= mine[0] and u >= mine[1] and (r, u) != mine for r, u in at)
         assert point.front is not beaten
+
+
+def test_scores_by_name_are_held_against_people_set_aside() -> None:
+    def everything(table: Table, key: Key) -> Table:
+        return table
+
+    table = people(1_000)
+    methods = [Candidate("everything", everything), Candidate("independent", independent)]
+    names = {"quasi_identifiers": ["age", "sex", "dx"], "sensitive": [], "key": Key.from_seed(4)}
+    whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
+    assert whole.risk.name == "linking, at most, above control"
+    assert whole.risk.value > nothing.risk.value + 0.05
+    assert whole.utility.value == 0 < nothing.utility.value
+    guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
+    assert guess.risk.name == "linking, at most, above a guess"
+
+
+def test_the_people_set_aside_are_shown_to_no_method() -> None:
+    seen: list[int] = []
+
+    def counted(table: Table, key: Key) -> Table:
+        seen.append(table.rows())
+        return table
+
+    found = frontier(people(), [Candidate("counted", counted)], risk=copies, utility=distance, repeats=1, workers=1)
+    assert 280 < seen[0] < 360
+    assert found.choose(0).data.rows() == 400  # the release is made of all
+    with pytest.raises(DataError, match="too few"):
+        frontier(people(30), grid()[:1], risk=copies, utility=distance)
+    with pytest.raises(ParameterError, match="holdout"):
+        frontier(people(), grid()[:1], risk=copies, utility=distance, holdout=1.5)
+
+
+def test_all_rows_of_a_person_are_on_one_side() -> None:
+    table = sf.samples.discharges(600, 3)
+    person = table.schema.of_role("person")[0]
+    inside, outside = (set(t.to_arrow()[person].to_pylist()) for t in split(table, 0.3, Key.from_seed(1)))
+    assert inside and outside and not inside & outside
 
 
 # -- the cache -------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class Case:
     @property
     def seed(self) -> int:
         """A number for parts that draw with one; nothing that is released rests on it."""
-        return int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-6:], "little")
+        return int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-4:], "little") >> 1  # libraries take 31 bits
 
     @cached_property
     def classes(self) -> Classes:

@@ -26,7 +26,7 @@ def split(table: Table, share: float, key: Key) -> tuple[Table, Table]:
     draw = key.generator("holdout")
     if persons:
         coded = table.encode(persons[:1])
-        aside = (draw.random(coded.codebooks[0].size) < share)[coded.codes[0]]
+        aside = (draw.random(coded.books[0].size) < share)[coded.codes[0]]
     else:
         aside = draw.random(table.rows()) < share
     if min(int(aside.sum()), int((~aside).sum())) < _FEWEST:

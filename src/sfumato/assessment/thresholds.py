@@ -103,7 +103,8 @@ def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[st
     meant = _meant(name, scores)
     meant = [s for s in meant if not math.isnan(s.value)]
     if not meant:
-        reasons = [why for n, why in skipped.items() if name in (RISK, UTILITY) or measure(n) == measure(name)]
+        asked = {RISK: "linking", UTILITY: "total variation"}.get(name, measure(name))
+        reasons = [why for n, why in skipped.items() if measure(n) == asked]
         said = f": {reasons[0]}" if reasons else ": it has no value for these files"
         return Threshold(name, limit, "not examined", f"{name}{said}")
     directionless = [s for s in meant if s.better == "neither"]

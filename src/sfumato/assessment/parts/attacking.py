@@ -96,11 +96,11 @@ PARTS = (
         "inferring sensitive values", ("attribute inference", "homogeneity", "background knowledge of 1"),
         _inferring, (known, secret),
     ),
-    Part("inferring by the nearest record", ("inference",), _nearest_value, (time, known, secret)),
-    Part("singling out", ("singling out",), _singling_out, (time, several)),
-    Part("linking two data sets through the release", ("linkability",), _linkability, (time, two_known)),
+    Part("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
+    Part("singling out", ("singling out",), _singling_out, (several, time)),
+    Part("linking two data sets through the release", ("linkability",), _linkability, (two_known, time)),
     Part(
         "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
-        (time, control),
+        (control, time),
     ),
 )  # fmt: skip

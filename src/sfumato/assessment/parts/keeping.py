@@ -36,9 +36,9 @@ PARTS = (
         ),
         _tables,
     ),
-    Part("telling the files apart", ("propensity pmse", "propensity"), _propensity, (time, several)),
+    Part("telling the files apart", ("propensity pmse", "propensity"), _propensity, (several, time)),
     Part(
         "training on the release",
-        ("train on released", "lost by training on released"), _trained, (time, several, target, control),
+        ("train on released", "lost by training on released"), _trained, (several, target, control, time),
     ),
 )  # fmt: skip
