@@ -1,6 +1,6 @@
 """Estimators of population uniqueness, against populations that are known.
 
-Each recovers its own model's truth within the stated tolerance, set at some six standard deviations of the error
+Each recovers its own model's truth within the stated tolerance, some six standard deviations of the error
 over seeds, so that any seed passes but for about one in a million. That they fail elsewhere is tested too:
 who uses them should not learn it from a release.
 """
@@ -20,6 +20,7 @@ from sfumato.assessment import risk
 from sfumato.assessment.risk.population import (
     Estimate,
     Sizes,
+    _log_rising,
     chosen,
     estimates,
     log_normal,
@@ -157,6 +158,14 @@ def test_a_larger_population_leaves_fewer_alone() -> None:
     for name in ("Pitman", "Zayatz"):
         shares = values[f"population uniqueness, {name}"]
         assert shares == sorted(shares, reverse=True)
+
+
+@pytest.mark.parametrize("x", [0.5, 40.0, 0.999e6, 1.001e6, 1e9, 1e13])
+@pytest.mark.parametrize("k", [1, 2, 1_000, 100_000])
+def test_long_products(x: float, k: int) -> None:
+    assert _log_rising(x, k) == pytest.approx(
+        math.fsum(math.log(x + i) for i in range(1, k)), rel=1e-12, abs=1e-7
+    )
 
 
 def test_a_fraction_is_a_size() -> None:

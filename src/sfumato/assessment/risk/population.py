@@ -104,9 +104,9 @@ def pitman(sizes: Sizes) -> Estimate:
 
     def loss(x: Floats) -> float:
         alpha, theta = unpack(x)
-        opened = (k - 1) * math.log(alpha) + gammaln(theta / alpha + k) - gammaln(theta / alpha + 1)
+        opened = (k - 1) * math.log(alpha) + _log_rising(theta / alpha, k)
         grown = (sizes.number * (gammaln(sizes.size - alpha) - gammaln(1 - alpha))).sum()
-        return -float(opened + grown - (gammaln(theta + n) - gammaln(theta + 1)))
+        return -float(opened + grown - _log_rising(theta, n))
 
     x, settled = _fit(loss, [(0.0, math.log(k)), (-2.0, math.log(n)), (2.0, 1.0)])
     alpha, theta = unpack(x)
@@ -198,6 +198,19 @@ def log_normal(sizes: Sizes) -> Estimate:
         float((rate * np.exp(-rate)) @ weights / ((rate * np.exp(-pi * rate)) @ weights)),
         found,
     )
+
+
+def _log_rising(x: float, k: int) -> float:
+    """log (x + 1) + ... + log (x + k - 1); gamma functions lose the digits a fit needs where x is large."""
+    from scipy.special import gammaln
+
+    if x < 1e6:
+        return float(gammaln(x + k) - gammaln(x + 1))
+
+    def integral(y: float) -> float:  # of log(1 + y / x)
+        return (x + y) * math.log1p(y / x) - y
+
+    return (k - 1) * math.log(x) + integral(k - 0.5) - integral(0.5)
 
 
 def _fit(loss: Callable[[Floats], float], starts: list[tuple[float, float]]) -> tuple[Floats, bool]:
