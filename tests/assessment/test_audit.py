@@ -82,6 +82,19 @@ def test_it_exceeds_the_exact_epsilon_no_more_often_than_stated(draws: int) -> N
     assert passed <= stats.binom.isf(FALSE_ALARM, times, error)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_it_exceeds_the_exact_epsilon_no_more_often_than_stated_in_thousands_of_audits(
+    epsilon: float,
+) -> None:
+    generator, error, times = fresh(), 0.05, 4_000
+    passed = sum(
+        audit(randomized_response(epsilon, generator), 1, 0, draws=4_000, error=error).lower > epsilon
+        for _ in range(times)
+    )
+    assert passed <= stats.binom.isf(FALSE_ALARM, times, error)
+
+
 def test_the_choice_of_the_event_costs_no_validity_where_nothing_is_to_be_found() -> None:
     """The same law twice, many features: whatever is chosen was luck, and must not be confirmed."""
     generator, error, times = fresh(), 0.3, 100

@@ -134,7 +134,7 @@ def test_a_full_tree_gives_its_trainers_away(key: Key, guess: Any) -> None:
     people = simulated(600)
     scores = who_trained(tree, people, key=key, outcome="ill", guess=guess, size=80)
     area = named(scores, "area under the curve")
-    assert area.low is not None and area.low > 0.5 and area.value > 0.65
+    assert area.low is not None and area.low > 0.5 and area.value > 0.6
 
 
 @pytest.mark.parametrize("guess", ["membership", "outcome"])

@@ -9,6 +9,7 @@ audit to be valid: the draws that confirm an event are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,7 +87,9 @@ def projected(error: float, delta: float) -> Bound:
         # Two sides may have been kept to different lengths; the shares are put on the shorter one.
         hits = np.floor(np.cumsum(a) * (trials / max(int(a.sum()), 1)))
         others = np.ceil(np.cumsum(b) * (trials / max(int(b.sum()), 1)) - 1e-9)
-        return epsilon_low(hits, others, trials, error * _LUCK, delta)
+        epsilon = epsilon_low(hits, others, trials, error * _LUCK, delta)
+        # Where nothing is sure yet, the set on which the two differ most is the best bet.
+        return np.where(epsilon > 0, epsilon, (hits - others) / max(trials, 1) - 1.0)
 
     return bound
 
@@ -129,11 +132,9 @@ def best_threshold(scoring: Scoring, words: str, sample: tuple[Floats, Floats], 
     for side in (0, 1):
         a, b = check[side], check[1 - side]
         orders = {
-            "at or above a threshold": np.arange(len(a))[::-1],
-            "below a threshold": np.arange(len(a)),
-            "in bins of high likelihood ratio": np.argsort(
-                -_cautious_ratio(train[side], train[1 - side]), kind="stable"
-            ),
+            "above": np.arange(len(a))[::-1],
+            "below": np.arange(len(a)),
+            "bins": np.argsort(-_cautious_ratio(train[side], train[1 - side]), kind="stable"),
         }
         for shape, order in orders.items():
             values = bound(a[order], b[order])
@@ -141,9 +142,8 @@ def best_threshold(scoring: Scoring, words: str, sample: tuple[Floats, Floats], 
             if best is None or values[size - 1] > best.promise:
                 inside = np.zeros(len(a), bool)
                 inside[order[:size]] = True
-                best = Event(
-                    _in_bins(scoring, cuts, inside), side == 0, f"{words} {shape}", float(values[size - 1])
-                )
+                described = f"{words} {_described(shape, cuts, size)}"
+                best = Event(_in_bins(scoring, cuts, inside), side == 0, described, float(values[size - 1]))
     assert best is not None
     return best
 
@@ -178,20 +178,41 @@ def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
     linear = LogisticRegression(max_iter=200).fit(scaler.transform(x), y)
     trees = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0
-    ).fit(x, y)
+    )
+    with _one_thread():
+        trees.fit(x, y)
 
     def straight(rows: Floats) -> Floats:
         return np.asarray(linear.decision_function(scaler.transform(_tame(rows))), np.float64)
 
     def grown(rows: Floats) -> Floats:
-        return np.asarray(trees.decision_function(_tame(rows)), np.float64)
+        with _one_thread():
+            return np.asarray(trees.decision_function(_tame(rows)), np.float64)
 
     return [(straight, "a learnt linear score"), (grown, "a learnt likelihood ratio")]
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Small trees on a busy machine: threads that wait for each other take longer than one alone."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="openmp")
+    return limits
 
 
 def _tame(rows: Floats) -> Floats:
     """Infinite features as very large ones, which the learners take."""
     return np.clip(rows, -1e30, 1e30)
+
+
+def _described(shape: str, cuts: Floats, size: int) -> str:
+    """The set of bins in words; with all bins in it, it is every output."""
+    if size > len(cuts):
+        return "whatever it is"
+    if shape == "bins":
+        return f"in {size} of {len(cuts) + 1} bins, of the highest likelihood ratio"
+    cut = cuts[len(cuts) - size] if shape == "above" else cuts[size - 1]
+    return f"at or above {cut:.4g}" if shape == "above" else f"below {cut:.4g}"
 
 
 # -- parts -------------------------------------------------------------------------------------------

@@ -275,7 +275,9 @@ def _choose(
     learn: bool,
 ) -> tuple[Event, float | None]:
     """The event (and for zCDP the delta) whose bound promises to exceed the claim by most."""
-    ready = _events.scorings(sample, learn)
+    # With few distinct outputs their own tally is the likelihood ratio: nothing is left to learn.
+    few = tally.rows is not None and 20 * len(tally.rows) <= min(map(len, sample))
+    ready = _events.scorings(sample, learn and not few)
     best: tuple[float, Event, float | None] | None = None
     for at in _DELTAS if delta is None else (delta,):
         bound = _events.projected(error, at)
