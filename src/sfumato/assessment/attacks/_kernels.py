@@ -119,7 +119,7 @@ def nearest_rows(
     for i in range(people.shape[0]):
         low = 0
         high = roots
-        bound = 0
+        bound = np.int64(0)
         for level in range(levels):
             nearest = -1
             smallest = np.int64(0)
@@ -199,12 +199,14 @@ def count_queries(
     columns: NDArray[np.int64],
     signs: NDArray[np.int64],
     values: NDArray[np.float64],
+    most: int,
     out: NDArray[np.int64],
 ) -> None:
     """How many rows meet all conditions of each query.  rows: (columns, n); the rest: (queries, conditions).
 
     signs: 0 equal, 1 at least, 2 at most, 3 other, 4 above, 5 below. A value that is NaN asks for missing
-    cells (sign 0) or for cells that are not; a missing cell meets no other condition.
+    cells (sign 0) or for cells that are not; a missing cell meets no other condition. Counting stops past
+    `most`, because most queries are asked only whether they single out.
     """
     for q in range(columns.shape[0]):
         found = 0
@@ -234,4 +236,6 @@ def count_queries(
                     break
             if meets:
                 found += 1
+                if found > most:
+                    break
         out[q] = found

@@ -55,7 +55,7 @@ def unsorted_matching(
     rows = np.arange(len(here.released))
     meets = _meets(here, there, maps)
     fit = _rows_fit(meets, here, there, rows, rows)
-    shifts = np.linspace(1, len(rows) - 1, min(_SHIFTS, len(rows) - 1)).astype(int) if len(rows) > 1 else []
+    shifts = np.linspace(1, max(1, len(rows) - 1), min(_SHIFTS, len(rows))).astype(np.int64)
     chance = [_rows_fit(meets, here, there, rows, (rows + s) % len(rows)).mean() for s in shifts]
     joint = _side_by_side(here, there, maps)
     own = (
@@ -79,7 +79,7 @@ def unsorted_matching(
             "baseline pairs rows at random. All, far above the baseline, means the order is the same.",
             knowledge="the two releases",
             columns=known,
-            baseline=float(np.mean(chance)) if len(chance) else 1.0,
+            baseline=float(np.mean(chance)),
             confidence=confidence,
         ),
         rate(

@@ -32,14 +32,17 @@ class Queries:
     signs: Ints
     values: Floats
 
-    def count(self, rows: Floats) -> Ints:
-        """How many rows each query matches."""
+    def count(self, rows: Floats, most: int | None = None) -> Ints:
+        """How many rows each query matches; past `most` it may stop counting."""
         from sfumato.assessment.attacks import _kernels
 
         out = np.zeros(len(self.columns), np.int64)
+        limit = rows.shape[1] if most is None else most
 
         def work(part: slice) -> None:
-            _kernels.count_queries(rows, self.columns[part], self.signs[part], self.values[part], out[part])
+            _kernels.count_queries(
+                rows, self.columns[part], self.signs[part], self.values[part], limit, out[part]
+            )
 
         if len(out):
             in_threads(work, len(out))
@@ -93,7 +96,7 @@ def singling_out(
         if univariate
         else _from_records(data, conditions, attacks, max_attempts, random)
     )
-    queries = made.at(np.flatnonzero(made.count(data.cells[1]) == 1)[:attacks])
+    queries = made.at(np.flatnonzero(made.count(data.cells[1], 1) == 1)[:attacks])
     if not len(queries.columns):
         return [_nothing_singled_out(data, confidence)]
     people = data.cells[0].shape[1]
@@ -147,7 +150,7 @@ def _nothing_singled_out(data: Frames, confidence: float) -> Score:
 def _single_in_sample(counts: Ints, rows: int, size: int) -> Floats:
     """The chance that a query that matches so many rows matches exactly one in a sample of the rows."""
     if size == rows:
-        return (counts == 1).astype(np.float64)
+        return np.asarray(counts == 1, np.float64)
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(1, rows, counts, size))
@@ -168,7 +171,7 @@ def _from_records(
         outwards = np.where(values > medians[columns], _AT_LEAST, _AT_MOST)
         signs = np.where(data.numeric[columns] & ~np.isnan(values), outwards, _EQUAL)
         batch = Queries(columns, signs, values)
-        batch = batch.at(np.flatnonzero(batch.count(released) == 1))
+        batch = batch.at(np.flatnonzero(batch.count(released, 1) == 1))
         kept = (batch if kept is None else kept.and_(batch)).distinct() if len(batch.columns) else kept
         if kept is not None and len(kept.columns) >= wanted:
             break
@@ -232,7 +235,7 @@ def linkability(
     def linked(people: Floats) -> Floats:
         targets = _sample(people, attacks, random)
         one, two = (neighbours(data, names, targets, records, few) for names in (first, second))
-        return (one[:, :, None] == two[:, None, :]).any(axis=(1, 2)).astype(np.float64)
+        return np.asarray((one[:, :, None] == two[:, None, :]).any(axis=(1, 2)), np.float64)
 
     knowledge = f"{', '.join(first)} of some people, {', '.join(second)} of the same people, and the release"
     attack = linked(data.cells[0])
