@@ -96,6 +96,8 @@ def _span(text: str, unit: str, starts: set[float | None]) -> Span | None:
     plain = number(text, unit)
     if plain is not None:
         return Span(plain, plain)
+    if unit and (period := _calendar(text, unit)) is not None:
+        return period
     if m := _BRACKETS.match(text):
         low = number(m[2], unit) if m[2] else -math.inf
         high = number(m[3], unit) if m[3] else math.inf
@@ -109,9 +111,7 @@ def _span(text: str, unit: str, starts: set[float | None]) -> Span | None:
     if m := _DASH.match(text):
         low, high = number(m[1], unit), number(m[2], unit)
         return _ordered(low, high, True, high not in starts or low == high)
-    if unit:
-        return _calendar(text, unit)
-    if m := _DIGITS.match(text):  # 3* is 30 to 39
+    if not unit and (m := _DIGITS.match(text)):  # 3* is 30 to 39
         size = 10 ** len(m[2])
         return Span(int(m[1]) * size, (int(m[1]) + 1) * size, True, False)
     return None
