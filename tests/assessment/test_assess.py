@@ -274,7 +274,12 @@ def test_no_message_holds_a_cell(tmp_path: Path) -> None:
         warnings.simplefilter("always")
         for pair in ((first, second), (second, first)):
             found = assess(*pair, thresholds={"risk": 0.01, "utility": 0.99}, **QUICK)
-            said += [str(found), *found.notes, *map(str, found.skipped), *(t.sentence for t in found.thresholds)]
+            said += [
+                str(found),
+                *found.notes,
+                *map(str, found.skipped),
+                *(t.sentence for t in found.thresholds),
+            ]
     said += [str(w.message) for w in caught]
     assert not [s for s in said if CANARY in s]
 

@@ -1,4 +1,4 @@
-"""The risk-utility map: the same for any number of workers, whole after a crash, and honest about choosing."""
+"""The risk-utility map: the same for any number of workers, whole after a crash, honest about choosing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def drawn(**more: object) -> Frontier:
-    options = {"risk": copies, "utility": distance, "repeats": 2, "key": Key.from_seed(1), "workers": 1, "holdout": 0}
+    options = {
+        "risk": copies,
+        "utility": distance,
+        "repeats": 2,
+        "key": Key.from_seed(1),
+        "workers": 1,
+        "holdout": 0,
+    }
     return frontier(people(), grid(), **{**options, **more})  # type: ignore[arg-type]
 
 
@@ -60,7 +67,13 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
 
 def test_a_further_method_changes_no_other_point() -> None:
     alone = frontier(
-        people(), grid()[3:], risk=copies, utility=distance, repeats=2, key=Key.from_seed(1), workers=1,
+        people(),
+        grid()[3:],
+        risk=copies,
+        utility=distance,
+        repeats=2,
+        key=Key.from_seed(1),
+        workers=1,
         holdout=0,
     )
     assert values(alone) == values(drawn())[3:]
@@ -111,7 +124,9 @@ def test_the_people_set_aside_are_shown_to_no_method() -> None:
         seen.append(table.rows())
         return table
 
-    found = frontier(people(), [Candidate("counted", counted)], risk=copies, utility=distance, repeats=1, workers=1)
+    found = frontier(
+        people(), [Candidate("counted", counted)], risk=copies, utility=distance, repeats=1, workers=1
+    )
     assert 280 < seen[0] < 360
     assert found.choose(0).data.rows() == 400  # the release is made of all
     with pytest.raises(DataError, match="too few"):
@@ -200,7 +215,9 @@ from sfumato.assessment.frontier import Candidate, frontier
 if __name__ == "__main__":
     log = sys.argv[2]
     methods = [Candidate("slow", slow, {"share": s / 10, "log": log}) for s in range(1, 9)]
-    found = frontier(people(), methods, risk=copies, utility=distance, repeats=2, cache=sys.argv[1], workers=2)
+    found = frontier(
+        people(), methods, risk=copies, utility=distance, repeats=2, cache=sys.argv[1], workers=2
+    )
     found.save(sys.argv[3])
 """
 

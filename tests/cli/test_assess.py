@@ -32,7 +32,13 @@ def coarse(visits: Path) -> Path:
 def test_a_file_of_another_tool(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
     answer = sfumato("assess", visits, coarse, *KNOWN)
     assert answer.code == 0, answer.all
-    for word in ("What it keeps", "What it gives away", "Attacks", "linking, claimed", "No threshold was set"):
+    for word in (
+        "What it keeps",
+        "What it gives away",
+        "Attacks",
+        "linking, claimed",
+        "No threshold was set",
+    ):
         assert word in answer.out
     assert "not compared" in answer.err and "failed" not in answer.all
     assert CANARY not in answer.all
@@ -125,7 +131,13 @@ def test_the_map(sfumato: Sfumato, visits: Path, tmp_path: Path) -> None:
     options = ("--repeats", "1", "--quasi-identifiers", "sex,age,dx", "--cache", "cache")
     answer = sfumato("frontier", visits, *options, "--report", "map.html")
     assert answer.code == 0, answer.all
-    for word in ("pseudonyms only", "sample of rows (share = 0.5)", "independent columns", "linking", "must not"):
+    for word in (
+        "pseudonyms only",
+        "sample of rows (share = 0.5)",
+        "independent columns",
+        "linking",
+        "must not",
+    ):
         assert word in answer.out
     assert "INTERNAL" in (tmp_path / "map.html").read_text()
     again = sfumato("frontier", visits, *options, "--report", "map.parquet", "--json")
@@ -138,8 +150,10 @@ def test_the_map(sfumato: Sfumato, visits: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sfumato", "frontier", str(visits), "--repeats", "200", "--cache", "cache",
-               "--quasi-identifiers", "sex,age", "--report", "map.html"]  # fmt: skip
+    command = [
+        sys.executable, "-m", "sfumato", "frontier", str(visits), "--repeats", "200", "--cache", "cache",
+        "--quasi-identifiers", "sex,age", "--report", "map.html",
+    ]  # fmt: skip
     running = subprocess.Popen(
         command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

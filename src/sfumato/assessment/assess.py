@@ -66,7 +66,9 @@ def assess(
     )  # fmt: skip
     notes = [*case.files.notes, *case.pair.notes]
     if case.files.control is None:
-        notes.append("No control was given: attacks are held against a plain guess only, which overstates them.")
+        notes.append(
+            "No control was given: attacks are held against a plain guess only, which overstates them."
+        )
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}

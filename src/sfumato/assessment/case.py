@@ -66,12 +66,16 @@ class Case:
             columns[name] = replace(self.files.original.schema[name], edges=None)
         original = self.files.original.with_schema(Schema(tuple(columns.values())))
         released = self.files.released.select([n for n in self.files.released.columns if n in columns])
-        return align(original, released, hierarchies=self.hierarchies, bins=MAX_LEVELS, weight=self.files.weight)
+        return align(
+            original, released, hierarchies=self.hierarchies, bins=MAX_LEVELS, weight=self.files.weight
+        )
 
     @property
     def seed(self) -> int:
         """A number for parts that draw with one; nothing that is released rests on it."""
-        return int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-4:], "little") >> 1  # libraries take 31 bits
+        return (
+            int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-4:], "little") >> 1
+        )  # libraries take 31 bits
 
     @cached_property
     def classes(self) -> Classes:

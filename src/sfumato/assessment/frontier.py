@@ -8,7 +8,7 @@ looking, draw the map on a public or simulated stand-in and apply the chosen set
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,10 @@ def _drawn(grid: Grid, runs: Sequence[Run], stand_in: str, whole: Table) -> Fron
     good = [run for run in runs if not run.trouble]
     if not good:
         reasons = listed(sorted({f"{grid.methods[r.method].name}: {r.trouble}" for r in runs}), 4)
-        raise DataError(f"none of {len(runs)} runs gave a release: {reasons}", hint="correct what is said there; name quasi_identifiers if none is known")
+        raise DataError(
+            f"none of {len(runs)} runs gave a release: {reasons}",
+            hint="correct what is said there; name quasi_identifiers if none is known",
+        )
     points = []
     for number, method in enumerate(grid.methods):
         of_it = [run for run in good if run.method == number]
@@ -160,8 +163,8 @@ class Frontier:
     def choose(self, point: int | Point, table: Any = None, *, key: Key | None = None) -> Release:
         """A new release by the method and settings of a point, with its guarantee.
 
-        It is drawn anew, from a key of its own and of the whole table: the runs behind the map were judged against the
-        original, and to publish the best of them would be one more choice that nothing counts.
+        It is drawn anew, from a key of its own and of the whole table: the runs behind the map were judged
+        against the original, and to publish the best of them would be one more choice that nothing counts.
         The choice of the settings becomes an assumption of every claim, unless the map was drawn on a
         stand-in; then `table` is the confidential table the settings are applied to.
         """
@@ -175,7 +178,8 @@ class Frontier:
             )
         if table is not None and not self.stand_in:
             raise ParameterError(
-                "another table is for a map that was drawn on a stand-in.", hint="frontier(..., stand_in='...')"
+                "another table is for a map that was drawn on a stand-in.",
+                hint="frontier(..., stand_in='...')",
             )
         data = self._whole if table is None else opened(table, "the table")
         method = self._grid.methods[chosen.method]

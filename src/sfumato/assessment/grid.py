@@ -53,6 +53,7 @@ class Candidate:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __call__(self, table: Table, key: Key, /) -> Made:
+        """A release of the table."""
         return self.make(table, key, **self.settings)
 
 
@@ -92,7 +93,7 @@ class Grid:
         unfit = [str(i) for i, m in enumerate(self.methods, 1) if not _is_method(m)]
         if unfit:
             raise ParameterError(
-                f"method {listed(unfit)} of {len(self.methods)} has no name or settings, or cannot be called.",
+                f"method {listed(unfit)} of {len(self.methods)} has no name, no settings or no call.",
                 hint="give Candidate(name, function, settings), or an object with name, settings and a call",
             )
         labels = [(m.name, plain_settings(m)) for m in self.methods]
@@ -247,8 +248,13 @@ def _identity(thing: Any) -> list[Any]:
     if isinstance(thing, Candidate):
         return _identity(thing.make)
     if isinstance(thing, functools.partial):
-        return [_identity(thing.func), [repr(a) for a in thing.args], [f"{k}={v!r}" for k, v in sorted(thing.keywords.items())]]
-    code = getattr(thing, "__code__", None) or getattr(getattr(thing, "__call__", None), "__code__", None)
+        return [
+            _identity(thing.func),
+            [repr(a) for a in thing.args],
+            [f"{k}={v!r}" for k, v in sorted(thing.keywords.items())],
+        ]
+    called = getattr(type(thing), "__call__", None)  # noqa: B004  (its code is wanted)
+    code = getattr(thing, "__code__", None) or getattr(called, "__code__", None)
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     own = "" if named is thing else repr(getattr(thing, "name", ""))
     return [named.__module__, named.__qualname__, own, _code(code) if isinstance(code, CodeType) else ""]

@@ -138,7 +138,7 @@ class Assessment:
         return self.page().save(path, overwrite=overwrite)
 
     def card(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write what may go with the public part: promises and columns, nothing computed from the original."""
+        """Write what may go with the public part: promises and columns, nothing of the original."""
         from sfumato.report import card
 
         if self.schema is None:
@@ -164,7 +164,11 @@ def _lines(found: Assessment) -> list[str]:
 
     said = verdict_sentence(found.verdict())
     out = [f"INTERNAL. {said[0].upper()}{said[1:]}"]
-    for section, title in (("utility", "What it keeps"), ("risk", "What it gives away"), ("attack", "Attacks")):
+    for section, title in (
+        ("utility", "What it keeps"),
+        ("risk", "What it gives away"),
+        ("attack", "Attacks"),
+    ):
         scores = found.of(section)
         if not scores:
             continue

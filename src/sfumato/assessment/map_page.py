@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import ParameterError
 
@@ -47,11 +47,16 @@ def figure_of(found: Frontier) -> Figure:
     first = found.points[0]
     points = [
         MapPoint(
-            p.name, p.risk.value, p.utility.value, _interval(p, "risk"), _interval(p, "utility"), dict(p.settings)
+            p.name,
+            p.risk.value,
+            p.utility.value,
+            _interval(p, "risk"),
+            _interval(p, "utility"),
+            dict(p.settings),
         )
         for p in found.points
     ]
-    better = "lower" if first.utility.better == "lower" else "higher"
+    better: Literal["higher", "lower"] = "lower" if first.utility.better == "lower" else "higher"
     return frontier(points, risk=first.risk.name, utility=first.utility.name, utility_better=better)
 
 
@@ -67,7 +72,7 @@ def page_of(found: Frontier) -> Page:
 
     first = found.points[0]
     drawn_on = (
-        f"It was drawn on a stand-in ({found.stand_in}), so choosing on it has learnt nothing of the real table."
+        f"It was drawn on a stand-in ({found.stand_in}), so choosing on it learns nothing of the real table."
         if found.stand_in
         else f"{_OUTSIDE} {_INSTEAD}"
     )
@@ -78,15 +83,19 @@ def page_of(found: Frontier) -> Page:
     front = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.front]
     blocks: list[Block] = [
         figure_of(found),
-        DataTable(("method and settings", "risk", "utility", "promises"), front, "The front: no other is better on both"),
+        DataTable(
+            ("method and settings", "risk", "utility", "promises"),
+            front,
+            "The front: no other is better on both",
+        ),
         DataTable(("axis", "score", "what it means"), axes, "The axes"),
     ]
     if found.notes:
         blocks.append(DataTable(("note",), [(n,) for n in found.notes], "What did not work"))
     repeats = max(p.repeats for p in found.points)
     stamp = (
-        f"{len(found.points)} settings, {repeats} run{'s' * (repeats > 1)} each; intervals tell how much the draws "
-        f"of a method differ; sfumato {sfumato.__version__}."
+        f"{len(found.points)} settings, {repeats} run{'s' * (repeats > 1)} each; intervals tell how much "
+        f"the draws of a method differ; sfumato {sfumato.__version__}."
     )
     return Page("Risk and utility", stamp, [Section("The map", drawn_on, blocks)])
 
@@ -109,7 +118,9 @@ def as_text(found: Frontier) -> str:
     lines = [f"INTERNAL. Risk: {first.risk.name}. Utility: {first.utility.name}."]
     for number, point in enumerate(found.points):
         risk, utility = _shown(point)
-        lines.append(f"{'*' if point.front else ' '} {number:>3}  risk {risk}  utility {utility}  {point.label}")
+        lines.append(
+            f"{'*' if point.front else ' '} {number:>3}  risk {risk}  utility {utility}  {point.label}"
+        )
     return "\n".join([*lines, *found.notes])
 
 

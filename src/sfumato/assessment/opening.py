@@ -165,7 +165,9 @@ def _rows(table: Table, what: str) -> int:
 
 
 def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
-    unknown = [f"{name!r} ({part})" for part, names in asked.items() for name in names if name not in table.schema]
+    unknown = [
+        f"{name!r} ({part})" for part, names in asked.items() for name in names if name not in table.schema
+    ]
     if unknown:
         raise ParameterError(
             f"the original has no column {listed(unknown)}.",
@@ -191,7 +193,9 @@ def _shared(first: Table, second: Table, weight: str | None, notes: list[str]) -
     return shared
 
 
-def _judged(first: Table, shared: list[str], chosen: set[str], rows: int, notes: list[str]) -> tuple[str, ...]:
+def _judged(
+    first: Table, shared: list[str], chosen: set[str], rows: int, notes: list[str]
+) -> tuple[str, ...]:
     """Shared columns without names, numbers of records and free text: they are not compared, and said."""
     named = [n for n in shared if first.schema[n].role in _NAMES_PEOPLE and n not in chosen]
     text = [n for n in shared if first.schema[n].kind is Kind.TEXT and n not in chosen and n not in named]

@@ -37,8 +37,8 @@ def _stamp(found: Assessment) -> str:
 
     original, released = found.rows
     return (
-        f"{original:,} rows of the original against {released:,} of the release, {len(found.columns)} columns "
-        f"compared; effort {found.effort}; sfumato {sfumato.__version__}."
+        f"{original:,} rows of the original against {released:,} of the release, {len(found.columns)} "
+        f"columns compared; effort {found.effort}; sfumato {sfumato.__version__}."
     )
 
 

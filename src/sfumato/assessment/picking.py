@@ -47,6 +47,7 @@ class Named:
             )
 
     def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
+        """Open the pair, and run what gives the score."""
         from sfumato.assessment.case import case_of
         from sfumato.assessment.parts import giving
 

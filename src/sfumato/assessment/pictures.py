@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def levels_of(book: Codebook) -> list[str]:
     column = book.column
     if column.edges is not None:
         ends = list(column.edges)
-        names = [f"[{a}, {b})" for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        names = [f"[{a}, {b})" for a, b in pairwise(ends)]
         names[-1] = f"[{ends[-2]}, {ends[-1]}]"
     else:
         names = [column.label(v) for v in book.levels.to_pylist()]

@@ -33,7 +33,7 @@ class Threshold:
 
 
 def measure(name: str) -> str:
-    """The name of a score without what it is about: 'linking: age, sex' and 'linking, known age' are linking."""
+    """The name of a score without what it is about: 'linking, claimed' and 'linking: age' are linking."""
     return re.split(r"\s*[,:(]", name, maxsplit=1)[0].strip().lower()
 
 
@@ -74,14 +74,16 @@ def counts_as_utility(score: Score) -> bool:
 
 
 def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
-    """Refuse what no score is called, and limits that are no numbers, before any work. known: all measures."""
+    """Refuse what no score is called, and limits that are no numbers, before any work. known: measures."""
     offered = sorted({RISK, UTILITY, *known})
     unknown = [n for n in limits if measure(n) not in offered]
     if unknown:
         near = [m for n in unknown for m in difflib.get_close_matches(measure(n), offered, 2, 0.5)]
         raise ParameterError(
             f"no score is called {listed([repr(n) for n in unknown])}.",
-            hint=f"did you mean {listed(list(dict.fromkeys(near)))}?" if near else f"there are {listed(offered, 60)}",
+            hint=f"did you mean {listed(list(dict.fromkeys(near)))}?"
+            if near
+            else f"there are {listed(offered, 60)}",
         )
     wrong = [repr(n) for n, v in limits.items() if not _is_number(v)]
     if wrong:
@@ -110,7 +112,8 @@ def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[st
     directionless = [s for s in meant if s.better == "neither"]
     if directionless:
         raise ParameterError(
-            f"no way is better for '{directionless[0].name}', so it has no limit.", hint="choose another score"
+            f"no way is better for '{directionless[0].name}', so it has no limit.",
+            hint="choose another score",
         )
     if name == RISK:
         worst = max(meant, key=excess)

@@ -37,7 +37,9 @@ def assess(
     released: Annotated[
         str,
         typer.Argument(
-            metavar="RELEASED", show_default=False, help="What was made of it, by any tool: a file or a release."
+            metavar="RELEASED",
+            show_default=False,
+            help="What was made of it, by any tool: a file or a release.",
         ),
     ],
     control: Annotated[
@@ -53,10 +55,15 @@ def assess(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", metavar="COLUMN", help="What models predict: train on the release, test on the original."),
+        typer.Option(
+            "--target",
+            metavar="COLUMN",
+            help="What models predict: train on the release, test on the original.",
+        ),
     ] = None,
     weight: Annotated[
-        str | None, typer.Option("--weight", "-w", metavar="COLUMN", help="The survey weight of the original.")
+        str | None,
+        typer.Option("--weight", "-w", metavar="COLUMN", help="The survey weight of the original."),
     ] = None,
     population: Annotated[
         int | None,
@@ -65,21 +72,31 @@ def assess(
     max_risk: Annotated[
         float | None,
         typer.Option(
-            "--max-risk", metavar="SHARE", min=0, max=1, rich_help_panel=_LIMITS,
+            "--max-risk",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            rich_help_panel=_LIMITS,
             help="No risk or attack may exceed its control (or a plain guess) by more than this share.",
         ),
     ] = None,
     min_utility: Annotated[
         float | None,
         typer.Option(
-            "--min-utility", metavar="SHARE", min=0, max=1, rich_help_panel=_LIMITS,
+            "--min-utility",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            rich_help_panel=_LIMITS,
             help="No score of utility from 0 to 1 on the whole table may fall below this.",
         ),
     ] = None,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            "--threshold", metavar="NAME=LIMIT", rich_help_panel=_LIMITS,
+            "--threshold",
+            metavar="NAME=LIMIT",
+            rich_help_panel=_LIMITS,
             help="A limit for one score or measure, by its name; may be repeated.",
         ),
     ] = None,
@@ -90,7 +107,9 @@ def assess(
     ] = None,
     card: Annotated[
         Path | None,
-        typer.Option("--card", metavar="FILE", help="Write the public card: nothing of the original is in it."),
+        typer.Option(
+            "--card", metavar="FILE", help="Write the public card: nothing of the original is in it."
+        ),
     ] = None,
     overwrite: Overwrite = False,
 ) -> int:
@@ -147,7 +166,11 @@ def _like(reading: Reading, data: str, first: Any) -> Any:
         return Release.load(data)
     stored = reading.scan(data, keep_text=True).columns
     schema = first.schema.select([n for n in first.schema.names if n in stored])
-    return reading.scan(data, schema, columns=schema.names, keep_text=True) if len(schema) else _opened(reading, data)
+    return (
+        reading.scan(data, schema, columns=schema.names, keep_text=True)
+        if len(schema)
+        else _opened(reading, data)
+    )
 
 
 def _split(names: str | None) -> list[str] | None:
@@ -247,7 +270,10 @@ def frontier(
     holdout: Annotated[
         float,
         typer.Option(
-            "--holdout", metavar="SHARE", min=0, max=0.9,
+            "--holdout",
+            metavar="SHARE",
+            min=0,
+            max=0.9,
             help="Without a control, people set aside to be one; 0 for none.",
         ),
     ] = 0.2,
@@ -266,18 +292,25 @@ def frontier(
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", metavar="DIR", help="Keep results here; a stopped run goes on from them. Internal."),
+        typer.Option(
+            "--cache", metavar="DIR", help="Keep results here; a stopped run goes on from them. Internal."
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Runs side by side; one for each core if not given.")
+        int | None,
+        typer.Option("--workers", min=1, help="Runs side by side; one for each core if not given."),
     ] = None,
     stand_in: Annotated[
         str,
-        typer.Option("--stand-in", metavar="WORDS", help="What the data is, if it is not the confidential table."),
+        typer.Option(
+            "--stand-in", metavar="WORDS", help="What the data is, if it is not the confidential table."
+        ),
     ] = "",
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", help="Write the map: .html, .md, .json, or .parquet with all runs."),
+        typer.Option(
+            "--report", metavar="FILE", help="Write the map: .html, .md, .json, or .parquet with all runs."
+        ),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -63,7 +63,8 @@ def independent_columns(table: Table, key: Key) -> Made:
     rows = _nameless(table).to_arrow()
     n = rows.num_rows
     columns = [
-        rows[name].take(pa.array(key.generator("column", name).integers(0, n, n))) for name in rows.column_names
+        rows[name].take(pa.array(key.generator("column", name).integers(0, n, n)))
+        for name in rows.column_names
     ]
     return _like(table, pa.table(columns, schema=rows.schema))
 

@@ -84,10 +84,12 @@ PARTS = (
         _alone,
         (known,),
     ),
-    Part("alone in the population", ("population uniqueness",), _alone_in_population, (known, population_size)),
     Part(
-        "prosecutor, journalist, marketer", ("prosecutor risk", "journalist risk", "marketer risk"), _intruders,
-        (known,),
+        "alone in the population", ("population uniqueness",), _alone_in_population, (known, population_size),
+    ),
+    Part(
+        "prosecutor, journalist, marketer",
+        ("prosecutor risk", "journalist risk", "marketer risk"), _intruders, (known,),
     ),
     Part("presence in the file", ("delta",), _presence, (known, population_file)),
     Part(

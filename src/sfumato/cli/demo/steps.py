@@ -149,7 +149,7 @@ def assess(stage: Stage) -> str:
     stage.command(
         "assess", stage / "discharges.parquet", stage / "release", "--schema", stage / "discharges.toml",
         "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--effort", "quick",
-        "--max-risk", 0.05, "--report", stage / "report.json", "--quiet", expect=1,
+        "--max-risk", "0.05", "--report", stage / "report.json", "--quiet", expect=1,
     )  # fmt: skip
     found = json.loads((stage / "report.json").read_text(encoding="utf-8"))
     linked = next(s for s in found["scores"] if s["name"] == "linking, claimed")
