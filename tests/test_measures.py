@@ -29,7 +29,8 @@ def test_entropy_and_information_agree_with_their_definitions(table: np.ndarray)
     assert measures.entropy(table) == pytest.approx(float(stats.entropy(table.ravel())), abs=1e-12)
     p = table / table.sum()
     slow = sum(
-        p[i, j] * math.log(p[i, j] / (p[i].sum() * p[:, j].sum())) for i, j in zip(*np.nonzero(p), strict=True)
+        p[i, j] * math.log(p[i, j] / (p[i].sum() * p[:, j].sum()))
+        for i, j in zip(*np.nonzero(p), strict=True)
     )
     assert measures.mutual_information(table) == pytest.approx(slow, abs=1e-12)
 

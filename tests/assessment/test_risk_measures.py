@@ -254,3 +254,32 @@ def test_all_scores_have_names_of_their_own(options: dict[str, Any]) -> None:
 
     json.dumps([s.to_dict() for s in scores])
     assert table.schema.of_role(Role.PERSON) == ("person",)
+
+
+def test_files_and_engines_agree(tmp_path: Any) -> None:
+    import duckdb
+    import pyarrow.parquet as pq
+
+    import sfumato as sf
+
+    table = samples.discharges(600, seed=5)
+    rows = table.to_arrow()
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=100)
+    known, sensitive = ["age", "sex", "zip", "born"], ["mdc", "sev"]
+    expected = risk.risks(table, known, sensitive=sensitive, missing="any", sampling_fraction=0.1)
+    expected += risk.closest(table, table, columns=known, rows=50)
+    with duckdb.connect() as connection:
+        for data in (tmp_path / "rows.parquet", connection.from_arrow(rows)):
+            other = sf.scan(data, schema=table.schema)
+            found = risk.risks(other, known, sensitive=sensitive, missing="any", sampling_fraction=0.1)
+            found += risk.closest(table, other, columns=known, rows=50)
+            assert [(s.name, s.value) for s in found] == [(s.name, s.value) for s in expected]
+
+
+def test_persons_of_several_classes_keep_the_fraction() -> None:
+    table = samples.discharges(800, seed=6)
+    found = risk.classes(table, ["age", "sex", "mdc"], person="person")
+    assert found.total > found.population
+    score = risk.population_uniqueness(found, population_size=found.population + 10)[0]
+    assert 0.9 < score.details["sampling fraction"] < 1
+    assert 0 < score.value < 1

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.risk.intervals import exact_interval
-from sfumato.assessment.risk.records import as_matrix, shared_columns
+from sfumato.assessment.risk.matrices import Matrix, as_matrices
+from sfumato.assessment.risk.records import shared_columns
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Kind
 from sfumato.score import Score
@@ -26,8 +27,6 @@ WARNING = (
     "this proves little alone: it sees crude copying, and a release that passes can still give people away"
 )
 _WORK = 4_000_000_000  # row pairs times numeric columns that are compared at most: some seconds
-
-Matrix = tuple[NDArray[Any], NDArray[Any]]
 
 
 def closest(
@@ -64,7 +63,7 @@ def _alone(
 ) -> Score:
     drawn = min(rows, lengths[1])
     others = min(lengths[0], _room(files[0], names, drawn))
-    first, second = as_matrix(
+    first, second = as_matrices(
         files, names, [_draw(lengths[0], others, seed, 0), _draw(lengths[1], drawn, seed, 1)]
     )
     return _median(
@@ -86,7 +85,7 @@ def _compared(
         _draw(lengths[1], drawn, seed, 1),
         _draw(lengths[2], others, seed, 2),
     ]
-    real, made, apart = as_matrix(files, names, chosen)
+    real, made, apart = as_matrices(files, names, chosen)
     few = min(others, rows)
     to_real, to_apart = _nearest(made, real), _nearest(made, apart)
     control = _nearest((apart[0][:, :few], apart[1][:, :few]), real)

@@ -286,12 +286,14 @@ def population_uniqueness(
 ) -> list[Score]:
     """The share of rows or persons that are alone in the file and, as estimated, in the population.
 
-    The file must be a random sample of the population, one row per member. No interval is given: how
+    The file must be a random sample of the population, one row per member. Missing is a value of its own
+    here, whatever the classes say: that never lowers the answer. No interval is given: how
     far the estimators lie apart says more about the error than any one model's own.
     """
     refuse_empty(found)
     everybody = population_of(found, population_size, sampling_fraction)
-    sizes = Sizes.of(found.sizes, everybody)
+    # A person may be in several classes: the population's are then as many more, at the same fraction.
+    sizes = Sizes.of(found.counts.n, round(everybody * found.total / found.population))
     answers = estimates(sizes)
     rule = chosen(answers, sizes.fraction)
     alone = sizes.alone / sizes.total

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from sfumato.assessment.risk.classes import as_they_stand, looked_up, shared_keys
 from sfumato.assessment.risk.intervals import exact_interval
 from sfumato.errors import DataError, ParameterError
@@ -118,62 +116,3 @@ def _equal(files: Sequence[Table], names: Sequence[str], where: str, confidence:
             f"share of released records that equal an original nobody else resembles {where}",
         ),
     ]
-
-
-def as_matrix(
-    files: Sequence[Table], names: Sequence[str], rows: Sequence[np.ndarray[Any, Any]]
-) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """The chosen rows of each file: numbers scaled to the first file's range, codes that mean the same.
-
-    Both have one row per column.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    parts: list[tuple[list[Any], list[Any]]] = [([], []) for _ in files]
-    widest = 0
-    for name in names:
-        cells = [_column(f, name, chosen) for f, chosen in zip(files, rows, strict=True)]
-        kinds = {f.schema[name].kind for f in files}
-        if kinds <= {Kind.NUMERIC, Kind.DATE} and len({c.type for c in cells}) == 1:
-            numbers = [_numbers(c) for c in cells]
-            low, high = _range(_numbers(_column(files[0], name, None)))
-            for part, x in zip(parts, numbers, strict=True):
-                part[0].append(((x - low) / (high - low if high > low else 1.0)).astype(np.float32))
-            continue
-        text = [c.cast(pa.string()) for c in cells]
-        every = pc.unique(pa.concat_arrays(text)).drop_null()
-        for part, x in zip(parts, text, strict=True):
-            places = pc.index_in(x, value_set=every).fill_null(len(every))
-            part[1].append(places.to_numpy(zero_copy_only=False).astype(np.uint32))
-        widest = max(widest, len(every))
-
-    def stacked(columns: list[Any], n: int, kind: Any) -> np.ndarray[Any, Any]:
-        return np.stack(columns).astype(kind) if columns else np.empty((0, n), kind)
-
-    narrow = np.uint16 if widest < 2**16 else np.uint32
-    return [
-        (stacked(numbers, len(chosen), np.float32), stacked(codes, len(chosen), narrow))
-        for (numbers, codes), chosen in zip(parts, rows, strict=True)
-    ]
-
-
-def _column(file: Table, name: str, rows: np.ndarray[Any, Any] | None) -> Any:
-    column = file.select([name]).to_arrow().column(0).combine_chunks()
-    return column if rows is None else column.take(rows)
-
-
-def _numbers(cells: Any) -> np.ndarray[Any, Any]:
-    import pyarrow as pa
-
-    if not (
-        pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type) or pa.types.is_decimal(cells.type)
-    ):
-        cells = cells.cast(pa.int32() if pa.types.is_date32(cells.type) else pa.int64())
-    out: np.ndarray[Any, Any] = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return out
-
-
-def _range(numbers: np.ndarray[Any, Any]) -> tuple[float, float]:
-    finite = numbers[np.isfinite(numbers)]
-    return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
