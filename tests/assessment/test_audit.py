@@ -146,6 +146,13 @@ def test_an_output_without_noise_is_caught() -> None:
     assert found.refutes() and found.lower > 5
 
 
+def test_laws_that_never_meet_are_told_apart() -> None:
+    """Every output occurs once: the outputs seen are no event, the values that they share are."""
+    generator = fresh()
+    found = audit(lambda value, n: generator.random(n) + 2 * value, 1, 0, claim=1.0, draws=4_000)
+    assert found.refutes() and found.lower > 5
+
+
 def test_a_rare_leak_is_caught_where_delta_does_not_cover_it() -> None:
     generator = fresh()
     draw = discrete_laplace(1.0, generator)

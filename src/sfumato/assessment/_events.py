@@ -20,7 +20,7 @@ from sfumato.assessment._exact import share_high, share_low
 
 Floats = NDArray[np.float64]
 Scoring = Callable[[Floats], Floats]
-Bound = Callable[[NDArray[Any], NDArray[Any]], Floats]
+Bound = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], Floats]
 
 MOST_DISTINCT = 65_536  # outputs that are tallied one by one
 _BINS = 256
@@ -77,16 +77,17 @@ def _keys(rows: Floats) -> NDArray[Any]:
 
 
 def projected(error: float, delta: float) -> Bound:
-    """The bound on epsilon by numbers of hits in the draws that look for events.
+    """The bound on epsilon in the draws that look for events, for the first, first two, ... of ordered cells.
 
     Of many sets some look good by luck, rare ones above all; a small error guards against choosing them.
     """
 
-    def bound(a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
-        trials = min(int(a.sum()), int(b.sum()))
+    def bound(a: NDArray[np.int64], b: NDArray[np.int64], order: NDArray[np.int64]) -> Floats:
+        draws = int(a.sum()), int(b.sum())
+        trials = min(draws)
         # Two sides may have been kept to different lengths; the shares are put on the shorter one.
-        hits = np.floor(np.cumsum(a) * (trials / max(int(a.sum()), 1)))
-        others = np.ceil(np.cumsum(b) * (trials / max(int(b.sum()), 1)) - 1e-9)
+        hits = np.floor(np.cumsum(a[order]) * (trials / max(draws[0], 1)))
+        others = np.ceil(np.cumsum(b[order]) * (trials / max(draws[1], 1)) - 1e-9)
         epsilon = epsilon_low(hits, others, trials, error * _LUCK, delta)
         # Where nothing is sure yet, the set on which the two differ most is the best bet.
         return np.where(epsilon > 0, epsilon, (hits - others) / max(trials, 1) - 1.0)
@@ -113,7 +114,9 @@ def best_set(tally: Tally, bound: Bound) -> Event | None:
     for side in (0, 1):
         (guide, a), (other, b) = tally.n[side], tally.n[1 - side]
         order = np.argsort(-_cautious_ratio(guide, other), kind="stable")
-        values = bound(a[order], b[order])
+        # What the first part did not see has no place in the order, not even by its value.
+        order = order[(guide + other)[order] > 0]
+        values = bound(a, b, order)
         size = int(np.argmax(values)) + 1
         if best is None or values[size - 1] > best.promise:
             chosen = tally.rows[np.sort(order[:size])]
@@ -137,7 +140,7 @@ def best_threshold(scoring: Scoring, words: str, sample: tuple[Floats, Floats], 
             "bins": np.argsort(-_cautious_ratio(train[side], train[1 - side]), kind="stable"),
         }
         for shape, order in orders.items():
-            values = bound(a[order], b[order])
+            values = bound(a, b, order)
             size = int(np.argmax(values)) + 1
             if best is None or values[size - 1] > best.promise:
                 inside = np.zeros(len(a), bool)

@@ -93,7 +93,8 @@ def _likelihood_ratio(features: Floats, coins: Bools) -> Callable[[Floats], Floa
     spread = np.sqrt((n * own + 4 * own.mean(axis=0)) / (n + 4) + 1e-8)
     standard = (rest / spread).reshape(-1, features.shape[2])
     correlation = 0.9 * (standard.T @ standard) / max(len(standard) * (n - 2) / n, 1)
-    correlation += np.eye(len(correlation)) * (1 - 0.9 * np.minimum(np.diag(correlation), 1)) + 1e-6
+    # Features that say the same (a count and a density) would otherwise have no inverse.
+    correlation += np.diag(np.maximum(1 - np.diag(correlation), 0.1))
     shift = (heads - tails) / spread
     common = shift.mean(axis=0)
     variance = ((shift - common) ** 2).mean(axis=0)
