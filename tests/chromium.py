@@ -145,8 +145,11 @@ class Browser:
         sent = [e["params"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
         return [str(p["request"]["url"]) for p in sent]
 
-    def screenshot(self, path: Path, selector: str | None = None) -> None:
-        """The whole page, or one element of it, as PNG."""
+    def screenshot(self, path: Path, selector: str | None = None, *, window: bool = False) -> None:
+        """The whole page, one element of it, or what is in the window, as PNG."""
+        if window:
+            path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
+            return
         box = "document.documentElement" if selector is None else f"document.querySelector({selector!r})"
         clip = self.evaluate(
             f"(r => ({{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height, scale: 1}}))"

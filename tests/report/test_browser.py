@@ -77,7 +77,10 @@ def test_tooltips_come_by_pointer_and_by_key(browser: chromium.Browser, report: 
     assert browser.evaluate("document.querySelector('.tip').hidden") is False
     said = browser.evaluate("document.querySelector('.tip').textContent")
     assert said.startswith("partition: k = 3, repeats = 5\nlinking 0.")
-    browser.screenshot(ARTIFACTS / "tooltip.png", "#section-5")
+    browser.evaluate(
+        "document.querySelector('.panel.wide').scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
+    browser.screenshot(ARTIFACTS / "tooltip.png", window=True)
     browser.ask("Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape")
     assert browser.evaluate("document.querySelector('.tip').hidden") is True
     place = browser.evaluate(

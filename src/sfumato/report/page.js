@@ -44,5 +44,5 @@
       show(marks[at < 0 ? (step > 0 ? 0 : marks.length - 1) : (at + step + marks.length) % marks.length]);
     });
   }
-  addEventListener("scroll", () => show(null), { passive: true, capture: true });
+  addEventListener("scroll", () => show(current), { passive: true, capture: true }); // moves along
 })();

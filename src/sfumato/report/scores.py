@@ -54,9 +54,11 @@ def _group(group: Group, title: str, table: Callable[[DataTable], str]) -> Itera
     sections = {s.section for s in group.scores}
     kind = " utility" if sections == {"utility"} else ""
     hidden = ' class="hidden"' if group.folded else ""
-    yield f'<table class="scores{kind}">\n<caption{hidden}>{_(title)}</caption>'
-    yield '<thead><tr><th scope="col">measure and meaning</th><th scope="col">value</th>'
-    yield '<th scope="col">in its range</th></tr></thead>\n<tbody>'
+    # On narrow screens rows are laid out as blocks; the roles keep it a table for screen readers.
+    yield f'<table class="scores{kind}" role="table">\n<caption{hidden}>{_(title)}</caption>'
+    yield '<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">measure and meaning</th>'
+    yield '<th scope="col" role="columnheader">value</th>'
+    yield '<th scope="col" role="columnheader">in its range</th></tr></thead>\n<tbody role="rowgroup">'
     for score in group.scores[:MOST_ROWS]:
         yield _row(score, shared, table)
     yield "</tbody>\n</table>"
@@ -87,8 +89,10 @@ def _row(score: Score, shared: str, table: Callable[[DataTable], str]) -> str:
         if value is not None
     )
     return (
-        f'<tr><th scope="row">{_(score.name)}{small}{behind}</th><td>{found}</td>'
-        f'<td>{_bar(score)}<span class="small">{beside}</span><span class="small">{ends}</span></td></tr>'
+        f'<tr role="row"><th scope="row" role="rowheader">{_(score.name)}{small}{behind}</th>'
+        f'<td role="cell">{found}</td>'
+        f'<td role="cell">{_bar(score)}<span class="small">{beside}</span>'
+        f'<span class="small">{ends}</span></td></tr>'
     )
 
 

@@ -98,6 +98,10 @@ def draw(spec: Mapping[str, Any], *, identity: str, label: str) -> str:
     """The SVG element of one panel. identity: a prefix that makes its ids unique on the page."""
     import vl_convert
 
+    if _loads(spec):
+        raise DataError(
+            "a figure would load its data from elsewhere.", hint="put the data inside the specification"
+        )
     complete = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **plain(spec)}
     complete["config"] = {**_CONFIG, **complete.get("config", {})}
     try:
@@ -118,6 +122,16 @@ def draw(spec: Mapping[str, Any], *, identity: str, label: str) -> str:
     return head + "".join(_element(child, names) for child in root) + "</svg>"
 
 
+def _loads(part: object) -> bool:
+    """Whether any data of a specification come from an address or a file."""
+    if isinstance(part, Mapping):
+        data = part.get("data")
+        if isinstance(data, Mapping) and "url" in data:
+            return True
+        return any(_loads(value) for name, value in part.items() if name != "values")
+    return isinstance(part, list | tuple) and any(_loads(item) for item in part)
+
+
 def _identified(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
     return (e for e in root.iter() if e.get("id"))
 
@@ -125,16 +139,16 @@ def _identified(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
 def _element(node: ElementTree.Element, names: Mapping[str, str]) -> str:
     """One element without what only a live chart needs: classes, roles, empty boxes."""
     tag = node.tag.rpartition("}")[2]
-    if node.get("display") == "none" or node.get("d") in ("", "M0,0h0v0h0Z"):
+    if tag == "image" or node.get("display") == "none" or node.get("d") in ("", "M0,0h0v0h0Z"):
         return ""
     inner = escape(node.text or "", quote=False) + "".join(_element(child, names) for child in node)
     tooltip = _tooltip(node)
     if tooltip:
         inner = f"<title>{escape(tooltip, quote=False)}</title>{inner}"
     kept = "".join(f' {k}="{escape(_value(k, v, names))}"' for k, v in node.attrib.items() if _matters(k, v))
-    if tag == "g" and not inner:
+    if tag in ("g", "a") and not inner:
         return ""
-    if tag == "g" and not kept:
+    if tag == "a" or (tag == "g" and not kept):  # links lead nowhere in a report
         return inner
     return f"<{tag}{kept}>{inner}</{tag}>" if inner else f"<{tag}{kept}/>"
 

@@ -57,8 +57,8 @@ def frontier(
     utility: str = "utility",
     utility_better: Literal["higher", "lower"] = "higher",
     max_risk: float | None = None,
-    width: int = 640,
-    height: int = 380,
+    width: int = 760,
+    height: int = 400,
 ) -> Figure:
     """The map: risk to the right, utility upwards, intervals as thin lines, the Pareto front joined.
 

@@ -53,7 +53,8 @@ def mosaic(
         if [len(v) for v in given] != list(table.shape):
             raise ParameterError("a mosaic needs one level for each place of its table.", hint="see levels")
         files.append((of, *_fewer([[clean(v) for v in axis] for axis in given], table, most_levels)))
-    strongest = max(float(np.abs(_residuals(t)).max(initial=0)) for _, _, t in files) or 1.0
+    # The same scale before and after; hardly any association must not look like a strong one.
+    strongest = max(0.02, *(float(np.abs(_residuals(t)).max(initial=0)) for _, _, t in files))
     panels = [_mosaic(of, names, axis, table, strongest) for of, axis, table in files]
     rows = [
         (of, *(axis[d][i] for d, i in enumerate(at)), float(table[at]), percent(float(shares(table)[at])))
