@@ -51,15 +51,12 @@ def generalize(rng: np.random.Generator, values: Sequence[str], levels: Sequence
 def generalized_pair(seed: int, rows: int = 40) -> Pair:
     rng = np.random.default_rng(seed)
     original = names(rng, rows, {"a": 6, "b": 4, "c": 3, "s": 5})
-    released = {
-        c: v if c == "s" else generalize(rng, v, sorted(set(v)))
-        for c, v in original.items()
-    }
+    released = {c: v if c == "s" else generalize(rng, v, sorted(set(v))) for c, v in original.items()}
     return align(table(original), table(released))
 
 
 def ring(people: int, k: int) -> Pair:
-    """A k-ambiguous release that is not k-anonymous: record i covers persons i .. i + k - 1 (or the last k)."""
+    """k-ambiguous, not k-anonymous: record i covers persons i .. i + k - 1 (or the last k)."""
     values = [f"v{i:03d}" for i in range(people)]
     sets = []
     for i in range(people):

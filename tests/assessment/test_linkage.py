@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import samples
 from sfumato.assessment.align import Pair, align
-from sfumato.assessment.attacks.intruder import correspondence, look
+from sfumato.assessment.attacks.intruder import correspondence, look, sharp
 from sfumato.assessment.linkage import AttackDatabase, by_key, deterministic, fellegi_sunter, nearest
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
@@ -51,7 +51,9 @@ def test_generalized_cells_match_what_they_cover(seed: int, known: list[str]) ->
     own = np.random.default_rng(seed).permutation(len(fits))
     assert view.may_be(own).tolist() == fits[np.arange(len(fits)), own].tolist()
     found = by_name(deterministic(pair, known))
-    assert found["linking, guessed"].value == pytest.approx((1 / fits.sum(axis=1)).mean())  # its own always fits
+    assert found["linking, guessed"].value == pytest.approx(
+        (1 / fits.sum(axis=1)).mean()
+    )  # its own always fits
 
 
 @settings(deadline=None, max_examples=15)
@@ -67,7 +69,10 @@ def test_the_nearest_record_is_the_nearest_one_and_ties_share_the_chance(seed: i
     middles = (bins[:-1] + bins[1:]) / 2
     here, there = pair.codes()
     a = middles[here.codes[0]], middles[there.codes[0]]
-    dummies = [np.equal.outer(np.asarray(x["b"]), [f"b{i}" for i in range(3)]).astype(float) for x in (original, released)]
+    dummies = [
+        np.equal.outer(np.asarray(x["b"]), [f"b{i}" for i in range(3)]).astype(float)
+        for x in (original, released)
+    ]
     spread = [x if x > 0 else 1.0 for x in (a[0].std(), *dummies[0].std(axis=0))]
     points = [np.column_stack([x, d]) / spread for x, d in zip(a, dummies, strict=True)]
     far = ((points[0][:, None] - points[1][None]) ** 2).sum(axis=2)
@@ -78,14 +83,19 @@ def test_the_nearest_record_is_the_nearest_one_and_ties_share_the_chance(seed: i
     classes: dict[tuple[object, ...], list[float]] = {}
     for i, x in enumerate(chance):
         classes.setdefault((here.codes[0][i], original["b"][i]), []).append(x)
-    assert scores["nearest record, worst class"].value == pytest.approx(max(np.mean(c) for c in classes.values()))
+    assert scores["nearest record, worst class"].value == pytest.approx(
+        max(np.mean(c) for c in classes.values())
+    )
     assert scores["nearest record"].details["above_1_over_k"] == pytest.approx((chance > 1 / 3 + 1e-9).mean())
 
 
 def test_independent_noise_is_linked_no_better_than_by_chance() -> None:
     pair = noise(int(np.random.default_rng().integers(2**32)))
     truth = np.random.default_rng().integers(0, 300, 400)
-    for score in (*deterministic(pair, KNOWN, truth=truth, confidence=SURE)[1:], nearest(pair, KNOWN, truth=truth, confidence=SURE)[0]):
+    for score in (
+        *deterministic(pair, KNOWN, truth=truth, confidence=SURE)[1:],
+        nearest(pair, KNOWN, truth=truth, confidence=SURE)[0],
+    ):
         assert score.low is not None and score.baseline == pytest.approx(1 / 300)
         assert score.low <= score.baseline, score.name
 
@@ -107,7 +117,10 @@ def test_without_the_truth_the_chance_is_an_upper_bound() -> None:
 
 
 def test_a_key_says_whose_record_is_whose() -> None:
-    here, there = table({"id": ["p", "q", "r"], "a": ["x", "y", "z"]}), table({"id": ["q", "p"], "a": ["y", "x"]})
+    here, there = (
+        table({"id": ["p", "q", "r"], "a": ["x", "y", "z"]}),
+        table({"id": ["q", "p"], "a": ["y", "x"]}),
+    )
     truth = by_key(here, there, "id")
     assert truth.tolist() == [1, 0, -1]
     found = by_name(deterministic(align(here, there, columns=["a"]), ["a"], truth=truth))
@@ -143,6 +156,17 @@ def test_thirty_thousand_by_thirty_thousand_on_nine_columns() -> None:
     assert nearest(pair, known)[0].value == pytest.approx(len(unique) / 30_000)
 
 
+def test_numbers_are_known_as_they_are_and_the_bins_are_said_otherwise() -> None:
+    rng = np.random.default_rng(7)
+    columns = {"age": rng.integers(0, 95, 500).tolist(), "weight": rng.normal(70, 9, 500).round(1).tolist()}
+    often = Counter(zip(*columns.values(), strict=True))
+    both = ["age", "weight"]
+    score = by_name(deterministic(sharp(table(columns), table(columns)), both))["linking, re-identified"]
+    assert score.value == pytest.approx(sum(n == 1 for n in often.values()) / 500)
+    coarse = by_name(deterministic(align(table(columns), table(columns)), both))["linking, re-identified"]
+    assert coarse.value < score.value and "age (in 20 bins)" in coarse.knowledge
+
+
 def test_splink_finds_the_unique_and_no_stranger() -> None:
     pytest.importorskip("splink")
     rng = np.random.default_rng(5)
@@ -154,6 +178,9 @@ def test_splink_finds_the_unique_and_no_stranger() -> None:
     # It forgives single errors, which deterministic linking does not.
     assert scores["probabilistic linking"].value > exact["linking, re-identified"].value
     assert scores["probabilistic linking"].value > 0.9
+    strangers = align(table(columns), table(names(np.random.default_rng(), 250, {"a": 40, "b": 30, "c": 12})))
+    score = fellegi_sunter(strangers, KNOWN, confidence=SURE)[0]
+    assert score.low is not None and score.low <= 1 / 250
 
 
 def test_an_attack_database_is_joined_and_its_guessed_fields_are_named() -> None:
@@ -164,10 +191,16 @@ def test_an_attack_database_is_joined_and_its_guessed_fields_are_named() -> None
     cities = table({"b": [f"b{i}" for i in range(25)], "region": [f"r{i % 5}" for i in range(25)]})
     strangers = names(rng, 60, {"a": 30, "b": 25})
     register = table(
-        {"name": [*people, *[f"s{i}" for i in range(60)]], "a": columns["a"] + strangers["a"], "b": columns["b"] + strangers["b"]}
+        {
+            "name": [*people, *[f"s{i}" for i in range(60)]],
+            "a": columns["a"] + strangers["a"],
+            "b": columns["b"] + strangers["b"],
+        }
     )
     secret = pa.array(columns["c"] + names(rng, 60, {"c": 12})["c"])
-    database = AttackDatabase([register, cities], {"c": lambda rows: secret}, person=[*range(120), *[-1] * 60])
+    database = AttackDatabase(
+        [register, cities], {"c": lambda rows: secret}, person=[*range(120), *[-1] * 60]
+    )
     assert database.joined().column_names == ["name", "a", "b", "region", "c"]
     assert database.joined().column("region").to_pylist()[0] == f"r{int(columns['b'][0][1:]) % 5}"
     suppressed = {**columns, "b": ["*" if i % 3 == 0 else x for i, x in enumerate(columns["b"])]}

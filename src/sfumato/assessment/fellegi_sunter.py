@@ -125,7 +125,7 @@ def fellegi_sunter(
     fields = sorted(database.inferred) if database else []
     rest = f", with {listed(fields)} inferred" if fields else ""
     where = "an attack database with " if database else ""
-    knowledge = f"{where}{knows(names, rest)}"
+    knowledge = f"{where}{knows(names, rest, pair)}"
     outsiders = sure[~inside] if (~inside).any() else None
     return [
         rate(

@@ -55,7 +55,7 @@ def deterministic(
     others = None if control is None else look(pair, known, control).matches
     own = correspondence(pair, truth)
     records = len(view.released)
-    knowledge = knows(known)
+    knowledge = knows(known, pair=pair)
     alone = None if others is None else others == 1
     scores = [
         rate(
@@ -150,7 +150,7 @@ def nearest(
     details: dict[str, object] = {"classes": _by_class(view, chance)}
     if k is not None:
         details["above_1_over_k"] = float((chance > 1 / k + 1e-12).mean())
-    knowledge = knows(known)
+    knowledge = knows(known, pair=pair)
     scores = [
         rate(
             "nearest record",

@@ -8,13 +8,15 @@ from sfumato.assessment.attacks.attributes import (
     mean_value,
     most_frequent,
 )
-from sfumato.assessment.attacks.intruder import by_key
+from sfumato.assessment.attacks.intruder import by_key, sharp
 from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
+from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
 from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out
 
 __all__ = [
     "background",
+    "bayesian_network",
     "by_key",
     "complementary",
     "homogeneity",
@@ -26,6 +28,7 @@ __all__ = [
     "most_frequent",
     "perfect_matching",
     "rare_values",
+    "sharp",
     "singling_out",
     "smallest_cover",
     "temporal",

@@ -46,7 +46,7 @@ def most_frequent(
             beliefs.mode_right(),
             meaning=f"Share of people whose {sensitive} is guessed right as the most frequent value among "
             "the released records that fit what the intruder knows.",
-            knowledge=knows(known),
+            knowledge=knows(known, pair=pair),
             columns=(*known, sensitive),
             baseline=beliefs.constant_guess(),
             control=None if others is None else others.mode_right(),
@@ -86,7 +86,7 @@ def mean_value(
         gap = np.abs(_means(pair, known, released, control, plain) - secret)
         kept = ~np.isnan(secret)
         other_error, other_right = float(gap[kept].mean()), (gap <= within * np.abs(secret))[kept]
-    knowledge = knows(known)
+    knowledge = knows(known, pair=pair)
     return [
         Score(
             name=f"attribute inference, mean error, {sensitive}",
@@ -171,7 +171,7 @@ def learnt(
             f"attribute inference, {type(model).__name__}, {sensitive}",
             right,
             meaning=f"Share of people whose {sensitive} is guessed right by a model trained on the release.",
-            knowledge=knows(known),
+            knowledge=knows(known, pair=pair),
             columns=(*known, sensitive),
             baseline=float((secrets(pair, sensitive) == counts.argmax()).mean()),
             control=others,
@@ -224,7 +224,7 @@ def homogeneity(
             beliefs.certain(),
             meaning=f"Share of people whose {sensitive} is certain, because all released records that may be "
             "them have the same, true one.",
-            knowledge=knows(known),
+            knowledge=knows(known, pair=pair),
             columns=(*known, sensitive),
             baseline=float(chance.mean()),
             control=None if others is None else others.certain(),
@@ -261,7 +261,9 @@ def background(
             beliefs.certain(excluded),
             meaning=f"Share of people whose {sensitive} is certain once the intruder rules out {excluded} "
             f"wrong value{'s' * (excluded > 1)} about them.",
-            knowledge=knows(known, f", and {excluded} value{'s' * (excluded > 1)} each person does not have"),
+            knowledge=knows(
+                known, f", and {excluded} value{'s' * (excluded > 1)} each person does not have", pair
+            ),
             columns=(*known, sensitive),
             baseline=float(beliefs.certain().mean()),
             control=None if others is None else others.certain(excluded),
@@ -314,7 +316,7 @@ def link_gain(
             high=max(high, value),
             confidence=confidence,
             columns=(*both, sensitive),
-            knowledge=knows(known, f", and from a linked data set {', '.join(linked)}"),
+            knowledge=knows(known, f", and from a linked data set {', '.join(linked)}", pair),
             baseline=1.0,
             control=others,
             details={

@@ -45,17 +45,17 @@ def perfect_matching(
     before = np.rint(links @ sizes).astype(np.int64)[view.persons.of]
     after = np.rint(allowed @ sizes).astype(np.int64)[view.persons.of]
     everyone = int(view.persons.sizes.sum())
-    found = after == 1
+    right = np.ones(len(after), bool)
     if own is not None:
-        found = found & view.may_be(own)
+        mine = np.asarray(allowed[view.persons.of, view.classes.of[own]]).ravel() > 0
+        right = (own >= 0) & mine
+    found = right & (after == 1)
     knowledge = (
-        f"the true values of {', '.join(known)} of everyone in the data, that each of them has one "
-        "released record, and the release"
+        f"{knows(known, pair=pair)}; the people attacked are everyone in the data, and each of them has one "
+        "released record"
     )
     gone = 1 - allowed.nnz / links.nnz if links.nnz else 0.0
-    chance = np.where(after > 0, 1 / np.maximum(after, 1), 0.0)
-    if own is not None:
-        chance = np.where(view.may_be(own), chance, 0.0)
+    chance = np.where(right & (after > 0), 1 / np.maximum(after, 1), 0.0)
     details = {
         "matched": matched,
         "perfect": matched == everyone,
@@ -105,7 +105,7 @@ def smallest_cover(pair: Pair, known: Sequence[str]) -> list[Score]:
             meaning="The smallest number of people a released record may be; that alone does not stop "
             "matching.",
             columns=tuple(known),
-            knowledge=knows(known),
+            knowledge=knows(known, pair=pair),
             details={"records_that_fit_nobody": int((per_record == 0).sum())},
         )
     ]
@@ -138,6 +138,8 @@ def _usable(links: Any, people: Ints, records: Ints) -> tuple[Any, int]:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components, maximum_flow
 
+    if not links.nnz:
+        return links, 0
     persons, classes = links.shape
     nodes = persons + classes + 2
     source, sink = persons + classes, persons + classes + 1

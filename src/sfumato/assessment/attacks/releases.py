@@ -20,7 +20,7 @@ from sfumato.assessment.attacks.beliefs import (
     released_nodes,
     secrets,
 )
-from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, View, knows, look
+from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, View, correspondence, knows, look
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
@@ -58,19 +58,13 @@ def unsorted_matching(
     shifts = np.linspace(1, max(1, len(rows) - 1), min(_SHIFTS, len(rows))).astype(np.int64)
     chance = [_rows_fit(meets, here, there, rows, (rows + s) % len(rows)).mean() for s in shifts]
     joint = _side_by_side(here, there, maps)
-    own = (
-        None
-        if truth is None
-        else np.arange(len(joint.people))
-        if isinstance(truth, str)
-        else np.asarray(truth)
-    )
+    own = correspondence(first, truth)
     alone = np.minimum(here.matches, there.matches)
     together = joint.matches
     found = together == 1
     if own is not None:
         found = found & joint.may_be(own)
-    knowledge = knows(known, "s, row by row")
+    knowledge = knows(known, "s, row by row", first)
     return [
         rate(
             "unsorted matching, same order",
@@ -118,7 +112,7 @@ def complementary(
     if control is not None:
         outside, theirs = _possible(releases, known, sensitive, control)
         others = (outside.sum(axis=1) == 1) & outside[np.arange(len(theirs)), theirs]
-    knowledge = knows(known, f"s ({len(releases)} of the same people)")
+    knowledge = knows(known, f"s ({len(releases)} of the same people)", releases[0])
     before = look(releases[0], known).matches
     remaining = _remaining(releases[0], known, sensitive, possible)
     return [
@@ -182,7 +176,7 @@ def temporal(
     plain = alone.mode_right()[rows]
     right = np.where(top[:, 0] > 0, (mine >= top[:, 0] - 1e-9) / np.maximum(ties, 1), plain)
     certain = ((rose > 0).sum(axis=1) == 1) & (mine > 0)
-    knowledge = knows(known, "s of two dates, and who is new")
+    knowledge = knows(known, "s of two dates, and who is new", after)
     return [
         rate(
             f"temporal, {sensitive}",
