@@ -102,8 +102,12 @@ def assess(
     ] = None,
     effort: Annotated[str, typer.Option("--effort", help="quick, normal or thorough.")] = "normal",
     report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write the internal report: .html, .md or .json."),
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write the internal report: .html, .md or .json; may be repeated.",
+        ),
     ] = None,
     card: Annotated[
         Path | None,
@@ -121,7 +125,8 @@ def assess(
     from sfumato.assessment.assess import assess as judge
 
     limits = _limits(max_risk, min_utility, threshold or [])
-    _refuse_existing(overwrite, report, card)
+    reports = report or []
+    _refuse_existing(overwrite, *reports, card)
     first = _opened(reading, original, schema)
     found = judge(
         first,
@@ -135,13 +140,13 @@ def assess(
         thresholds=limits,
         effort=effort,
     )
-    if report is not None:
-        found.save(report, overwrite=overwrite)
+    for path in reports:
+        found.save(path, overwrite=overwrite)
     if card is not None:
         found.card(card, overwrite=overwrite)
     for note in found.notes:
         terminal.note(note)
-    terminal.result(_shown(found, report, card), found.to_dict())
+    terminal.result(_shown(found, reports, card), found.to_dict())
     return 0 if found.met else 1
 
 
@@ -198,16 +203,20 @@ def _limits(max_risk: float | None, min_utility: float | None, more: list[str]) 
     return limits
 
 
-def _refuse_existing(overwrite: bool, *paths: Path | None) -> None:
+def _refuse_existing(overwrite: bool, *paths: Path | None, suffixes: str = ".html .md .json") -> None:
     """Before minutes of work, not after them."""
-    from sfumato.errors import OutputError
+    from sfumato.errors import OutputError, ParameterError
+
+    odd = [p.name for p in paths if p is not None and p.suffix.lower() not in suffixes.split()]
+    if odd:
+        raise ParameterError(f"{', '.join(odd)} has no suffix of a report.", hint=f"one of {suffixes}")
 
     there = [p.name for p in paths if p is not None and p.exists()]
     if there and not overwrite:
         raise OutputError(f"{', '.join(there)} exists already.", hint="overwrite=True replaces it")
 
 
-def _shown(found: Assessment, report: Path | None, card: Path | None) -> list[Any]:
+def _shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any]:
     parts: list[Any] = [_verdict(found)]
     for section, title in _SECTIONS.items():
         if found.of(section):
@@ -215,8 +224,9 @@ def _shown(found: Assessment, report: Path | None, card: Path | None) -> list[An
     skipped = [str(s) for s in found.skipped]
     if skipped:
         parts += ["", Text("Not examined", "bold"), *(Text(f"  {s}", "dim") for s in skipped)]
-    if report is not None:
-        parts += ["", Text(f"Report written to {report.name}. It is internal and must not leave.", "green")]
+    if reports:
+        names = " and ".join(p.name for p in reports)
+        parts += ["", Text(f"Report written to {names}. It is internal and must not leave.", "green")]
     if card is not None:
         parts += ["", Text(f"Card written to {card.name}. It may go with the release.", "green")]
     return parts
@@ -321,7 +331,7 @@ def frontier(
     from sfumato.assessment.frontier import frontier as draw
     from sfumato.cli.baselines import default_grid
 
-    _refuse_existing(overwrite, report)
+    _refuse_existing(overwrite, report, suffixes=".html .md .json .parquet")
     table = _opened(reading, data, schema)
     found = draw(
         table,

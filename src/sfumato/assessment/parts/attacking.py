@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sfumato.assessment.case import Case
 from sfumato.assessment.parts.base import (
     Part,
@@ -36,9 +38,11 @@ def _matching(case: Case) -> list[Score]:
 
 
 def _inferring(case: Case) -> list[Score]:
-    from sfumato.assessment.attacks import background, homogeneity, learnt, most_frequent
+    from sfumato.assessment.attacks import background, bayesian_network, homogeneity, learnt, most_frequent
 
-    attacks = (most_frequent, homogeneity) if case.quick else (most_frequent, learnt, homogeneity, background)
+    attacks: list[Callable[..., list[Score]]] = [most_frequent, homogeneity]
+    if not case.quick:
+        attacks += [background, learnt, bayesian_network]
     return [
         score
         for wanted in case.secrets
@@ -88,6 +92,15 @@ def _membership(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
+def _nothing(case: Case) -> list[Score]:
+    return []
+
+
+def _by_hand(name: str, why: str) -> Part:
+    """What two files are not enough for: named, so that silence is not read as good news."""
+    return Part(name, (), _nothing, (lambda case: why,))
+
+
 PARTS = (
     Part("linking", ("linking",), _linking, (known,)),
     Part("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
@@ -103,4 +116,8 @@ PARTS = (
         "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
         (control, time),
     ),
+    _by_hand("linking with further data (Fellegi and Sunter)", "it needs a database of the intruder's"),
+    _by_hand("attacks on several releases of the same people", "one release was given"),
+    _by_hand("membership by shadow releases", "it needs the method, not a file"),
+    _by_hand("audit of a claim of differential privacy", "it needs the mechanism, not a file"),
 )  # fmt: skip

@@ -145,17 +145,18 @@ def assess(stage: Stage) -> str:
     stage.command(
         "sample", "discharges", stage.rows, "--seed", 2, "--out", stage / "others.parquet", "--quiet"
     )
-    columns = "age,sex,race,pay"
+    columns = "age_years,sex,county,los_days"
     stage.command(
         "assess", stage / "discharges.parquet", stage / "release", "--schema", stage / "discharges.toml",
-        "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--effort", "quick",
-        "--max-risk", "0.05", "--report", stage / "report.json", "--quiet", expect=1,
+        "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--sensitive", "mdc", "--effort", "quick",
+        "--max-risk", "0.05", "--report", stage / "report.html", "--report", stage / "report.json", "--quiet",
+        expect=1,
     )  # fmt: skip
     found = json.loads((stage / "report.json").read_text(encoding="utf-8"))
     linked = next(s for s in found["scores"] if s["name"] == "linking, claimed")
     return (
-        f"{linked['value']:.0%} of the people are claimed by an intruder who knows {columns}, of others "
-        f"{linked['control']:.0%}: pseudonyms alone hide nobody"
+        f"an intruder who knows {columns} would claim to have found {linked['value']:.0%} of the people in it, "
+        f"and {linked['control']:.0%} of people who are not: pseudonyms alone hide little"
     )
 
 
