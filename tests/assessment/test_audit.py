@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from sfumato.assessment._events import epsilon_low
 from sfumato.assessment.audit import Audit, audit, exact_epsilon
 from sfumato.errors import DataError, ParameterError
 from sfumato.privacy import ZCDP, ApproxDP, Budget, Ledger, PureDP, noise
@@ -80,6 +81,20 @@ def test_it_exceeds_the_exact_epsilon_no_more_often_than_stated(draws: int) -> N
         found = audit(discrete_laplace(1.0, generator), 1, 0, draws=draws, error=error)
         passed += found.lower > 1.0
     assert passed <= stats.binom.isf(FALSE_ALARM, times, error)
+
+
+@pytest.mark.parametrize("error", [0.02, 0.2])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.73, 0.27), (0.95, 0.05), (0.2, 0.01), (0.05, 0.05)])
+def test_the_chance_of_error_by_enumeration(p: float, q: float, delta: float, error: float) -> None:
+    """All pairs of counts, weighed by their exact probabilities: no draw is involved."""
+    for trials in (10, 60, 400):
+        k = np.arange(trials + 1)
+        law = np.outer(stats.binom.pmf(k, trials, p), stats.binom.pmf(k, trials, q))
+        bound = epsilon_low(k[:, None], k[None, :], trials, error, delta)
+        # What (epsilon, delta) must at least be for an event with these two probabilities.
+        truth = max(0.0, math.log((p - delta) / q)) if p > delta else 0.0
+        assert law[bound > truth + 1e-12].sum() <= error
 
 
 @pytest.mark.soak
@@ -313,5 +328,8 @@ def test_outputs_of_no_use_are_refused() -> None:
     ):
         with pytest.raises(DataError):
             audit(mechanism, 1, 0, draws=1_000)
+    generator = fresh()
+    with pytest.raises(DataError, match="not independent"):
+        audit(lambda value, n: np.full(n, value + generator.laplace()), 1, 0, draws=1_000)
     with pytest.raises(ParameterError, match="no claim"):
         audit(lambda _, n: np.zeros(n), 1, 0, draws=100).refutes()

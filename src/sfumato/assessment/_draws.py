@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Mechanism = Callable[..., Any]
 
 _PREFIX = 4096  # draws at the beginning of a batch that are compared with other batches
+_ALIKE = 40  # so many equal outputs, twice, with different values: below 2^-78 for independent draws
 _CHANCE = 1e-12  # two honest batches that agree by chance are rarer than this
 
 
@@ -99,6 +100,17 @@ class Source:
             self.first[side] = rows[:_PREFIX].copy()
             return
         n = min(len(first), len(rows))
+        if (
+            n >= _ALIKE
+            and (first == first[0]).all()
+            and (rows == rows[0]).all()
+            and (rows[0] != first[0]).any()
+        ):
+            raise DataError(
+                "the outputs of a batch are all alike, and differ from batch to batch: one noise was drawn "
+                "for all of them, so they are not independent.",
+                hint="mechanism(data, n) draws noise n times; or use batched=False",
+            )
         if self.again or not np.array_equal(first[:n], rows[:n]):
             return
         _, counts = np.unique(first[:n], axis=0, return_counts=True)
