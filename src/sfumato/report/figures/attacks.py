@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.report.figures.common import Spec, in_expression
+from sfumato.report.figures.common import Spec, in_expression, short
 from sfumato.report.page import DataTable, Figure
 from sfumato.report.palette import CONTROL, MUTED, RELEASED
 from sfumato.report.words import clean, number
@@ -65,8 +65,8 @@ def _points(i: int, s: Score) -> Iterator[dict[str, Any]]:
 
 
 def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str, Any]]) -> Spec:
-    names = in_expression([clean(s.name) for s in tried])
-    axis = {"labelExpr": f"{names}[datum.value]", "title": None, "labelLimit": 170, "grid": True}
+    names = in_expression([short(clean(s.name), 30) for s in tried])
+    axis = {"labelExpr": f"{names}[datum.value]", "title": None, "grid": True}
     values = [p["value"] for p in points] + [d["high"] for d in spans]
     scale = {"domainMin": min([0.0, *values]), "nice": True}
     if 0.6 < max(values) <= 1:

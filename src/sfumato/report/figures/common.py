@@ -38,6 +38,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
+def short(text: str, letters: int) -> str:
+    """A label that fits. Cut here, because having it cut to pixels while drawing takes most of the time."""
+    words = " ".join(text.split())
+    return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
+
+
 def in_expression(texts: Sequence[str]) -> str:
     """Texts as a list in an expression; JSON's quoting is that of the expression language."""
     return json.dumps(list(texts))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.report.figures.common import Spec
+from sfumato.report.figures.common import Spec, short
 from sfumato.report.page import Cell, DataTable, Figure
 from sfumato.report.palette import CATEGORIES, INK, MUTED, PAPER, SHAPES
 from sfumato.report.words import clean, number
@@ -81,10 +81,10 @@ def frontier(
         "symbolOpacity": 1,
     }
     x = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
-         "axis": {"title": f"{clean(risk)} (lower is better) →", "tickCount": 6}}  # fmt: skip
+         "axis": {"title": f"{short(clean(risk), 50)} (lower is better) →", "tickCount": 6}}  # fmt: skip
     up = "better" if utility_better == "higher" else "worse"
     y = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
-         "axis": {"title": f"{clean(utility)} (higher is {up}) →", "tickCount": 6}}  # fmt: skip
+         "axis": {"title": f"{short(clean(utility), 34)} (higher is {up}) →", "tickCount": 6}}  # fmt: skip
     by = {"color": {"field": "method", "type": "nominal", "scale": colour, "legend": legend}}
     at = {"x": {**x, "field": "risk"}, "y": {**y, "field": "utility"}}
     thin = {"type": "rule", "opacity": 0.45, "strokeWidth": 1.5, "aria": False}

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.report.figures.common import FILES, FILES_KEY, Spec, floats, in_expression, percent, shares
+from sfumato.report.figures.common import (
+    FILES,
+    FILES_KEY,
+    Spec,
+    floats,
+    in_expression,
+    percent,
+    shares,
+    short,
+)
 from sfumato.report.page import DataTable, Figure
 from sfumato.report.words import clean
 
@@ -82,7 +91,10 @@ def _bars(
         for of, column in (("original", p), ("released", q))
         for i, (v, s) in enumerate(zip(levels, column, strict=True))
     ]
-    named = {"labelExpr": f"{in_expression(levels)}[datum.value]", "values": list(range(len(levels)))}
+    named = {
+        "labelExpr": f"{in_expression([short(v, 22) for v in levels])}[datum.value]",
+        "values": list(range(len(levels))),
+    }
     share = {
         "field": "share", "type": "quantitative", "scale": {"nice": True, "domainMin": 0},
         "axis": {"format": ".0%", "tickCount": 4, "title": axis},
@@ -91,7 +103,7 @@ def _bars(
     colour = {"field": "of", "type": "nominal", "scale": FILES, "legend": None}
     base = {"y": row, "x": share, "color": colour, "description": {"field": "says"}}
     return {
-        "title": clean(name),
+        "title": short(clean(name), 44),
         "width": width,
         "height": {"step": 20},
         "data": {"values": values},

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.report.figures.common import Spec, floats, in_expression, percent, shares
+from sfumato.report.figures.common import Spec, floats, in_expression, percent, shares, short
 from sfumato.report.page import DataTable, Figure
 from sfumato.report.palette import MUTED, ORIGINAL, RELEASED
 from sfumato.report.words import clean, number
@@ -141,18 +141,19 @@ def _mosaic(of: str, names: list[str], levels: list[list[str]], table: Array, st
         },
     }  # fmt: skip
     labels = _labels(levels, p)
+    brief = [short(name, 16) for name in names]
     text = {"type": "text", "fontSize": 11, "color": MUTED, "aria": False}
     at = {"x": {**side, "field": "x"}, "y": {**side, "field": "y"}, "text": {"field": "text"}}
     return {
-        "title": {"text": of, "subtitle": f"across {names[0]}, down {names[1]}"
-                  + (f", across again {names[2]}" if len(names) == 3 else ""),
+        "title": {"text": of, "subtitle": f"across {brief[0]}, down {brief[1]}"
+                  + (f", across again {brief[2]}" if len(names) == 3 else ""),
                   "subtitleColor": MUTED, "subtitleFontSize": 11, "offset": 22},
         "width": _SIDE, "height": _SIDE,
         "layer": [
             tiles,
             {"data": {"values": labels["across"]}, "mark": {**text, "baseline": "bottom", "dy": -5},
              "encoding": at},
-            {"data": {"values": labels["down"]}, "mark": {**text, "align": "right", "dx": -6, "limit": 84},
+            {"data": {"values": labels["down"]}, "mark": {**text, "align": "right", "dx": -6},
              "encoding": at},
         ],
     }  # fmt: skip
@@ -164,7 +165,7 @@ def _labels(levels: list[list[str]], p: Array) -> dict[str, list[dict[str, objec
     found: dict[str, list[dict[str, object]]] = {"across": [], "down": []}
     for (i,), x0, x1, _, _ in _tiles(second.sum(axis=1), 0, (0.0, 1.0, 0.0, 1.0)):
         room = int((x1 - x0) * _SIDE / 6.3)  # letters that fit over the tile
-        text = levels[0][i] if len(levels[0][i]) <= room else levels[0][i][: room - 1] + "…"
+        text = short(levels[0][i], max(room, 2))
         if room >= 3 or len(levels[0][i]) <= room:
             found["across"].append({"x": (x0 + x1) / 2, "y": 0.0, "text": text})
     first = next((row for row in second if row.sum() > 0), second[0])
@@ -172,7 +173,7 @@ def _labels(levels: list[list[str]], p: Array) -> dict[str, list[dict[str, objec
     for (_, j), _, _, y0, y1 in _tiles(first[None, :], 0, (0.0, 1.0, 0.0, 1.0)):
         middle = (y0 + y1) / 2
         if y1 - y0 > 0.02 and middle - 0.025 > taken:
-            found["down"].append({"x": 0.0, "y": middle, "text": levels[1][j]})
+            found["down"].append({"x": 0.0, "y": middle, "text": short(levels[1][j], 14)})
             taken = middle + 0.025
     return found
 
@@ -186,7 +187,7 @@ def associations(
     released: ArrayLike,
     *,
     measure: str = "association",
-    most_columns: int = 30,
+    most_columns: int = 20,
 ) -> Figure:
     """How strongly each pair of columns hangs together: before, after, and the difference.
 
@@ -251,8 +252,8 @@ def _heat(title: str, names: list[str], table: Array, scale: float) -> Spec:
         for j in range(n)
         if i != j and np.isfinite(table[i, j])
     ]  # fmt: skip
-    texts = in_expression(names)
-    axis = {"title": None, "labelExpr": f"{texts}[datum.value]", "labelLimit": 84,
+    texts = in_expression([short(name, 14) for name in names])
+    axis = {"title": None, "labelExpr": f"{texts}[datum.value]",
             "labelFontSize": min(11, cell + 1),
             "labelOverlap": False}  # fmt: skip
     places = {"type": "ordinal", "scale": {"domain": list(range(n)), "paddingInner": 0.08}}
