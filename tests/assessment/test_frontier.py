@@ -106,12 +106,16 @@ def test_scores_by_name_are_held_against_people_set_aside() -> None:
     def everything(table: Table, key: Key) -> Table:
         return table
 
-    table = people(1_000)
+    table = sf.samples.discharges(1_000, 3).select(["age_years", "sex", "zip", "los_days", "mdc"])
     methods = [Candidate("everything", everything), Candidate("independent", independent)]
-    names = {"quasi_identifiers": ["age", "sex", "dx"], "sensitive": [], "key": Key.from_seed(4)}
+    names = {
+        "quasi_identifiers": ["age_years", "sex", "zip", "los_days"],
+        "sensitive": [],
+        "key": Key.from_seed(4),
+    }
     whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
     assert whole.risk.name == "linking, at most, above control"
-    assert whole.risk.value > nothing.risk.value + 0.05
+    assert whole.risk.value > nothing.risk.value + 0.2
     assert whole.utility.value == 0 < nothing.utility.value
     guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
     assert guess.risk.name == "linking, at most, above a guess"

@@ -148,15 +148,15 @@ def assess(stage: Stage) -> str:
     columns = "age_years,sex,county,los_days"
     stage.command(
         "assess", stage / "discharges.parquet", stage / "release", "--schema", stage / "discharges.toml",
-        "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--sensitive", "mdc", "--effort", "quick",
-        "--max-risk", "0.05", "--report", stage / "report.html", "--report", stage / "report.json", "--quiet",
-        expect=1,
+        "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--sensitive", "mdc",
+        "--effort", "quick", "--max-risk", "0.05", "--report", stage / "report.html",
+        "--report", stage / "report.json", "--quiet", expect=1,
     )  # fmt: skip
     found = json.loads((stage / "report.json").read_text(encoding="utf-8"))
     linked = next(s for s in found["scores"] if s["name"] == "linking, claimed")
     return (
-        f"an intruder who knows {columns} would claim to have found {linked['value']:.0%} of the people in it, "
-        f"and {linked['control']:.0%} of people who are not: pseudonyms alone hide little"
+        f"an intruder who knows {columns} would claim to have found {linked['value']:.0%} of the people in "
+        f"it, and {linked['control']:.0%} of people who are not: pseudonyms alone hide little"
     )
 
 
