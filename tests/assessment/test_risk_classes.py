@@ -196,11 +196,11 @@ def test_keys_that_outgrow_64_bits_stay_apart() -> None:
 
 
 def test_files_of_different_types_are_compared() -> None:
-    numbers = Table.from_arrow(pa.table({"x": [1, 2, 3, None]})).counts("x")
-    reals = Table.from_arrow(pa.table({"x": [1.0, 2.5, None]})).counts("x")
+    numbers = Table.from_arrow(pa.table({"x": [1, 2, 10**15, None]})).counts("x")
+    reals = Table.from_arrow(pa.table({"x": [1.0, 2.5, 1e15, None]})).counts("x")
     text = Table.from_arrow(pa.table({"x": ["1", "4"]})).counts("x")
     a, b = shared_keys([numbers, reals])
-    assert looked_up(b, a, numbers.n).tolist() == [1, 0, 1]
+    assert looked_up(b, a, numbers.n).tolist() == [1, 0, 1, 1]
     a, c = shared_keys([numbers, text])
     assert looked_up(c, a, numbers.n).tolist() == [1, 0]
 

@@ -119,6 +119,10 @@ def test_a_population_that_lacks_classes_is_not_flattering() -> None:
     population = oracle.table([("x",)] * 4, ("a",))
     assert by_name(risk.intruders(found, population=population))["journalist risk, highest"].value == 1
     assert risk.presence(found, population)[0].value == 1
+    # A population with fewer than the file: the file is the better count.
+    three = risk.classes(oracle.table([("x",)] * 3, ("a",)), ["a"])
+    scores = by_name(risk.intruders(three, population=oracle.table([("x",)], ("a",))))
+    assert scores["journalist risk, highest"].value == pytest.approx(1 / 3)
 
 
 def test_bad_input() -> None:
@@ -224,6 +228,20 @@ def test_a_copy_lies_closer_and_fresh_people_do_not() -> None:
     apart = risk.closest(original, fresh, control=control, columns=columns, confidence=1 - 1e-6)[0]
     assert apart.low is not None and apart.high is not None and apart.low <= 0.5 <= apart.high
     assert risk.closest(original, fresh, columns=columns)[0].control is None
+
+
+def test_ties_decide_nothing() -> None:
+    original, control = (oracle.table([(v,) for v in values], ("a",)) for values in ("xy", "xz"))
+    share = risk.closest(original, oracle.table([("x",), ("y",), ("y",), ("z",)], ("a",)), control=control)[0]
+    assert share.value == pytest.approx(2 / 3) and share.details["ties left out"] == 1
+    same = risk.closest(original, original, control=original)[0]
+    assert (same.value, same.low, same.high) == (0.5, 0.0, 1.0)
+
+
+def test_missing_is_near_missing_only() -> None:
+    gap, value = oracle.table([(None,)], ("a",)), oracle.table([("x",)], ("a",))
+    assert risk.closest(gap, value)[0].value == 1
+    assert risk.closest(gap, gap)[0].value == 0
 
 
 def test_exact_interval() -> None:
