@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import samples
-from sfumato.assessment import _exact
+from sfumato.assessment import _exact, _kernels, _points
 from sfumato.assessment.membership import density_membership, shadow_membership
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.score import Score
@@ -172,6 +174,32 @@ def test_density_refuses_what_cannot_be_compared(key: Key) -> None:
         density_membership(members, members, members, key=key, columns=["no such column"])
     with pytest.raises(ParameterError):
         density_membership(members, members, members, key=key, most=1)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 9))
+def test_the_kernel_agrees_with_the_obvious_loop(seed: int, width: int, n: int) -> None:
+    generator = np.random.default_rng(seed)
+    ranked = generator.random(width) < 0.5
+    odd = np.array([3.0, np.inf, 0.0, 0.5], np.float32)  # 3 is missing, infinity cannot be read
+    ranked.sort()
+    people, rows = (
+        np.where(
+            ranked,
+            np.where(generator.random((k, width)) < 0.3, generator.choice(odd, (k, width)), 0.25),
+            generator.choice([-1.0, 0.0, 1.0, np.nan], (k, width)),
+        ).astype(np.float32)
+        for k in (3, n)
+    )
+    near, kernel, best = np.zeros((3, 3)), np.zeros(3), np.full(3, np.inf)
+    for function in (_kernels.surround, _kernels.surround.py_func):
+        near[:], kernel[:], best[:] = 0, 0, np.inf
+        with np.errstate(invalid="ignore"):
+            function(people, rows, int(ranked.sum()), 6.0, near, kernel, best)
+        d = sum(_points._gaps(people, rows, ranked, j).astype(float) for j in range(width))
+        assert best == pytest.approx(d.min(axis=1))
+        assert kernel == pytest.approx(np.exp(-2 * d).sum(axis=1))
+        for k in range(3):
+            assert (near[:, k] == (d <= k + 1e-6).sum(axis=1)).all()
 
 
 # -- intervals -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ audit to be valid: the draws that confirm an event are others.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -171,15 +172,15 @@ def scorings(sample: tuple[Floats, Floats], learn: bool) -> list[tuple[Scoring, 
 
 def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
     """Likelihood ratios by boosted trees, and by a linear score; both are the same for the same draws."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
+    # Loaded when first needed, and without types.
+    ensemble, models, scaling = (
+        importlib.import_module(f"sklearn.{n}") for n in ("ensemble", "linear_model", "preprocessing")
+    )
     x = _tame(np.concatenate([first, second]))
     y = np.repeat([1, 0], [len(first), len(second)])
-    scaler = StandardScaler().fit(x)
-    linear = LogisticRegression(max_iter=200).fit(scaler.transform(x), y)
-    trees = HistGradientBoostingClassifier(
+    scaler = scaling.StandardScaler().fit(x)
+    linear = models.LogisticRegression(max_iter=200).fit(scaler.transform(x), y)
+    trees = ensemble.HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
     with _one_thread():
@@ -197,10 +198,9 @@ def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
 
 def _one_thread() -> AbstractContextManager[Any]:
     """Small trees on a busy machine: threads that wait for each other take longer than one alone."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="openmp")
-    return limits
+    limits = importlib.import_module("threadpoolctl").threadpool_limits
+    alone: AbstractContextManager[Any] = limits(1, user_api="openmp")
+    return alone
 
 
 def _tame(rows: Floats) -> Floats:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment._exact import portions
 from sfumato.errors import DataError, listed
 from sfumato.schema import Kind
 from sfumato.table import Table
@@ -23,6 +24,9 @@ from sfumato.table import Table
 Floats = NDArray[np.float64]
 
 _CELLS = 4_000_000  # distances in memory at once
+_ROWS = 16_384  # released rows that people are compared with at once
+_FAR = 6.0  # columns: rows farther than this weigh less than 1e-5 in the density, and are left out
+_MISSING = 3.0  # the rank of a missing number: equal to itself, at distance 1 from all others
 _NEAR_RANK = 0.05  # ranks this near count as the same value
 
 
@@ -55,7 +59,7 @@ class Coder:
         return cls(names, ranked, tuple(levels))
 
     def encode(self, table: Table | pa.Table) -> NDArray[np.float32]:
-        """(rows, columns); NaN for a missing number, codes below 0 for categories not known."""
+        """(rows, columns); a missing number is far from all ranks, a category not known is NaN."""
         lacking = [repr(n) for n in self.columns if n not in _names(table)]
         if lacking:
             raise DataError(
@@ -73,14 +77,14 @@ class Coder:
                 numbers = _numbers(values)
                 known = levels.to_numpy()
                 below = np.searchsorted(known, numbers) + np.searchsorted(known, numbers, side="right")
-                ranks = np.where(np.isnan(numbers), np.nan, below / max(2 * len(known), 1))
+                ranks = np.where(np.isnan(numbers), _MISSING, below / max(2 * len(known), 1))
                 # What no number can be made of differs from all, a missing cell included.
                 unread = np.isnan(numbers) & ~values.is_null().to_numpy(zero_copy_only=False)
                 out[:, i] = np.where(unread, np.inf, ranks)
             else:
-                codes = pc.index_in(values.cast(pa.string()), value_set=levels).fill_null(-1)
-                out[:, i] = codes.to_numpy(zero_copy_only=False)
-                out[values.is_null().to_numpy(zero_copy_only=False), i] = -2
+                codes = pc.index_in(values.cast(pa.string()), value_set=levels).cast(pa.float64())
+                out[:, i] = codes.to_numpy(zero_copy_only=False)  # null, not among the levels, is NaN
+                out[values.is_null().to_numpy(zero_copy_only=False), i] = -1
         return out
 
 
@@ -105,12 +109,10 @@ def _gaps(people: Any, rows: Any, ranked: NDArray[np.bool_], j: int) -> NDArray[
     """Distances in one column, (people, rows)."""
     a, b = people[:, None, j], rows[None, :, j]
     if not ranked[j]:
-        # A category that the population does not have (-1) is no person's.
-        return np.asarray((a != b) | (b == -1), np.float32)
+        return np.asarray(a != b, np.float32)
     with np.errstate(invalid="ignore"):
         gap = np.abs(a - b)
-    gap = np.where(np.isnan(gap), np.where(np.isnan(a) & np.isnan(b), 0.0, 1.0), gap)
-    return np.asarray(np.minimum(gap, 1.0), np.float32)
+    return np.where(gap < 1.0, gap, np.float32(1.0))
 
 
 def surroundings(
@@ -125,32 +127,35 @@ def surroundings(
     Features: log numbers of rows within no, one and two columns' distance; minus the nearest distance; log
     of a kernel density; and, with `fit`, how common the person's values and pairs of values are.
     """
-    n, width = len(people), len(ranked)
+    n, width, total = len(people), len(ranked), len(rows)
     if not len(rows):
         raise DataError("a release has no rows.", hint="there is nothing to attack")
+    from sfumato.assessment._kernels import surround
+
+    whole = rows
+    order = np.argsort(ranked, kind="stable")  # numbers last
+    persons = np.ascontiguousarray(people[:, order])
     near, kernel, best = np.zeros((n, 3)), np.zeros(n), np.full(n, np.inf)
+    for part in portions(len(rows), _ROWS, "distances"):
+        block, rest = rows[:part], rows[part:]
+        surround(persons, block[:, order], int(ranked.sum()), _FAR, near, kernel, best)
+        rows = rest
+    columns = [np.log1p(near), -best[:, None] / width, np.log(kernel / total + 1e-12)[:, None]]
+    return np.concatenate([*columns, _commonness(people, whole, ranked)] if fit else columns, axis=1)
+
+
+def _commonness(people: NDArray[np.float32], rows: NDArray[np.float32], ranked: NDArray[np.bool_]) -> Floats:
+    """Mean log share of rows that agree with a person in a column, and in a pair of columns: (people, 2)."""
+    n, width = len(people), len(ranked)
     singles, pairs = np.zeros((n, width)), np.zeros((n, width, width))
-    step = max(1, _CELLS // max(n * (width if fit else 1), 1))
+    step = max(1, _CELLS // max(n * width, 1))
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
-        total = np.zeros((n, len(block)), np.float32)
-        agree = np.empty((n, len(block), width if fit else 0), np.float32)
-        for j in range(width):
-            gap = _gaps(people, block, ranked, j)
-            total += gap
-            if fit:
-                agree[:, :, j] = gap <= _NEAR_RANK
-        for i, radius in enumerate((1e-6, 1.0 + 1e-6, 2.0 + 1e-6)):
-            near[:, i] += (total <= radius).sum(axis=1)
-        kernel += np.exp(-2.0 * total).sum(axis=1)
-        best = np.minimum(best, total.min(axis=1))
-        if fit:
-            singles += agree.sum(axis=1)
-            pairs += np.matmul(agree.transpose(0, 2, 1), agree)
-    columns = [np.log1p(near), -best[:, None] / width, np.log(kernel / len(rows) + 1e-12)[:, None]]
-    if fit:
-        upper = np.triu_indices(width, 1)
-        columns.append(np.log((singles + 0.5) / len(rows)).mean(axis=1)[:, None])
-        both = np.log((pairs[:, upper[0], upper[1]] + 0.5) / len(rows))
-        columns.append(both.mean(axis=1)[:, None] if width > 1 else np.zeros((n, 1)))
-    return np.concatenate(columns, axis=1)
+        gaps = [_gaps(people, block, ranked, j) <= _NEAR_RANK for j in range(width)]
+        agree = np.stack(gaps, axis=2).astype(np.float32)
+        singles += agree.sum(axis=1)
+        pairs += np.matmul(agree.transpose(0, 2, 1), agree)
+    upper = np.triu_indices(width, 1)
+    alone = np.log((singles + 0.5) / len(rows)).mean(axis=1)
+    both = np.log((pairs[:, upper[0], upper[1]] + 0.5) / len(rows))
+    return np.stack([alone, both.mean(axis=1) if width > 1 else np.zeros(n)], axis=1)

@@ -98,7 +98,8 @@ def density_membership(
     key: Key,
     reference: Table | None = None,
     columns: Sequence[str] | None = None,
-    most: int = 2_000,
+    most: int = 1_000,
+    most_released: int = 100_000,
     rates: Sequence[float] = (0.01, 0.1),
     confidence: float = 0.95,
 ) -> list[Score]:
@@ -109,6 +110,8 @@ def density_membership(
         judged against theirs, which takes away that common people lie in dense places anyway.
     columns: those compared; all that the tables share if left out.
     most: how many members and how many of the holdout are attacked, drawn by the key.
+    most_released: how many released (and reference) rows are looked at, drawn by the key; a part of a large
+        release shows less than the whole.
     """
     tables = [released, members, holdout, *([reference] if reference else [])]
     names = (
@@ -118,6 +121,7 @@ def density_membership(
     )
     require(
         "" if most >= 4 else "at least 4 people of each kind are attacked",
+        "" if most_released >= 1 else "at least one released row is looked at",
         *_common(rates, confidence),
         hint="see docs/membership.md",
     )
@@ -131,11 +135,13 @@ def density_membership(
             "at least 4 members and 4 people left out are needed.", hint="hold more people out of the release"
         )
     people = np.concatenate([inside, outside])
-    found = surroundings(people, coder.encode(released), coder.ranked, fit=False)
+    looked = _some(coder.encode(released), most_released, key.generator("released"))
+    found = surroundings(people, looked, coder.ranked, fit=False)
     density, nearest = found[:, 4], found[:, 3]
     knowledge = f"a person's values in {len(names)} columns, and the released file"
     if reference is not None:
-        around = surroundings(people, coder.encode(reference), coder.ranked, fit=False)
+        others = _some(coder.encode(reference), most_released, key.generator("reference"))
+        around = surroundings(people, others, coder.ranked, fit=False)
         density, nearest = density - around[:, 4], nearest - around[:, 3]
         knowledge += "; a file of other people like those in the data"
     scores: list[Score] = []
@@ -146,7 +152,7 @@ def density_membership(
             "knowledge": knowledge,
             "confidence": confidence,
             "columns": coder.columns,
-            "details": {"members": len(inside), "left out": len(outside)},
+            "details": {"members": len(inside), "left out": len(outside), "released rows": len(looked)},
         }
         scores += _split(values[: len(inside)], values[len(inside) :], name, rates, key, shared)
     return scores
