@@ -188,3 +188,29 @@ def hostile() -> Page:
     promises = Promises(Guarantee.of(KAnonymity(2, (evil,), assumptions=(evil,))))
     blocks = [Verdict([evil], [evil], [evil]), promises, ScoreTable([score] * 1, evil), table, *drawn]
     return Page(evil, evil, [Section(evil, [evil], blocks), Section(evil), Section(evil)])
+
+
+def largest() -> Page:
+    """As much as a page draws: every figure at its limit, hundreds of scores, long names."""
+    rng = np.random.default_rng(0)
+    names = [f"a rather long column name {i}" for i in range(60)]
+    levels = [f"level {j} of the column" for j in range(200)]
+    tables = {c: (levels, rng.integers(0, 1000, 200), rng.integers(0, 1000, 200)) for c in names}
+    square = rng.uniform(0, 1, (60, 60))
+    cube = [levels[:30]] * 3
+    triples = [
+        Score(f"total variation: {a} × {b} × {c}", "utility", 0.3, (0, 1), "lower", "A share of rows.",
+              columns=(a, b, c), low=0.2, high=0.4, confidence=0.95)
+        for i, a in enumerate(names[:13]) for j, b in enumerate(names[:i]) for c in names[:j]
+    ]  # fmt: skip
+    drawn = [
+        figures.marginals(tables),
+        figures.mosaic(names[:3], cube, rng.uniform(0, 9, (30, 30, 30)), rng.uniform(0, 9, (30, 30, 30))),
+        figures.associations(names, square, square.T),
+        figures.attacks([*attacks()] * 8),
+        figures.frontier([
+            MapPoint(f"method {i % 9}", rng.uniform(), rng.uniform(), (0, 1), (0, 1), {"k": i, "loss": "x"})
+            for i in range(500)
+        ]),
+    ]  # fmt: skip
+    return Page("Largest", "", [Section("All", "", [ScoreTable(triples, "Utility"), *drawn])])

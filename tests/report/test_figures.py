@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sfumato.errors import ParameterError
 from sfumato.report import Page, Section, figures
 from sfumato.report.figures import MapPoint, pareto
+from sfumato.report.figures.common import short
 from sfumato.report.figures.tables import _residuals, _tiles
 from sfumato.score import Score
 
@@ -32,10 +33,11 @@ def test_many_levels_and_columns_are_cut_and_said() -> None:
     wide = {f"c{i}": (range(100), np.arange(100), np.arange(100)[:: 1 - 2 * (i > 25)]) for i in range(30)}
     figure = figures.marginals(wide, most_columns=4, most_levels=10)
     assert len(figure.panels) == 4
-    assert [p["title"] for p in figure.panels] == ["c26", "c27", "c28", "c29"]  # those that differ
+    assert [p["title"]["text"] for p in figure.panels] == ["c26", "c27", "c28", "c29"]  # those that differ
     drawn = [v for v in values(figure) if v["of"] == "original"]
-    assert len(drawn) == 10 and drawn[-1]["level"] == "91 others"
-    assert sum(v["share"] for v in drawn) == pytest.approx(1, abs=1e-5)
+    assert len(drawn) == 10
+    rest = 1 - sum(v["share"] for v in drawn)
+    assert f"and 90 others: {100 * rest:.1f}% before" in figure.panels[0]["title"]["subtitle"]
     assert "4 of 30 columns" in figure.description
 
 
@@ -95,6 +97,18 @@ def test_many_columns_of_associations_are_cut() -> None:
     m2[7, 9] = m2[9, 7] = 0.9
     figure = figures.associations([f"c{i}" for i in range(50)], m, m2, most_columns=5)
     assert "5 of 50 columns" in figure.description and "c7 and c9" in figure.description
+
+
+@given(st.text(), st.integers(2, 30))
+def test_short_labels_fit_and_keep_their_ends(text: str, letters: int) -> None:
+    words = " ".join(text.split())
+    found = short(text, letters)
+    assert len(found) <= letters
+    assert found == words or (len(words) > letters and "…" in found)
+
+
+def test_names_made_alike_stay_apart() -> None:
+    assert len({short(f"a rather long column name {i}", 14) for i in range(60)}) == 60
 
 
 def test_attacks_say_how_many_beat_both() -> None:

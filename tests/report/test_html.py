@@ -180,6 +180,13 @@ def test_it_stays_small(html: str) -> None:
     assert len(html.encode()) < 400_000
 
 
+@pytest.mark.soak
+def test_the_largest_page_stays_below_three_megabytes() -> None:
+    text = pages.largest().to_html()
+    Reader(text)
+    assert len(text.encode()) < 3_000_000
+
+
 def test_thousands_of_scores_stay_readable_and_small() -> None:
     columns = [f"column {i}" for i in range(40)]
     scores = [

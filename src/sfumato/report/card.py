@@ -41,7 +41,7 @@ def _section(name: str, body: str, guarantee: Guarantee) -> Section:
         body = ""
     elif body.startswith("|"):
         head, _, *rows = (_cells(line) for line in body.splitlines())
-        blocks.append(DataTable(head, rows, name))
+        blocks.append(DataTable(head, rows, "What each column holds"))
         body = ""
     return Section(name, _paragraphs(body), blocks)
 

@@ -29,7 +29,16 @@ INK, MUTED, LINE, PAPER, ORIGINAL, RELEASED, CONTROL = (
 CATEGORIES = tuple(
     COLOURS[name][0] for name in ("original", "released", "control", "violet", "sand", "rose", "sky", "slate")
 )
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "stroke")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 
 
 def variables(dark: bool) -> str:

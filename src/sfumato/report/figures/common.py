@@ -39,9 +39,15 @@ def percent(share: float) -> str:
 
 
 def short(text: str, letters: int) -> str:
-    """A label that fits. Cut here, because having it cut to pixels while drawing takes most of the time."""
+    """A label that fits, cut before its end, where names made alike differ.
+
+    Cut here, because having it cut to pixels while drawing takes most of the time.
+    """
     words = " ".join(text.split())
-    return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
+    if len(words) <= letters:
+        return words
+    tail = (letters - 1) // 3
+    return words[: letters - 1 - tail].rstrip() + "…" + words[len(words) - tail :].lstrip()
 
 
 def in_expression(texts: Sequence[str]) -> str:

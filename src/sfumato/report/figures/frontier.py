@@ -15,6 +15,8 @@ from sfumato.report.page import Cell, DataTable, Figure
 from sfumato.report.palette import CATEGORIES, INK, MUTED, PAPER, SHAPES
 from sfumato.report.words import clean, number
 
+_CROWD = 80  # points; beyond, the intervals of those off the front would hide the rest
+
 
 @dataclass(frozen=True)
 class MapPoint:
@@ -70,6 +72,8 @@ def frontier(
     front = pareto([p.risk for p in drawn], [p.utility for p in drawn], utility_better=utility_better)
     methods = list(dict.fromkeys(clean(p.method) for p in drawn))
     values = [_value(p, bool(on), risk, utility) for p, on in zip(drawn, front, strict=True)]
+    if len(drawn) > _CROWD:  # the tooltip and the table still have every interval
+        values = [v if v["front"] else {**v, "r0": None, "u0": None} for v in values]
     colour = {"domain": methods, "range": [CATEGORIES[i % len(CATEGORIES)] for i in range(len(methods))]}
     shape = {"domain": methods, "range": [SHAPES[i % len(SHAPES)] for i in range(len(methods))]}
     legend = {
@@ -111,12 +115,13 @@ def frontier(
     spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
     left = len(points) - len(drawn)
     note = f" {left} settings without a value are not drawn." if left else ""
+    of = "those on the front" if len(drawn) > _CROWD else "all"
     return Figure(
         spec,
         "The risk-utility map",
         f"{len(drawn)} settings of {len(methods)} methods by {risk} and {utility}. Ringed and joined by the "
         f"dashed line are the {int(front.sum())} that no other setting beats in both; thin lines are "
-        f"intervals.{note}",
+        f"the intervals of {of}.{note}",
         _table(drawn, front, risk, utility),
     )
 

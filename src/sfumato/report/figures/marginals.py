@@ -20,7 +20,10 @@ from sfumato.report.figures.common import (
     short,
 )
 from sfumato.report.page import DataTable, Figure
+from sfumato.report.palette import MUTED
 from sfumato.report.words import clean
+
+Array = NDArray[np.float64]
 
 
 def marginals(
@@ -46,11 +49,15 @@ def marginals(
     if len(found) > most_columns:
         chosen = {f[0] for f in sorted(found, key=lambda f: -f[4])[:most_columns]}
         drawn = [f for f in found if f[0] in chosen]
-    panels = [_bars(name, *_largest(levels, p, q, most_levels)) for name, levels, p, q, _ in drawn]
+    panels = [_column(name, levels, p, q, most_levels) for name, levels, p, q, _ in drawn]
     worst = max(found, key=lambda f: f[4])
     rows = [(name, v, percent(a), percent(b)) for name, levels, p, q, _ in found
             for v, a, b in zip(levels, p, q, strict=True)]  # fmt: skip
-    only = f"The {len(drawn)} of {len(found)} columns that differ most are drawn. " if drawn != found else ""
+    only = (
+        f"The {len(drawn)} of {len(found)} columns that differ most are drawn. "
+        if len(drawn) < len(found)
+        else ""
+    )
     return Figure(
         panels,
         "How often each value occurs",
@@ -61,29 +68,26 @@ def marginals(
     )
 
 
-def _largest(
-    levels: list[str], p: NDArray[np.float64], q: NDArray[np.float64], most: int
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """The most frequent levels in their order, the others together."""
+def _column(name: str, levels: list[str], p: Array, q: Array, most: int) -> Spec:
+    """The panel of a column. Rare values of a long list are told in words: a bar for them dwarfs the rest."""
     if len(levels) <= most:
-        return levels, p, q
-    kept = np.sort(np.argsort(-(p + q), kind="stable")[: most - 1])
+        return _bars(name, levels, p, q)
+    kept = np.sort(np.argsort(-(p + q), kind="stable")[:most])
     rest = np.setdiff1d(np.arange(len(levels)), kept)
-    return (
-        [levels[i] for i in kept] + [f"{len(rest)} others"],
-        np.append(p[kept], p[rest].sum()),
-        np.append(q[kept], q[rest].sum()),
-    )
+    before, after = percent(float(p[rest].sum())), percent(float(q[rest].sum()))
+    note = f"and {len(rest):,} others: {before} before, {after} after"
+    return _bars(name, [levels[i] for i in kept], p[kept], q[kept], note=note)
 
 
 def _bars(
     name: str,
     levels: list[str],
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
+    p: Array,
+    q: Array,
     *,
     width: int = 210,
     axis: str | None = None,
+    note: str = "",
 ) -> Spec:
     # Two levels may be written alike (1 and "1"), so the place counts and the text is only shown.
     values = [
@@ -91,6 +95,9 @@ def _bars(
         for of, column in (("original", p), ("released", q))
         for i, (v, s) in enumerate(zip(levels, column, strict=True))
     ]
+    title: Spec = {"text": short(clean(name), 44)}
+    if note:
+        title |= {"subtitle": note, "subtitleColor": MUTED, "subtitleFontSize": 11}
     named = {
         "labelExpr": f"{in_expression([short(v, 22) for v in levels])}[datum.value]",
         "values": list(range(len(levels))),
@@ -103,7 +110,7 @@ def _bars(
     colour = {"field": "of", "type": "nominal", "scale": FILES, "legend": None}
     base = {"y": row, "x": share, "color": colour, "description": {"field": "says"}}
     return {
-        "title": short(clean(name), 44),
+        "title": title,
         "width": width,
         "height": {"step": 20},
         "data": {"values": values},

@@ -235,9 +235,9 @@ def associations(
         panels,
         f"How columns hang together: {clean(measure)}",
         "The stronger the shade, the stronger the tie between two columns; in the difference, blue is "
-        f"stronger after than before, orange weaker. {worst}{note}",
+        f"higher after than before, orange lower. {worst}{note}",
         DataTable(("column", "with", "original", "released", "difference"), rows, "All pairs", folded=True),
-        (("positive, or stronger after", ORIGINAL), ("negative, or weaker after", RELEASED)),
+        (("positive, or higher after", ORIGINAL), ("negative, or lower after", RELEASED)),
     )
 
 
