@@ -93,7 +93,8 @@ def test_weighted_regression_agrees_with_repeated_rows() -> None:
     schema = Schema(
         (
             Column("age", Kind.NUMERIC, type="integer"), Column("sex", Kind.NOMINAL),
-            Column("charge", Kind.NUMERIC), Column("died", Kind.FLAG, type="boolean"), Column("w", Kind.NUMERIC, Role.WEIGHT),
+            Column("charge", Kind.NUMERIC), Column("died", Kind.FLAG, type="boolean"),
+            Column("w", Kind.NUMERIC, Role.WEIGHT),
         )
     )  # fmt: skip
     repeated = {k: np.repeat(np.asarray(v), weights.astype(int)) for k, v in data.items()}

@@ -220,3 +220,15 @@ def test_a_million_rows_in_under_a_minute(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 60
     assert found["total variation, triples"].details["sets"] == len(list(combinations(sizes, 3))) == 286
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000  # KiB
+
+
+def test_the_kernel_the_plain_loop_and_the_measure_agree() -> None:
+    from sfumato import measures
+    from sfumato.assessment import _kernels
+
+    generator = np.random.default_rng()
+    p, q = generator.integers(0, 5, (2, 20, 7)).astype(float)
+    p[0] = 3.0
+    slow = [measures.kendall(a, b) for a, b in zip(p, q, strict=True)]
+    np.testing.assert_allclose(_kernels.kendall_rows(p, q), slow)
+    np.testing.assert_allclose(_kernels.kendall_rows.py_func(p, q), slow)

@@ -86,9 +86,15 @@ class Pair:
     def spread_over(self, columns: Sequence[str], table: Float) -> Float:
         """A table over nodes as one over leaves, axis by axis."""
         for axis, column in enumerate(columns):
-            matrix = self.spread[column]
-            if not self._identity(column):
-                table = np.moveaxis(np.tensordot(table, matrix, axes=(axis, 0)), -1, axis)
+            places = self._places(column)
+            if places is None:
+                table = np.moveaxis(np.tensordot(table, self.spread[column], axes=(axis, 0)), -1, axis)
+            elif not np.array_equal(places, np.arange(self.leaves[column].size)):
+                shape = list(table.shape)
+                shape[axis] = self.leaves[column].size
+                wider = np.zeros(shape)
+                wider[(slice(None),) * axis + (places,)] = table
+                table = wider
         return table
 
     def codes(self) -> tuple[Coded, Coded]:
@@ -99,13 +105,16 @@ class Pair:
         """How many rows each file has."""
         return self.original.rows(), self.released.rows()
 
-    def _identity(self, column: str) -> bool:
-        key = f"identity {column}"
+    def _places(self, column: str) -> NDArray[np.int64] | None:
+        """The leaf of each node, where every node is a leaf of its own: then nothing is to be multiplied."""
+        key = f"places {column}"
         if key not in self._kept:
             matrix = self.spread[column]
-            square = matrix.shape[0] == matrix.shape[1]
-            self._kept[key] = square and bool(np.array_equal(matrix, np.eye(len(matrix))))
-        return bool(self._kept[key])
+            places = matrix.argmax(axis=1) if matrix.size else np.empty(0, np.int64)
+            units = bool((matrix.max(axis=1, initial=0) == 1).all())
+            self._kept[key] = places if units and len(np.unique(places)) == len(places) else None
+        kept: NDArray[np.int64] | None = self._kept[key]
+        return kept
 
     def _coded(self, which: str) -> Coded:
         if which not in self._kept:

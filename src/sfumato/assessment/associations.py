@@ -22,8 +22,7 @@ from sfumato.score import Better, Score
 
 Float = NDArray[np.float64]
 _ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
-_RANK_WORK = 2**28  # comparisons within one pair of columns; past them its ranks are left out
-_CHUNK = 2**23
+_RANK_WORK = 2**30  # comparisons within one pair of columns; past them its ranks are left out
 _DIGITS = 12  # shares that agree so far are tied: spreading adds rounding errors
 
 
@@ -106,22 +105,12 @@ def _facts(pair: Pair, columns: tuple[str, ...], before: Float, after: Float, ro
 def _conditional_ranks(before: Float, after: Float) -> tuple[float, float]:
     """PeGS 4.3, figure 9: mean Kendall's tau-b and Spearman's rho of P(x | y), over the values y."""
     p, q, _, _ = measures.conditionals(before, after)
-    if p.size * p.shape[1] > _RANK_WORK:
+    if not p.size or p.size * p.shape[1] > _RANK_WORK:
         return math.nan, math.nan
     p, q = np.round(p, _DIGITS), np.round(q, _DIGITS)
-    step = max(1, _CHUNK // max(1, p.shape[1] ** 2))
-    tau = [_kendall_rows(p[i : i + step], q[i : i + step]) for i in range(0, len(p), step)]
-    return mean(np.concatenate(tau)) if tau else math.nan, mean(_spearman_rows(p, q))
+    from sfumato.assessment import _kernels
 
-
-def _kendall_rows(p: Float, q: Float) -> Float:
-    """Tau-b of each row of p with the same row of q."""
-    a = np.sign(p[:, :, None] - p[:, None, :]).astype(np.int8)
-    b = np.sign(q[:, :, None] - q[:, None, :]).astype(np.int8)
-    scale = np.sqrt(np.count_nonzero(a, axis=(1, 2)) * np.count_nonzero(b, axis=(1, 2)).astype(float))
-    agree = (a * b).sum(axis=(1, 2), dtype=np.int64)
-    out: Float = np.divide(agree, scale, out=np.full(len(p), np.nan), where=scale > 0)
-    return out
+    return mean(_kernels.kendall_rows(p, q)), mean(_spearman_rows(p, q))
 
 
 def _spearman_rows(p: Float, q: Float) -> Float:

@@ -1,8 +1,8 @@
 """Probabilistic linking (Fellegi and Sunter 1969) through Splink on DuckDB, without any network.
 
 The intruder holds a *virtual attack database*: tables somebody could have, joined, with fields that
-could be inferred. Splink learns from the two files alone how much an agreement on a column tells, so the
-intruder needs no labelled pairs.
+could be inferred. How much an agreement on a column tells is learnt from the two files alone, or read
+off the release where it generalizes, so the intruder needs no labelled pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from sfumato.score import Score
 from sfumato.table import Table
 
 _ALL = 100_000  # so many pairs are all looked at
+_ERRORS = 0.02  # how often a true match disagrees on a column, where that is not learnt
 _PER_PERSON = 20  # else a blocking rule leaves so many records per person, on average
+_MOST = 5_000_000  # pairs of a single rule over all columns, where the telling ones leave too many
 _ID = "unique_id"
 
 Infer = Callable[[pa.Table], pa.Array]
@@ -189,6 +191,11 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
 
     view = look(pair, names)
     wide = {c for c, covers in zip(view.columns, view.covers, strict=True) if (covers.sum(axis=1) > 1).any()}
+    exact = {
+        c: float((covers.sum(axis=1) == 1)[view.released[:, i]].mean())
+        for i, (c, covers) in enumerate(zip(view.columns, view.covers, strict=True))
+        if wide
+    }
     connection = duckdb.connect(
         config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     )
@@ -198,12 +205,12 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         api = DuckDBAPI(connection)
         tables = [
             api.register(_persons(people, names, wide), table_name="people"),
-            api.register(_records(view, wide), table_name="released"),
+            api.register(_records(view, names, wide), table_name="released"),
         ]
         rules = _blocks(pair, names, wide, len(people))
         settings = SettingsCreator(
             link_type="link_only",
-            comparisons=[_comparison(library, c, c in wide) for c in names],
+            comparisons=[_comparison(library, _plain(names, c), exact.get(c)) for c in names],
             blocking_rules_to_generate_predictions=rules,
             probability_two_random_records_match=1 / max(2, len(view.released)),
             retain_matching_columns=False,
@@ -211,8 +218,10 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         linker = Linker(tables, settings, log_level=logging.CRITICAL)
         logger.setLevel(logging.CRITICAL)
         linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=seed)
-        for rule in rules:
-            linker.training.estimate_parameters_using_expectation_maximisation(rule)
+        for rule in [] if wide else rules:
+            linker.training.estimate_parameters_using_expectation_maximisation(
+                rule, estimate_without_term_frequencies=True
+            )
         found = linker.inference.predict(warning_mode="never")
         query = (
             "select unique_id_l as person, unique_id_r as record, match_weight, match_probability "
@@ -231,28 +240,46 @@ def _persons(people: Ints, names: Sequence[str], wide: set[str]) -> pa.Table:
         codes = pa.array(people[:, i], pa.int64())
         if name in wide:
             codes = pa.ListArray.from_arrays(pa.array(np.arange(len(people) + 1), pa.int32()), codes)
-        columns[name] = codes
+        columns[_plain(names, name)] = codes
     return pa.table(columns)
 
 
-def _records(view: View, wide: set[str]) -> pa.Table:
+def _records(view: View, names: Sequence[str], wide: set[str]) -> pa.Table:
     """The released records for Splink: the leaf code of each cell, or the codes of all leaves it covers."""
     columns = {_ID: pa.array(np.arange(len(view.released)))}
     for i, name in enumerate(view.columns):
         covers, nodes = view.covers[i], view.released[:, i]
         if name in wide:
             lists = pa.array([np.flatnonzero(row).tolist() for row in covers], pa.list_(pa.int64()))
-            columns[name] = lists.take(pa.array(nodes))
+            columns[_plain(names, name)] = lists.take(pa.array(nodes))
         else:
-            columns[name] = pa.array(covers.argmax(axis=1)[nodes], pa.int64())
+            columns[_plain(names, name)] = pa.array(covers.argmax(axis=1)[nodes], pa.int64())
     return pa.table(columns)
 
 
-def _comparison(library: Any, name: str, wide: bool) -> Any:
-    """Agreement or not; a generalized cell agrees with what it covers."""
-    if not wide:
-        return library.ExactMatch(name).configure(term_frequency_adjustments=True)
-    return library.ArrayIntersectAtSizes(name, [1])
+def _comparison(library: Any, name: str, exact: float | None) -> Any:
+    """Agreement or not; where cells are generalized, being covered is a weaker agreement than being equal.
+
+    exact: the share of exact cells, where some column of the release is generalized. How often true
+    matches agree is then not learnt (of a thousand pairs that agree a little one is a match, and the
+    learning finds something else) but read off the release: they agree, but for a few errors, and are
+    equal as often as cells are exact.
+    """
+    plain = library.ExactMatch(name)
+    if exact is None:
+        return plain.configure(term_frequency_adjustments=True)
+    if exact == 1:
+        return plain.configure(term_frequency_adjustments=True, m_probabilities=[1 - _ERRORS, _ERRORS])
+    right = 1 - _ERRORS
+    levels = [
+        {"sql_condition": f"{name}_l is null or {name}_r is null", "is_null_level": True},
+        {"sql_condition": f"{name}_l = {name}_r", "m_probability": max(right * exact, 1e-4)},
+        {"sql_condition": f"list_has_any({name}_l, {name}_r)", "m_probability": right * (1 - exact)},
+        {"sql_condition": "ELSE", "m_probability": _ERRORS},
+    ]
+    for level, label in zip(levels, ("missing", "equal", "covered", "different"), strict=True):
+        level["label_for_charts"] = label
+    return {"output_column_name": name, "comparison_levels": levels}
 
 
 def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> list[Any]:
@@ -262,8 +289,6 @@ def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> li
     columns are dealt out to two or three rules, the telling ones first, until a rule's pairs are few.
     Few pairs also hold a larger share of true matches, without which the learning goes astray.
     """
-    from splink import block_on
-
     records = pair.released.rows()
     if people * records <= _ALL:
         return ["1=1"]
@@ -282,15 +307,30 @@ def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> li
                 break
         else:
             continue
-        exploded = [c for c in chosen if c in wide]
-        rules.append(block_on(*chosen, arrays_to_explode=exploded) if exploded else block_on(*chosen))
+        rules.append(_agree(names, chosen, wide))
+    if not rules and float(look(pair, names).matches.sum()) * everyone <= _MOST:
+        return [_agree(names, names, wide)]
     if not rules:
         raise DataError(
-            f"people agree with more than {_PER_PERSON} records each, on average, on all of "
+            f"more than {_MOST:,} pairs of a person and a record agree on all of "
             f"{listed([repr(c) for c in names])}.",
             hint="let the intruder know more columns, or attack a sample of the people",
         )
     return rules
+
+
+def _agree(names: Sequence[str], columns: Sequence[str], wide: set[str]) -> Any:
+    """The pairs that agree on some columns."""
+    from splink import block_on
+
+    plain = [_plain(names, c) for c in columns]
+    exploded = [_plain(names, c) for c in columns if c in wide]
+    return block_on(*plain, arrays_to_explode=exploded) if exploded else block_on(*plain)
+
+
+def _plain(names: Sequence[str], name: str) -> str:
+    """A column's name as Splink gets it: names of files may hold anything, and would end up in SQL."""
+    return f"c{list(names).index(name)}"
 
 
 def _chances(links: pa.Table, own: Ints, threshold: float) -> tuple[Floats, NDArray[np.bool_]]:

@@ -272,10 +272,13 @@ class _Binned:
             return np.append(values, values[-1] + (1.0 if self._whole else gap))
         self.cut = True
         self.notes.append(f"cut at the original's quantiles into at most {bins} bins, heavy values apart")
-        shares = np.cumsum(n) / n.sum()
-        places = np.searchsorted(shares, np.arange(1, bins) / bins)
         heavy = np.flatnonzero(n > n.sum() / bins)
-        places = np.concatenate([[0, len(values) - 1], places, heavy, np.minimum(heavy + 1, len(values) - 1)])
+        rest = n.copy()
+        rest[heavy] = 0  # a heavy value is a bin by itself; the others share the remaining ones
+        wanted = max(2, bins - len(heavy))
+        places = np.searchsorted(np.cumsum(rest), rest.sum() * np.arange(1, wanted) / wanted)
+        ends = [0, len(values) - 1]
+        places = np.concatenate([ends, places, heavy, heavy + 1]).clip(0, len(values) - 1)
         edges: Float = values[np.unique(places)]
         return edges
 
