@@ -62,6 +62,14 @@ def test_numbers_are_spread_over_the_whole_numbers_they_cover(value: str, over: 
     assert row(pair, "age", value) == pytest.approx(exact, abs=1e-15)
 
 
+def test_leaves_of_a_node_beyond_the_range_are_left_out() -> None:
+    tree = {"age": {"old": [45, 49, 60, 70], "ancient": [90, 95]}}
+    pair = align(table(AGES, age=[20, 50]), table(age=["old", "30"]), hierarchies=tree)
+    assert row(pair, "age", "old") == [0, 0, 0, 1]
+    beyond = align(table(AGES, age=[20, 50]), table(age=["ancient", "60"]), hierarchies=tree)
+    assert row(beyond, "age", "ancient") == row(beyond, "age", "60") == [0, 0, 0, 0, 1]
+
+
 def test_touching_bands_share_no_end() -> None:
     pair = align(table(AGES, age=[20, 50]), table(age=["20-30", "30-40"]))
     assert row(pair, "age", "20-30") == [0.5, 0.5, 0, 0]

@@ -86,7 +86,10 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
     if spread_nodes:
         notes.append(f"{spread_nodes} generalized values are spread evenly over the levels they stand for")
     if unseen:
-        notes.append(f"{len(unseen)} released values are not in the original: levels of their own")
+        notes.append(
+            f"{len(unseen)} released values are not in the original: levels of their own, "
+            "unless hierarchies= says what they stand for"
+        )
     leaf_column, levels = _extended(column, levels, there, unseen)
     missing = has_missing(before) or has_missing(after)
     leaves = Codebook(replace(leaf_column, missing=missing), levels, missing)
@@ -292,7 +295,7 @@ class _Binned:
         below, above = low < self.edges[0], high > self.edges[-1]
         if below or above:
             self.edges = np.concatenate([[-np.inf] * int(below), self.edges, [np.inf] * int(above)])
-            self.notes.append("values outside the original's range have bins of their own")
+            self.notes.append("values outside the range of the bins have bins of their own")
 
     def _edge(self, edge: float) -> Any:
         if not self.clock:
@@ -329,12 +332,12 @@ class _Binned:
     ) -> Float | None:
         if text in tree or generalized.members(text):
             parts = tree.get(text) or generalized.members(text) or ()
-            inside = [
-                self._row(p, s, line, {})
-                for p, s in zip(parts, generalized.spans(parts, self.clock), strict=True)
-            ]
-            known = [row for row in inside if row is not None]
-            return np.sum(known, axis=0) if known else None
+            read = list(zip(parts, generalized.spans(parts, self.clock), strict=True))
+            low, high = self.inner[0], self.inner[-1]  # as an interval, cut to the original's range
+            inside = [(p, s) for p, s in read if s is None or (s.high >= low and s.low <= high)]
+            rows = [self._row(p, s, line, {}) for p, s in inside or read]
+            known = [row for row in rows if row is not None]
+            return np.asarray(np.sum(known, axis=0)) if known else None
         if generalized.is_everything(text):
             span = Span(-math.inf, math.inf)
         if span is None:
