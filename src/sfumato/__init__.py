@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.assessment.assess import assess as assess
+    from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
@@ -59,7 +61,9 @@ _HOME = {
     "SfumatoWarning": "errors",
     "Table": "table",
     "VerificationError": "errors",
+    "assess": "assessment.assess",
     "describe": "description",
+    "frontier": "assessment.frontier",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",

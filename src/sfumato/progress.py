@@ -36,3 +36,10 @@ def track(
         done += batch.num_rows
         if listener is not None:
             listener(label, done, total)
+
+
+def report(label: str, done: int, total: int | None = None) -> None:
+    """Say how far work is that is not counted in rows of a source: runs, attacks, parts of a page."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(label, done, total)

@@ -304,7 +304,7 @@ class _Binned:
         stored = self.before.codebooks[0].levels.type
         limits = (date(1, 1, 1), date(9999, 12, 31))
         if math.isinf(edge):
-            limit = limits[edge > 0]
+            limit = limits[int(edge > 0)]
             zone = UTC if self.column.type == "instant" else None
             return (
                 limit if self.clock == "date" else datetime(limit.year, limit.month, limit.day, tzinfo=zone)

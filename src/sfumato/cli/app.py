@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import demo, looking, releasing, sampling, schemas
+from sfumato.cli import assessing, demo, looking, releasing, sampling, schemas
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -52,6 +52,8 @@ register(app, looking.counts)
 register(app, looking.convert)
 register(app, releasing.pseudonymize)
 register(app, releasing.verify)
+register(app, assessing.assess)
+register(app, assessing.frontier)
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")

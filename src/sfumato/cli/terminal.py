@@ -184,7 +184,7 @@ class _Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         return Progress(
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"),
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"),
             TimeElapsedColumn(), TimeRemainingColumn(), console=self._console, transient=True,
         )  # fmt: skip
 

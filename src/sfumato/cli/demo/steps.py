@@ -138,6 +138,28 @@ def verify(stage: Stage) -> str:
     return "every file, column and claim is what the record says"
 
 
+def assess(stage: Stage) -> str:
+    """What the release gives away, held against people who are not in it."""
+    import json
+
+    stage.command(
+        "sample", "discharges", stage.rows, "--seed", 2, "--out", stage / "others.parquet", "--quiet"
+    )
+    columns = "age_years,sex,county,los_days"
+    stage.command(
+        "assess", stage / "discharges.parquet", stage / "release", "--schema", stage / "discharges.toml",
+        "--control", stage / "others.parquet", "--quasi-identifiers", columns, "--sensitive", "mdc",
+        "--effort", "quick", "--max-risk", "0.05", "--report", stage / "report.html",
+        "--report", stage / "report.json", "--quiet", expect=1,
+    )  # fmt: skip
+    found = json.loads((stage / "report.json").read_text(encoding="utf-8"))
+    linked = next(s for s in found["scores"] if s["name"] == "linking, claimed")
+    return (
+        f"an intruder who knows {columns} would claim to have found {linked['value']:.0%} of the people in "
+        f"it, and {linked['control']:.0%} of people who are not: pseudonyms alone hide little"
+    )
+
+
 def alter(stage: Stage) -> str:
     """One cell changed by hand."""
     import pyarrow as pa
@@ -167,5 +189,6 @@ STEPS = (
         pseudonymize,
     ),
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
+    Step("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )

@@ -1,0 +1,117 @@
+"""Judge a release: any two files, whoever made them, the same measures and the same attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.assessment.case import Case, Hierarchies, case_of
+from sfumato.assessment.judgement import Assessment, Skipped, ordered
+from sfumato.assessment.opening import guarantee_of
+from sfumato.assessment.parts import PARTS, Part
+from sfumato.assessment.thresholds import judged, require_known
+from sfumato.errors import SfumatoError
+from sfumato.progress import report
+from sfumato.schema import Schema
+from sfumato.score import Score
+from sfumato.seeds import Key
+
+__all__ = ["Assessment", "assess"]
+
+_LABEL = "parts of the assessment"
+
+
+def assess(
+    original: Any,
+    released: Any,
+    *,
+    control: Any = None,
+    schema: Schema | str | Path | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    population: Any = None,
+    thresholds: Mapping[str, float] | None = None,
+    hierarchies: Hierarchies | None = None,
+    truth: str | None = None,
+    key: Key | None = None,
+    effort: str = "normal",
+) -> Assessment:
+    """What a release keeps and what it gives away, held against what was asked.
+
+    original, released, control: a Table, a Release or its folder, a file, a frame: what `scan` reads. The
+        release may come from any tool; '*', intervals and prefixes are understood.
+    control: people who are not in the original but could have been. Without it an attack is held against
+        a plain guess only.
+    schema: what the columns of the original mean; guessed, and said so, if not given.
+    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
+    target: what models predict, trained on the release and tried on the original.
+    weight: the survey weight of the original. population: how many people it is a sample of, or a file.
+    thresholds: limits by the name of a score or measure; "risk" for all attacks (what they reach beyond
+        control or guess), "utility" for all scores of utility from 0 to 1 about the whole table.
+    hierarchies: what generalized values stand for: {column: {value: its leaves}}.
+    truth: "rows" if row i of the release was made of row i of the original, as in files that were
+        generalized cell by cell; None if nobody knows, as for synthetic files.
+    effort: "quick", "normal" or "thorough".
+    """
+    limits = dict(thresholds or {})
+    known = [m for part in PARTS for m in part.gives]
+    require_known(limits, known)
+    case = case_of(
+        original, released, control=control, schema=schema, quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive, target=target, weight=weight, population=population, hierarchies=hierarchies,
+        truth=truth, key=key, effort=effort,
+    )  # fmt: skip
+    notes = [*case.files.notes, *case.pair.notes]
+    if case.files.control is None:
+        notes.append(
+            "No control was given: attacks are held against a plain guess only, which overstates them."
+        )
+    scores: list[Score] = []
+    skipped: list[Skipped] = []
+    unavailable: dict[str, str] = {}
+    for number, part in enumerate(PARTS):
+        report(_LABEL, number, len(PARTS))
+        found, reason = _done(part, case)
+        scores += found
+        if reason:
+            skipped.append(Skipped(part.name, reason))
+            unavailable |= dict.fromkeys(part.gives, reason)
+    report(_LABEL, len(PARTS), len(PARTS))
+    named = ordered(scores)
+    return Assessment(
+        scores=named,
+        thresholds=judged(limits, named, unavailable),
+        skipped=tuple(skipped),
+        guarantee=guarantee_of(released),
+        notes=tuple(dict.fromkeys(notes)),
+        rows=case.files.rows,
+        columns=case.pair.columns,
+        quasi_identifiers=case.files.quasi_identifiers,
+        effort=effort,
+        schema=case.files.released.schema,
+        figures=_figures(case, named),
+    )
+
+
+def _done(part: Part, case: Case) -> tuple[list[Score], str]:
+    """The scores of a part, or why there are none. One part that fails does not take the others with it."""
+    reason = part.lacks(case)
+    if reason:
+        return [], reason
+    try:
+        return part.run(case), ""
+    except SfumatoError as error:
+        return [], error.message.rstrip(".")
+    except MemoryError:
+        return [], "it needs more memory than there is"
+    except Exception as error:  # a foreign exception may quote a cell: only its kind is told
+        return [], f"it failed ({type(error).__name__}), which is a fault of Sfumato; please report it"
+
+
+def _figures(case: Case, scores: Sequence[Score]) -> tuple[Any, ...]:
+    from sfumato.assessment.pictures import pictures
+
+    return pictures(case, scores)

@@ -1,0 +1,195 @@
+"""What came out of an assessment: scores, what was asked, what nobody looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.assessment.thresholds import Threshold
+from sfumato.errors import ParameterError
+from sfumato.privacy import Guarantee
+from sfumato.score import Score
+
+if TYPE_CHECKING:
+    from sfumato.report import Figure, Page, Verdict
+    from sfumato.schema import Schema
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A part of the assessment that was not done, and why."""
+
+    part: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.part}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """The judgement of one release. Internal: it is computed from the original.
+
+    scores: everything that was measured, each with its meaning.
+    thresholds: what was asked, and whether it was met. skipped: what was not examined, and why.
+    guarantee: what the release promised by itself; None for a plain file.
+    notes: what was assumed on the way. rows: of the original and the release.
+    figures: pictures for the report, made when it is written.
+    """
+
+    scores: tuple[Score, ...]
+    thresholds: tuple[Threshold, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    guarantee: Guarantee | None = None
+    notes: tuple[str, ...] = ()
+    rows: tuple[int, int] = (0, 0)
+    columns: tuple[str, ...] = ()
+    quasi_identifiers: tuple[str, ...] = ()
+    effort: str = "normal"
+    schema: Schema | None = field(default=None, repr=False)
+    figures: tuple[tuple[str, Figure], ...] = field(default=(), repr=False)  # section, figure
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    @property
+    def met(self) -> bool:
+        """Whether every threshold that was set was examined and met; True if none was set."""
+        return all(t.outcome == "met" for t in self.thresholds)
+
+    def __getitem__(self, name: str) -> Score:
+        found = [s for s in self.scores if s.name == name]
+        if not found:
+            raise ParameterError(f"no score is called {name!r}.", hint="see .names")
+        return found[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the scores."""
+        return tuple(s.name for s in self.scores)
+
+    def of(self, section: str) -> tuple[Score, ...]:
+        """The scores of "utility", "risk" or "attack"."""
+        return tuple(s for s in self.scores if s.section == section)
+
+    def verdict(self) -> Verdict:
+        """What was asked and what came out, in words."""
+        from sfumato.report import Verdict
+
+        def those(outcome: str) -> list[str]:
+            return [t.sentence for t in self.thresholds if t.outcome == outcome]
+
+        missing = [*those("not examined"), *map(str, self.skipped)]
+        return Verdict(those("met"), those("not met"), list(dict.fromkeys(missing)))
+
+    # -- out -------------------------------------------------------------------------------------
+
+    def page(self) -> Page:
+        """The report, before it is HTML, Markdown or JSON."""
+        from sfumato.assessment.page import page_of
+
+        return page_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: everything that was measured."""
+        from sfumato.report.json import plain
+
+        verdict = self.verdict()
+        document = {
+            "sfumato_assessment": 1,
+            "internal": True,
+            "met": self.met,
+            "thresholds": [
+                {"name": t.name, "limit": t.limit, "outcome": t.outcome, "value": t.value, "score": t.worst}
+                for t in self.thresholds
+            ],
+            "not_examined": list(verdict.not_examined),
+            "rows": {"original": self.rows[0], "released": self.rows[1]},
+            "columns": list(self.columns),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "effort": self.effort,
+            "guarantee": None if self.guarantee is None else json.loads(self.guarantee.to_json()),
+            "scores": [s.to_dict() for s in self.scores],
+            "notes": list(self.notes),
+        }
+        out: dict[str, Any] = plain(document)
+        return out
+
+    def to_json(self) -> str:
+        """Everything that was measured, as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_markdown(self) -> str:
+        """The report as Markdown."""
+        return self.page().to_markdown()
+
+    def to_html(self) -> str:
+        """The report as one self-contained page."""
+        return self.page().to_html()
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the report by suffix: .html, .md or .json. It is internal, for the owner alone."""
+        from sfumato.io.atomic import write_text
+
+        if Path(path).suffix.lower() == ".json":
+            return write_text(path, self.to_json(), overwrite=overwrite, private=True)
+        return self.page().save(path, overwrite=overwrite)
+
+    def card(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write what may go with the public part: promises and columns, nothing of the original."""
+        from sfumato.report import card
+
+        if self.schema is None:
+            raise ParameterError("there is no released schema to describe.", hint="use assess")
+        promised = self.guarantee or Guarantee()
+        return card(self.schema, promised).save(path, overwrite=overwrite)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+_HEADLINES = 12
+
+
+def _lines(found: Assessment) -> list[str]:
+    """The verdict, then the scores about the whole table; the others are counted."""
+    from sfumato.report.words import verdict_sentence
+
+    said = verdict_sentence(found.verdict())
+    out = [f"INTERNAL. {said[0].upper()}{said[1:]}"]
+    for section, title in (
+        ("utility", "What it keeps"),
+        ("risk", "What it gives away"),
+        ("attack", "Attacks"),
+    ):
+        scores = found.of(section)
+        if not scores:
+            continue
+        shown = headlines(scores)[:_HEADLINES]
+        out += ["", title, *(f"  {s}" for s in shown)]
+        if len(scores) > len(shown):
+            out.append(f"  ... and {len(scores) - len(shown)} more")
+    return out
+
+
+def headlines(scores: Sequence[Score]) -> list[Score]:
+    """Scores about the whole file: all but those of utility that are about single columns."""
+    return [s for s in scores if s.section != "utility" or not s.columns] or list(scores)
+
+
+def ordered(scores: Sequence[Score]) -> tuple[Score, ...]:
+    """Each name once: a later score of the same name is numbered, so that none is lost."""
+    seen: dict[str, int] = {}
+    out = []
+    for score in scores:
+        seen[score.name] = seen.get(score.name, 0) + 1
+        n = seen[score.name]
+        out.append(score if n == 1 else replace(score, name=f"{score.name} ({n})"))
+    return tuple(out)

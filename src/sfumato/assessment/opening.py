@@ -1,0 +1,248 @@
+"""Any two files as a pair that can be judged: opened, checked, and what was left out said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import DataError, ParameterError, SfumatoError, listed
+from sfumato.io import scan
+from sfumato.privacy import Guarantee
+from sfumato.release import Release
+from sfumato.release.manifest import MANIFEST
+from sfumato.schema import Kind, Role, Schema
+from sfumato.table import Table
+
+_NAMES_PEOPLE = (Role.IDENTIFIER, Role.PERSON)
+_SMALL = 50  # rows below which a level per row says nothing
+_SHARE = 0.5  # levels per row from which a column names records
+
+
+def opened(
+    data: Any, what: str, *, schema: Schema | str | Path | None = None, keep_text: bool = False
+) -> Table:
+    """A Table, a Release, the folder of one, or whatever `scan` reads, as a table with rows in it.
+
+    what: how messages call it. schema: names the columns that are read; the others are left out.
+    """
+    if isinstance(data, Release):
+        data = data.data
+    if isinstance(data, str | Path) and is_release(data):
+        data = Release.load(data).data
+    known = Schema.read(schema) if isinstance(schema, str | Path) else schema
+    if isinstance(data, Table):
+        return data if known is None else data.with_schema(known)
+    try:
+        if known is None:
+            return scan(data, keep_text=keep_text)
+        return scan(data, known, columns=known.names, keep_text=True)
+    except SfumatoError as error:
+        error.message = f"{what}: {error.message}"
+        raise
+
+
+def is_release(path: str | Path) -> bool:
+    """Whether a path is the folder of a release, or its public part."""
+    folder = Path(path)
+    return (folder / "public" / MANIFEST).is_file() or (folder / MANIFEST).is_file()
+
+
+def guarantee_of(data: Any) -> Guarantee | None:
+    """What the released thing promises, if it says so."""
+    if isinstance(data, Release):
+        return data.guarantee
+    if isinstance(data, str | Path) and is_release(data):
+        return Release.load(data).guarantee
+    return None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is judged: the tables, reduced to the columns they share, and what was noted on the way."""
+
+    original: Table
+    released: Table
+    control: Table | None
+    columns: tuple[str, ...]
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    target: str | None
+    weight: str | None
+    rows: tuple[int, int]
+    notes: tuple[str, ...]
+
+
+def opened_pair(
+    original: Any,
+    released: Any,
+    *,
+    control: Any = None,
+    schema: Schema | str | Path | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+) -> Opened:
+    """Open all of them and settle which columns are judged in which part."""
+    first = opened(original, "the original", schema=schema, keep_text=True)
+    second = opened(released, "the release", keep_text=True)
+    asked = {
+        "quasi_identifiers": _names(quasi_identifiers), "sensitive": _names(sensitive),
+        "target": _names(target), "weight": _names(weight),
+    }  # fmt: skip
+    _require_known(first, asked)
+    rows = (_rows(first, "original"), _rows(second, "release"))
+    notes: list[str] = []
+    weight = weight or next(iter(first.schema.of_role(Role.WEIGHT)), None)
+    chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
+    shared = _shared(first, second, weight, notes)
+    columns = _judged(first, shared, chosen, rows[0], notes)
+    first = _as_asked(first, asked)
+    kept = [weight] if weight is not None else []
+    return Opened(
+        original=first.select([*columns, *kept]),
+        released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
+        control=None if control is None else _control(control, first.schema.select(columns)),
+        columns=columns,
+        quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
+        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes),
+        target=target if target in columns else None,
+        weight=weight,
+        rows=rows,
+        notes=tuple(notes),
+    )
+
+
+def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
+    """What the user says of a column counts more than what was guessed of it."""
+    schema = table.schema
+    for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
+        for name in asked[part]:
+            schema = schema.with_(name, role=role)
+    for name in asked["target"]:
+        if schema[name].role in _NAMES_PEOPLE:
+            schema = schema.with_(name, role=Role.OTHER)
+    return _without_text(table.with_schema(schema))
+
+
+def _without_text(table: Table) -> Table:
+    """Free text that is judged all the same is a column of names; '[20, 30)' in a release looks like text."""
+    schema = table.schema
+    for column in table.schema:
+        if column.kind is Kind.TEXT:
+            schema = schema.with_(column.name, kind=Kind.NOMINAL)
+    return table if schema is table.schema else table.with_schema(schema)
+
+
+def _control(control: Any, schema: Schema) -> Table:
+    table = opened(control, "the control")
+    absent = [repr(n) for n in schema.names if n not in table.schema]
+    if absent:
+        raise DataError(
+            f"the control lacks {listed(absent)}.",
+            hint="a control has the columns of the original, of people who are not in it",
+        )
+    _rows(table, "control")
+    # Read anew with the original's meaning: "007" must not become 7 in one of two files.
+    frame = isinstance(control, Table | Release) or (isinstance(control, str | Path) and is_release(control))
+    return table.with_schema(schema) if frame else opened(control, "the control", schema=schema)
+
+
+def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def _rows(table: Table, what: str) -> int:
+    rows = table.rows()
+    if not rows:
+        raise DataError(
+            f"the {what} has no rows.",
+            hint="an empty file gives nothing away and keeps nothing; give one with rows",
+        )
+    return rows
+
+
+def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
+    unknown = [
+        f"{name!r} ({part})" for part, names in asked.items() for name in names if name not in table.schema
+    ]
+    if unknown:
+        raise ParameterError(
+            f"the original has no column {listed(unknown)}.",
+            hint=f"it has {listed([repr(n) for n in table.columns])}",
+        )
+
+
+def _shared(first: Table, second: Table, weight: str | None, notes: list[str]) -> list[str]:
+    """The columns both files have; what one of them lacks is said."""
+    shared = [n for n in first.columns if n in second.schema and n != weight]
+    if not shared:
+        raise DataError(
+            "the original and the release have no column in common.",
+            hint=f"the original has {listed([repr(n) for n in first.columns])}; "
+            f"the release has {listed([repr(n) for n in second.columns])}; rename those that mean the same",
+        )
+    only = [repr(n) for n in first.columns if n not in second.schema and n != weight]
+    new = [repr(n) for n in second.columns if n not in first.schema]
+    if only:
+        notes.append(f"In the original only, so not compared: {listed(only)}.")
+    if new:
+        notes.append(f"In the release only, so not compared: {listed(new)}.")
+    return shared
+
+
+def _judged(
+    first: Table, shared: list[str], chosen: set[str], rows: int, notes: list[str]
+) -> tuple[str, ...]:
+    """Shared columns without names, numbers of records and free text: they are not compared, and said."""
+    named = [n for n in shared if first.schema[n].role in _NAMES_PEOPLE and n not in chosen]
+    text = [n for n in shared if first.schema[n].kind is Kind.TEXT and n not in chosen and n not in named]
+    rest = [n for n in shared if n not in named and n not in text]
+    numbered = list(_numbered(first, [n for n in rest if n not in chosen], rows))
+    if named:
+        notes.append(f"Columns that name people or records are not compared: {_quoted(named)}.")
+    if text:
+        notes.append(f"Columns of free text are not compared: {_quoted(text)}.")
+    if numbered:
+        notes.append(
+            f"Columns with a value of its own for most rows are not compared: {_quoted(numbered)}. "
+            "Name them as quasi-identifiers to have them judged."
+        )
+    left = tuple(n for n in rest if n not in numbered)
+    if not left:
+        raise DataError(
+            "no shared column is left to compare: they name people or records, or are free text.",
+            hint="say which columns an intruder may know: quasi_identifiers=[...]",
+        )
+    return left
+
+
+def _numbered(table: Table, names: Iterable[str], rows: int) -> Iterable[str]:
+    open_ = [n for n in names if table.schema[n].kind is Kind.NOMINAL and not table.schema[n].declared]
+    if rows < _SMALL or not open_:
+        return
+    for name, book in table.codebooks(open_).items():
+        if book.size > _SHARE * rows:
+            yield name
+
+
+def _of(
+    table: Table, columns: Sequence[str], asked: tuple[str, ...], role: Role, notes: list[str]
+) -> tuple[str, ...]:
+    """The columns of a role: as asked, or as the schema says."""
+    if asked:
+        absent = [repr(n) for n in asked if n not in columns]
+        if absent:
+            notes.append(f"Not in the release, so not used as {role}: {listed(absent)}.")
+        return tuple(n for n in asked if n in columns)
+    found = tuple(n for n in table.schema.of_role(role) if n in columns)
+    guessed = [n for n in found if table.schema[n].reason and not table.schema[n].confirmed]
+    if guessed:  # what was inferred carries the reason why
+        notes.append(f"Taken for {role} by name and values, not confirmed by a person: {_quoted(guessed)}.")
+    return found
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed([repr(n) for n in names])

@@ -1,0 +1,123 @@
+"""What an intruder reaches: linking, inferring, singling out, telling who was in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sfumato.assessment.case import Case
+from sfumato.assessment.parts.base import (
+    Part,
+    control,
+    known,
+    much_time,
+    secret,
+    several,
+    time,
+    truth,
+    two_known,
+)
+from sfumato.score import Score
+
+
+def _linking(case: Case) -> list[Score]:
+    from sfumato.assessment.linkage import deterministic
+
+    return deterministic(case.sharp, case.known, truth=case.truth, control=case.files.control)
+
+
+def _nearest(case: Case) -> list[Score]:
+    from sfumato.assessment.linkage import nearest
+
+    return nearest(case.sharp, case.known, truth=case.truth)
+
+
+def _matching(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks import perfect_matching
+
+    return perfect_matching(case.sharp, case.known, truth=case.truth)
+
+
+def _inferring(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks import background, bayesian_network, homogeneity, learnt, most_frequent
+
+    attacks: list[Callable[..., list[Score]]] = [most_frequent, homogeneity]
+    if not case.quick:
+        attacks += [background, learnt, bayesian_network]
+    return [
+        score
+        for wanted in case.secrets
+        for attack in attacks
+        for score in attack(case.sharp, case.known, wanted, control=case.files.control)
+    ]
+
+
+def _nearest_value(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks import inference
+
+    files = case.files
+    return [
+        score
+        for wanted in case.secrets
+        for score in inference(
+            files.original, files.released, case.known, wanted, control=files.control, seed=case.seed
+        )
+    ]
+
+
+def _singling_out(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks import singling_out
+
+    files = case.files
+    return singling_out(
+        files.original, files.released, columns=case.pair.columns, control=files.control, seed=case.seed
+    )
+
+
+def _linkability(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks import linkability
+
+    files, half = case.files, len(case.known) // 2
+    halves = (case.known[:half], case.known[half:])
+    return linkability(files.original, files.released, halves, control=files.control, seed=case.seed)
+
+
+def _membership(case: Case) -> list[Score]:
+    from sfumato.assessment.membership import density_membership
+
+    files = case.files
+    assert files.control is not None
+    return density_membership(
+        files.released, files.original, files.control, key=case.key.derive("membership"),
+        columns=case.pair.columns,
+    )  # fmt: skip
+
+
+def _nothing(case: Case) -> list[Score]:
+    return []
+
+
+def _by_hand(name: str, why: str) -> Part:
+    """What two files are not enough for: named, so that silence is not read as good news."""
+    return Part(name, (), _nothing, (lambda case: why,))
+
+
+PARTS = (
+    Part("linking", ("linking",), _linking, (known,)),
+    Part("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
+    Part("matching everybody at once", ("perfect matching",), _matching, (known, truth, much_time)),
+    Part(
+        "inferring sensitive values", ("attribute inference", "homogeneity", "background knowledge of 1"),
+        _inferring, (known, secret),
+    ),
+    Part("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
+    Part("singling out", ("singling out",), _singling_out, (several, time)),
+    Part("linking two data sets through the release", ("linkability",), _linkability, (two_known, time)),
+    Part(
+        "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
+        (control, time),
+    ),
+    _by_hand("linking with further data (Fellegi and Sunter)", "it needs a database of the intruder's"),
+    _by_hand("attacks on several releases of the same people", "one release was given"),
+    _by_hand("membership by shadow releases", "it needs the method, not a file"),
+    _by_hand("audit of a claim of differential privacy", "it needs the mechanism, not a file"),
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""What a part of an assessment is, and what it may need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.assessment.case import Case
+from sfumato.score import Score
+from sfumato.table import Table
+
+Need = Callable[[Case], str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part.
+
+    gives: the measures it may give, as `thresholds.measure` names them.
+    needs: each says why a case cannot be judged here; nothing if it can.
+    """
+
+    name: str
+    gives: tuple[str, ...]
+    run: Callable[[Case], list[Score]]
+    needs: tuple[Need, ...] = ()
+
+    def lacks(self, case: Case) -> str:
+        """The first reason why this part cannot be done, or nothing."""
+        return next((why for need in self.needs if (why := need(case))), "")
+
+
+def known(case: Case) -> str:
+    """A column the intruder knows."""
+    return "" if case.known else "no column is known to the intruder (name quasi_identifiers)"
+
+
+def two_known(case: Case) -> str:
+    """At least two of them."""
+    return known(case) or ("" if len(case.known) > 1 else "the intruder knows a single column")
+
+
+def secret(case: Case) -> str:
+    """A column the intruder wants, beside what is known."""
+    return "" if case.secrets else "no column is sensitive (name sensitive)"
+
+
+def target(case: Case) -> str:
+    """A column that models predict."""
+    return "" if case.files.target in case.pair.columns else "no column is to be predicted (name target)"
+
+
+def control(case: Case) -> str:
+    """People who are not in the data."""
+    return "" if case.files.control is not None else "no control of people outside the data was given"
+
+
+def population_size(case: Case) -> str:
+    """How many people the original is a sample of."""
+    if isinstance(case.population, Table):
+        return "the population was given as a file and need not be estimated"
+    return "" if case.population is not None else "the size of the population is not known (give population)"
+
+
+def population_file(case: Case) -> str:
+    """A file of the population."""
+    return "" if isinstance(case.population, Table) else "no file of the population was given"
+
+
+def truth(case: Case) -> str:
+    """Which released row was made of which person."""
+    return "" if case.truth else "nobody said which released row was made of which person (truth='rows')"
+
+
+def several(case: Case) -> str:
+    """At least two columns."""
+    return "" if len(case.pair.columns) > 1 else "the files share a single column"
+
+
+def time(case: Case) -> str:
+    """More than a quick look."""
+    return "it takes longer than a quick look (effort='normal')" if case.quick else ""
+
+
+def much_time(case: Case) -> str:
+    """More than a usual look."""
+    return "" if case.thorough else "it takes long (effort='thorough')"

@@ -1,0 +1,381 @@
+"""assess, frontier: what a release keeps and gives away, and the map between the two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.assessment.assess import Assessment
+    from sfumato.assessment.frontier import Frontier
+    from sfumato.score import Score
+
+_OUTCOMES = {"met": ("✓", "green"), "not met": ("✗", "bold red"), "not examined": ("·", "yellow")}
+_SECTIONS = {"utility": "What it keeps", "risk": "What it gives away", "attack": "Attacks"}
+_SHOWN = 12  # scores of a section; the report has all
+
+_LIMITS = "What is asked of the release (exit code 1 if it is not met)"
+
+
+def _columns(name: str, help_: str) -> Any:
+    return typer.Option(name, metavar="A,B,...", help=help_, show_default=False)
+
+
+def assess(
+    terminal: Terminal,
+    reading: Reading,
+    original: Annotated[
+        str, typer.Argument(metavar="ORIGINAL", show_default=False, help="The confidential data: a file.")
+    ],
+    released: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASED",
+            show_default=False,
+            help="What was made of it, by any tool: a file or a release.",
+        ),
+    ],
+    control: Annotated[
+        str | None,
+        typer.Option("--control", metavar="FILE", help="People who are not in the original, same columns."),
+    ] = None,
+    schema: SchemaFile = None,
+    quasi_identifiers: Annotated[
+        str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="COLUMN",
+            help="What models predict: train on the release, test on the original.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option("--weight", "-w", metavar="COLUMN", help="The survey weight of the original."),
+    ] = None,
+    population: Annotated[
+        int | None,
+        typer.Option("--population", metavar="N", min=1, help="How many people the data is a sample of."),
+    ] = None,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(
+            "--max-risk",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            rich_help_panel=_LIMITS,
+            help="No risk or attack may exceed its control (or a plain guess) by more than this share.",
+        ),
+    ] = None,
+    min_utility: Annotated[
+        float | None,
+        typer.Option(
+            "--min-utility",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            rich_help_panel=_LIMITS,
+            help="No score of utility from 0 to 1 on the whole table may fall below this.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--threshold",
+            metavar="NAME=LIMIT",
+            rich_help_panel=_LIMITS,
+            help="A limit for one score or measure, by its name; may be repeated.",
+        ),
+    ] = None,
+    effort: Annotated[str, typer.Option("--effort", help="quick, normal or thorough.")] = "normal",
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write the internal report: .html, .md or .json; may be repeated.",
+        ),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card", metavar="FILE", help="Write the public card: nothing of the original is in it."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> int:
+    """Judge any two files: what the release keeps, what it gives away.
+
+    The release may come from any tool: intervals, '*' and prefixes are understood. Exit code 1 if a threshold
+    is not met or could not be examined. The report is internal: it is computed from the original.
+    """  # fmt: skip
+    from sfumato.assessment.assess import assess as judge
+
+    limits = _limits(max_risk, min_utility, threshold or [])
+    reports = report or []
+    _refuse_existing(overwrite, *reports, card)
+    first = _opened(reading, original, schema)
+    found = judge(
+        first,
+        _opened(reading, released),
+        control=None if control is None else _like(reading, control, first),
+        quasi_identifiers=_split(quasi_identifiers),
+        sensitive=_split(sensitive),
+        target=target,
+        weight=weight,
+        population=population,
+        thresholds=limits,
+        effort=effort,
+    )
+    for path in reports:
+        found.save(path, overwrite=overwrite)
+    if card is not None:
+        found.card(card, overwrite=overwrite)
+    for note in found.notes:
+        terminal.note(note)
+    terminal.result(_shown(found, reports, card), found.to_dict())
+    return 0 if found.met else 1
+
+
+def _opened(reading: Reading, data: str, schema: Path | None = None) -> Any:
+    """A release with its guarantee, or a table read as the options say."""
+    from sfumato.assessment.opening import is_release
+    from sfumato.release import Release
+    from sfumato.schema import Schema
+
+    if is_release(data):
+        return Release.load(data)
+    known = None if schema is None else Schema.read(schema)
+    return reading.scan(data, known, columns=None if known is None else known.names, keep_text=True)
+
+
+def _like(reading: Reading, data: str, first: Any) -> Any:
+    """A control, read with the meaning of the original: "007" must not become 7 in one of two files."""
+    from sfumato.assessment.opening import is_release
+    from sfumato.release import Release
+
+    if is_release(data):
+        return Release.load(data)
+    stored = reading.scan(data, keep_text=True).columns
+    schema = first.schema.select([n for n in first.schema.names if n in stored])
+    return (
+        reading.scan(data, schema, columns=schema.names, keep_text=True)
+        if len(schema)
+        else _opened(reading, data)
+    )
+
+
+def _split(names: str | None) -> list[str] | None:
+    return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _limits(max_risk: float | None, min_utility: float | None, more: list[str]) -> dict[str, float]:
+    from sfumato.errors import ParameterError
+
+    limits: dict[str, float] = {}
+    if max_risk is not None:
+        limits["risk"] = max_risk
+    if min_utility is not None:
+        limits["utility"] = min_utility
+    for entry in more:
+        name, _, limit = entry.rpartition("=")
+        try:
+            limits[name.strip()] = float(limit)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise ParameterError(
+                "a threshold is a name, = and a number.", hint="--threshold 'total variation, pairs=0.1'"
+            )
+    return limits
+
+
+def _refuse_existing(overwrite: bool, *paths: Path | None, suffixes: str = ".html .md .json") -> None:
+    """Before minutes of work, not after them."""
+    from sfumato.errors import OutputError, ParameterError
+
+    odd = [p.name for p in paths if p is not None and p.suffix.lower() not in suffixes.split()]
+    if odd:
+        raise ParameterError(f"{', '.join(odd)} has no suffix of a report.", hint=f"one of {suffixes}")
+
+    there = [p.name for p in paths if p is not None and p.exists()]
+    if there and not overwrite:
+        raise OutputError(f"{', '.join(there)} exists already.", hint="overwrite=True replaces it")
+
+
+def _shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any]:
+    parts: list[Any] = [_verdict(found)]
+    for section, title in _SECTIONS.items():
+        if found.of(section):
+            parts += ["", Text(title, "bold"), _scores(found.of(section))]
+    skipped = [str(s) for s in found.skipped]
+    if skipped:
+        parts += ["", Text("Not examined", "bold"), *(Text(f"  {s}", "dim") for s in skipped)]
+    if reports:
+        names = " and ".join(p.name for p in reports)
+        parts += ["", Text(f"Report written to {names}. It is internal and must not leave.", "green")]
+    if card is not None:
+        parts += ["", Text(f"Card written to {card.name}. It may go with the release.", "green")]
+    return parts
+
+
+def _verdict(found: Assessment) -> Any:
+    from sfumato.description.show import printable
+
+    if not found.thresholds:
+        return Text("No threshold was set (--max-risk, --min-utility, --threshold).", "yellow")
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(overflow="fold")
+    for t in found.thresholds:
+        sign, colour = _OUTCOMES[t.outcome]
+        grid.add_row(Text(sign, colour), Text(t.outcome, colour), Text(printable(t.sentence)))
+    return grid
+
+
+def _scores(scores: tuple[Score, ...]) -> Grid:
+    from sfumato.assessment.judgement import headlines
+    from sfumato.description.show import printable
+    from sfumato.report.words import interval, number
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    grid.add_column("", overflow="fold")
+    for title in ("value", "interval", "control", "guess"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    whole = headlines(scores)
+    for s in whole[:_SHOWN]:
+        references = ["" if v is None else number(v) for v in (s.control, s.baseline)]
+        grid.add_row(Text(printable(s.name)), number(s.value), interval(s), *references)
+    hidden = len(scores) - len(whole[:_SHOWN])
+    if hidden:
+        grid.add_row(Text(f"and {hidden} more in the report", "dim"))
+    return grid
+
+
+# -- the map ---------------------------------------------------------------------------------------
+
+
+def frontier(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    schema: SchemaFile = None,
+    control: Annotated[
+        str | None,
+        typer.Option("--control", metavar="FILE", help="People who are not in the data, same columns."),
+    ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout",
+            metavar="SHARE",
+            min=0,
+            max=0.9,
+            help="Without a control, people set aside to be one; 0 for none.",
+        ),
+    ] = 0.2,
+    quasi_identifiers: Annotated[
+        str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each setting is run.")] = 3,
+    risk: Annotated[
+        str | None, typer.Option("--risk", metavar="NAME", help="A risk or attack score, by its name.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option("--utility", metavar="NAME", help="A utility score, by its name.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache", metavar="DIR", help="Keep results here; a stopped run goes on from them. Internal."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Runs side by side; one for each core if not given."),
+    ] = None,
+    stand_in: Annotated[
+        str,
+        typer.Option(
+            "--stand-in", metavar="WORDS", help="What the data is, if it is not the confidential table."
+        ),
+    ] = "",
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Write the map: .html, .md, .json, or .parquet with all runs."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw the map of risk and utility for the methods there are, with a small grid of settings.
+
+    It is internal: settings that are chosen on the confidential table have learnt from it.
+    """
+    from sfumato.assessment.frontier import frontier as draw
+    from sfumato.cli.baselines import default_grid
+
+    _refuse_existing(overwrite, report, suffixes=".html .md .json .parquet")
+    table = _opened(reading, data, schema)
+    found = draw(
+        table,
+        default_grid(),
+        risk=risk,
+        utility=utility,
+        repeats=repeats,
+        control=None if control is None else _like(reading, control, table),
+        holdout=holdout,
+        quasi_identifiers=_split(quasi_identifiers),
+        sensitive=_split(sensitive),
+        cache=cache,
+        workers=workers,
+        stand_in=stand_in,
+    )
+    if report is not None:
+        found.save(report, overwrite=overwrite)
+    for note in found.notes:
+        terminal.note(note)
+    terminal.result(_map(found, report), found.to_dict())
+
+
+def _map(found: Frontier, report: Path | None) -> list[Any]:
+    from sfumato.description.show import printable
+    from sfumato.report.words import interval, number
+
+    first = found.points[0]
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("#", "front", "method"):
+        grid.add_column(title, overflow="fold")
+    for title in ("risk", "", "utility", ""):
+        grid.add_column(title, justify="right", no_wrap=True)
+    for number_, p in enumerate(found.points):
+        grid.add_row(
+            str(number_), Text("●", "green") if p.front else "", Text(printable(p.label)),
+            number(p.risk.value), Text(interval(p.risk), "dim"),
+            number(p.utility.value), Text(interval(p.utility), "dim"),
+        )  # fmt: skip
+    parts: list[Any] = [
+        grid,
+        "",
+        Text(f"risk: {first.risk.name} ({first.risk.better} is better)", "dim"),
+        Text(f"utility: {first.utility.name} ({first.utility.better} is better)", "dim"),
+    ]
+    if report is not None:
+        parts += ["", Text(f"Map written to {report.name}. It is internal and must not leave.", "green")]
+    return parts

@@ -1,0 +1,360 @@
+"""The driver: any two files, thresholds, what was not examined, bad input, and no cell in any message."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_support import CANARY
+from toys import coarse, independent, people, sampled
+
+import sfumato as sf
+from sfumato.assessment import thresholds
+from sfumato.assessment.assess import Assessment, assess
+from sfumato.assessment.parts import PARTS
+from sfumato.errors import DataError, OutputError, ParameterError, SfumatoError
+from sfumato.privacy import KAnonymity
+from sfumato.progress import listening
+from sfumato.report import overclaims
+from sfumato.score import Score
+from sfumato.seeds import Key
+
+KEY = Key.from_seed(5)
+QUICK = {"effort": "quick", "quasi_identifiers": ["age", "sex"], "sensitive": ["dx"], "key": KEY}
+
+
+def frame(rows: int = 300, seed: int = 1) -> pd.DataFrame:
+    draw = Key.from_seed(seed).generator("frame")
+    return pd.DataFrame(
+        {
+            "age": draw.integers(20, 80, rows),
+            "sex": np.array(["f", "m"])[draw.integers(0, 2, rows)],
+            "zip": [f"0{z}" for z in draw.integers(1300, 1310, rows)],
+            "dx": np.array(["none", "flu", "gout"])[draw.integers(0, 3, rows)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def same() -> Assessment:
+    table = people()
+    return assess(table, table, truth="rows", control=people(400, seed=77), key=KEY, target="dx")
+
+
+def test_identical_files_differ_in_nothing(same: Assessment) -> None:
+    for score in same.of("utility"):
+        if score.name.startswith(("total variation", "marginal", "conditional", "missing")):
+            assert score.value == pytest.approx(0, abs=1e-12), score.name
+    assert same["histogram intersection"].value == pytest.approx(1)
+
+
+def test_on_identical_files_linking_finds_who_is_unique(same: Assessment) -> None:
+    unique = same["unique on all quasi-identifiers"].value
+    assert unique > 0
+    assert same["linking, claimed"].value == pytest.approx(unique)
+
+
+def test_every_part_gives_what_it_says_and_nothing_fails(same: Assessment) -> None:
+    known = {m for part in PARTS for m in part.gives}
+    assert {thresholds.measure(n) for n in same.names} <= known
+    assert not [s for s in same.skipped if "failed" in s.reason]
+    assert len(set(same.names)) == len(same.names)
+
+
+def test_every_skipped_part_says_why() -> None:
+    found = assess(people().select(["dx"]), people().select(["dx"]), effort="quick", key=KEY)
+    assert {"linking", "class sizes"} <= {s.part for s in found.skipped}
+    assert all(s.reason for s in found.skipped)
+    assert "name quasi_identifiers" in str(found.verdict().not_examined)
+
+
+def test_noise_is_farther_off_than_a_sample() -> None:
+    table = people()
+    kept = assess(table, sampled(table, KEY, share=0.6), **QUICK)
+    lost = assess(table, independent(table, KEY), **QUICK)
+    assert kept["Cramer's V, mean difference"].value < lost["Cramer's V, mean difference"].value
+
+
+# -- what a release is -----------------------------------------------------------------------------
+
+
+def test_a_release_brings_its_guarantee(tmp_path: Path) -> None:
+    release = coarse(people(), KEY, width=20)
+    found = assess(people(), release, **QUICK)
+    assert found.guarantee == release.guarantee
+    release.save(tmp_path / "release")
+    again = assess(people(), tmp_path / "release", **QUICK)
+    assert again.guarantee is not None and isinstance(again.guarantee.claims[0], KAnonymity)
+    public = assess(people(), tmp_path / "release" / "public", **QUICK)
+    assert public.guarantee == again.guarantee
+    assert assess(people(), release.data, **QUICK).guarantee is None
+    for name in ("linking, at most", "total variation, pairs"):
+        assert found[name].value == pytest.approx(again[name].value)
+
+
+def test_a_file_of_another_tool_needs_no_line_of_code(tmp_path: Path) -> None:
+    original = frame()
+    arx = original.assign(
+        age=[f"[{a // 20 * 20}, {a // 20 * 20 + 20}[" for a in original["age"]],
+        sex=["*" if i % 9 == 0 else s for i, s in enumerate(original["sex"])],
+        zip=[z[:4] + "*" for z in original["zip"]],
+    )
+    original.to_csv(tmp_path / "original.csv", index=False)
+    arx.to_csv(tmp_path / "arx.csv", index=False, sep=";")
+    found = assess(
+        tmp_path / "original.csv", tmp_path / "arx.csv",
+        quasi_identifiers=["age", "sex", "zip"], sensitive=["dx"], truth="rows", key=KEY,
+    )  # fmt: skip
+    assert found.columns == ("age", "sex", "zip", "dx")
+    assert not [s for s in found.skipped if "failed" in s.reason]
+    assert found["total variation, columns"].value < 0.3  # spread over what they stand for
+    assert found["linking, re-identified"].value < 0.05
+
+
+def test_a_plain_sample_in_pandas() -> None:
+    original = frame()
+    found = assess(original, original.sample(100, random_state=1), **QUICK)
+    assert found.rows == (300, 100)
+    assert found["total variation, columns"].value < 0.4
+
+
+# -- thresholds ------------------------------------------------------------------------------------
+
+
+def score(value: float, better: str = "lower", **more: object) -> Score:
+    return Score(
+        str(more.pop("name", "linking")), str(more.pop("section", "attack")), value, (0, 1), better,  # type: ignore[arg-type]
+        "For a test.", knowledge="all", **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_the_unfavourable_end_of_the_interval_decides() -> None:
+    near = score(0.04, low=0.01, high=0.08, confidence=0.95)
+    (found,) = thresholds.judged({"linking": 0.05}, [near], {})
+    assert found.outcome == "not met" and found.value == 0.08
+    assert thresholds.judged({"linking": 0.08}, [near], {})[0].outcome == "met"
+    kept = score(0.9, "higher", name="overlap", section="utility", low=0.7, high=1.0, confidence=0.95)
+    assert thresholds.judged({"overlap": 0.8}, [kept], {})[0].outcome == "not met"
+    assert thresholds.judged({"utility": 0.7}, [kept], {})[0].outcome == "met"
+
+
+def test_risk_is_what_an_attack_reaches_beyond_its_control() -> None:
+    assert thresholds.excess(score(0.6, control=0.6)) == 0
+    assert thresholds.excess(score(0.8, control=0.6)) == pytest.approx(0.5)
+    assert thresholds.excess(score(0.8, baseline=0.6)) == pytest.approx(0.5)
+    assert thresholds.excess(score(0.8)) == 0.8
+    assert thresholds.excess(score(1.0, control=1.0)) == 0
+    both = [score(0.6, control=0.6), score(0.3, control=0.2, name="inference")]
+    (found,) = thresholds.judged({"risk": 0.1}, both, {})
+    assert found.outcome == "not met" and found.worst == "inference"
+
+
+def test_what_was_not_examined_is_not_met() -> None:
+    found = assess(people().select(["dx"]), people().select(["dx"]), effort="quick", thresholds={"risk": 0.5})
+    assert not found.met and found.thresholds[0].outcome == "not examined"
+    assert "quasi_identifiers" in found.thresholds[0].sentence
+    assert assess(people(), people(), **QUICK).met  # nothing was asked
+
+
+def test_thresholds_of_an_assessment() -> None:
+    table = people()
+    found = assess(table, table, thresholds={"risk": 0.01, "total variation, pairs": 0.1, "k": 2}, **QUICK)
+    assert [t.outcome for t in found.thresholds] == ["not met", "met", "not met"]
+    assert not found.met
+    words = found.verdict()
+    assert len(words.met) == 1 and len(words.not_met) == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [({"linkin": 1}, "no score is called 'linkin'"), ({"risk": "low"}, "not a number"),
+     ({"risk": float("nan")}, "not a number"), ({"risk": True}, "not a number")],
+)  # fmt: skip
+def test_bad_thresholds_are_refused_before_any_work(limits: dict[str, float], words: str) -> None:
+    with pytest.raises(ParameterError, match=words) as caught:
+        assess("no such file", "no such file", thresholds=limits)
+    assert caught.value.hint
+
+
+def test_a_near_miss_is_told_the_name() -> None:
+    with pytest.raises(ParameterError) as caught:
+        assess(people(), people(), thresholds={"linkage": 0.1})
+    assert "linking" in caught.value.hint
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+def test_files_with_different_columns() -> None:
+    first, second = frame(), frame().rename(columns={"zip": "postcode"}).assign(extra=1)
+    found = assess(first, second, effort="quick", quasi_identifiers=["age", "sex", "zip"])
+    assert any("'zip'" in n and "original only" in n for n in found.notes)
+    assert any("'postcode'" in n and "release only" in n for n in found.notes)
+    assert any("not used as quasi-identifier: 'zip'" in n for n in found.notes)
+    with pytest.raises(DataError, match="no column in common") as caught:
+        assess(first[["age"]], second[["sex"]])
+    assert "rename" in caught.value.hint
+
+
+def test_empty_files() -> None:
+    with pytest.raises(DataError, match="release") as caught:
+        assess(frame(), frame().head(0))
+    assert caught.value.hint
+    table = people()
+    for pair in ((table, people(0)), (people(0), table)):
+        with pytest.raises(DataError, match="has no rows"):
+            assess(*pair)
+    with pytest.raises(DataError, match="control"):
+        assess(table, table, control=people(0))
+
+
+def test_a_column_that_is_all_missing() -> None:
+    gone = frame().assign(dx=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = assess(frame(), gone, **QUICK)
+    assert found["total variation, column dx"].value == pytest.approx(1)
+    assert not [s for s in found.skipped if "failed" in s.reason]
+    turned = assess(gone, frame(), effort="quick", quasi_identifiers=["age", "sex"])
+    assert not [s for s in turned.skipped if "failed" in s.reason]
+
+
+def test_categories_the_original_does_not_have() -> None:
+    found = assess(frame(), frame().assign(dx="plague"), **QUICK)
+    assert found["total variation, column dx"].value == pytest.approx(1)
+    assert not [s for s in found.skipped if "failed" in s.reason]
+
+
+def test_a_column_with_a_level_per_row() -> None:
+    first = frame().assign(code=[f"c{i * 7919 % 10007}" for i in range(300)])
+    found = assess(first, first, **QUICK)
+    assert "code" not in found.columns
+    assert any("'code'" in n for n in found.notes)
+    asked = assess(first, first, effort="quick", quasi_identifiers=["code", "sex"])
+    assert asked["unique on all quasi-identifiers"].value == 1
+    with pytest.raises(DataError, match="no shared column is left") as caught:
+        assess(first[["code"]], first[["code"]])
+    assert "quasi_identifiers" in caught.value.hint
+
+
+def test_a_control_without_the_columns() -> None:
+    with pytest.raises(DataError, match="the control lacks 'zip'"):
+        assess(frame(), frame(), control=frame().drop(columns="zip"), **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"quasi_identifiers": ["agee"]}, "'agee'"), ({"target": "nobody"}, "'nobody'"),
+        ({"weight": "heavy"}, "'heavy'"), ({"effort": "heroic"}, "effort"), ({"truth": "yes"}, "truth"),
+        ({"population": 10}, "smaller than the original"), ({"schema": "none.toml"}, "none.toml"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_parameters(change: dict[str, object], words: str) -> None:
+    with pytest.raises(SfumatoError, match=words) as caught:
+        assess(frame(), frame(), **change)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+def test_rows_that_cannot_be_the_same() -> None:
+    with pytest.raises(ParameterError, match="row i cannot be row i"):
+        assess(frame(), frame(200), truth="rows")
+
+
+def test_no_message_holds_a_cell(tmp_path: Path) -> None:
+    first = frame().assign(dx=[CANARY if i == 3 else "flu" for i in range(300)])
+    second = frame().assign(age=[CANARY if i == 5 else str(a) for i, a in enumerate(frame()["age"])])
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for pair in ((first, second), (second, first)):
+            found = assess(*pair, thresholds={"risk": 0.01, "utility": 0.99}, **QUICK)
+            said += [
+                str(found),
+                *found.notes,
+                *map(str, found.skipped),
+                *(t.sentence for t in found.thresholds),
+            ]
+    said += [str(w.message) for w in caught]
+    assert not [s for s in said if CANARY in s]
+
+
+def test_a_part_that_breaks_is_said_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.assessment import assess as driver
+
+    def broken(case: object) -> list[Score]:
+        raise ValueError(f"{CANARY} is not in list")
+
+    parts = (*PARTS[:1], driver.Part("broken", ("broken",), broken))
+    monkeypatch.setattr(driver, "PARTS", parts)
+    found = assess(people(), people(), **QUICK)
+    assert found.of("utility") and found.skipped[0].part == "broken"
+    assert "ValueError" in found.skipped[0].reason and CANARY not in str(found)
+
+
+def test_ctrl_c_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.assessment import assess as driver
+
+    def stopped(case: object) -> list[Score]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "PARTS", (driver.Part("x", ("x",), stopped),))
+    with pytest.raises(KeyboardInterrupt):
+        assess(people(), people(), **QUICK)
+
+
+# -- out -------------------------------------------------------------------------------------------
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int | None]] = []
+    with listening(lambda *said: told.append(said)):
+        assess(people(), people(), **QUICK)
+    parts = [t for t in told if t[0] == "parts of the assessment"]
+    assert parts[0][1:] == (0, len(PARTS)) and parts[-1][1:] == (len(PARTS), len(PARTS))
+
+
+def test_the_report_is_written_by_suffix(tmp_path: Path, same: Assessment) -> None:
+    for suffix in ("html", "md", "json"):
+        path = same.save(tmp_path / f"report.{suffix}")
+        assert oct(path.stat().st_mode)[-3:] == "600"
+    page = (tmp_path / "report.html").read_text()
+    assert "INTERNAL" in page and "http://" not in page.replace("http://www.w3.org", "")
+    assert len(page) < 3_000_000
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["internal"] is True and len(document["scores"]) == len(same.scores)
+    assert "INTERNAL" in same.to_markdown()
+    with pytest.raises(OutputError, match="exists"):
+        same.save(tmp_path / "report.html")
+    with pytest.raises(ParameterError):
+        same.save(tmp_path / "report.png")
+
+
+def test_the_report_claims_nothing_that_was_not_measured(same: Assessment) -> None:
+    assert not overclaims(same.to_markdown())
+    assert not overclaims(str(same))
+
+
+def test_the_pictures_are_there(same: Assessment) -> None:
+    assert [section for section, _ in same.figures] == ["utility", "utility", "risk", "risk", "attack"]
+
+
+def test_the_card_holds_nothing_of_the_original(tmp_path: Path) -> None:
+    first = people()
+    found = assess(first, coarse(first, KEY, width=20), **QUICK)
+    text = found.card(tmp_path / "card.md").read_text()
+    assert "2-anonym" in text or "shared by at least 2" in text
+    assert "INTERNAL" not in text and "400" not in text
+
+
+def test_words(same: Assessment) -> None:
+    assert str(same).startswith("INTERNAL. No threshold was set")
+    assert "linking, claimed" in str(same) and same._repr_html_().startswith("<pre>")
+    with pytest.raises(ParameterError, match="no score"):
+        same["nothing"]
+    assert sf.assess is assess

@@ -1,0 +1,380 @@
+"""The risk-utility map: the same for any number of workers, whole after a crash, honest about choosing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from cli_support import environment
+from hypothesis import given
+from hypothesis import strategies as st
+from toys import coarse, copies, distance, grid, independent, people, sampled, slow
+
+import sfumato as sf
+from sfumato.assessment.cache import Cache
+from sfumato.assessment.frontier import CHOSEN_ON_THE_DATA, Candidate, Frontier, frontier
+from sfumato.assessment.holdout import split
+from sfumato.assessment.points import Point, marked
+from sfumato.errors import DataError, OutputError, ParameterError
+from sfumato.privacy import KAnonymity, NoGuarantee
+from sfumato.progress import listening
+from sfumato.release import Release
+from sfumato.score import Score
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def drawn(**more: object) -> Frontier:
+    options = {
+        "risk": copies,
+        "utility": distance,
+        "repeats": 2,
+        "key": Key.from_seed(1),
+        "workers": 1,
+        "holdout": 0,
+    }
+    return frontier(people(), grid(), **{**options, **more})  # type: ignore[arg-type]
+
+
+def values(found: Frontier) -> list[tuple[float, float]]:
+    return [(p.risk.value, p.utility.value) for p in found.points]
+
+
+def test_all_methods_and_settings_are_on_the_map() -> None:
+    found = drawn()
+    assert [p.label for p in found.points] == [
+        "sample (share = 0.1)", "sample (share = 0.5)", "coarse (width = 5)", "coarse (width = 20)",
+        "independent",
+    ]  # fmt: skip
+    assert found.points[1].risk.value > found.points[0].risk.value  # more rows, more copies
+    assert found.points[1].utility.value < found.points[0].utility.value  # and nearer to the original
+    assert all(p.repeats == 2 for p in found.points)
+    assert found.points[2].promises == ("2-anonymity",) or found.points[2].promises
+
+
+def test_results_do_not_depend_on_the_number_of_workers() -> None:
+    assert values(drawn(workers=1)) == values(drawn(workers=4)) == values(drawn(workers=2))
+
+
+def test_a_further_method_changes_no_other_point() -> None:
+    alone = frontier(
+        people(),
+        grid()[3:],
+        risk=copies,
+        utility=distance,
+        repeats=2,
+        key=Key.from_seed(1),
+        workers=1,
+        holdout=0,
+    )
+    assert values(alone) == values(drawn())[3:]
+
+
+def test_repeats_differ_and_give_an_interval() -> None:
+    point = drawn(repeats=4).points[0]
+    assert point.risk.low is not None and point.risk.high is not None
+    assert point.risk.low < point.risk.value < point.risk.high
+    fixed = drawn().points[2]  # rounding ages draws nothing
+    assert fixed.risk.low == fixed.risk.value == fixed.risk.high
+    assert drawn(repeats=1).points[0].risk.low is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=9))
+def test_the_front_is_what_no_other_beats(at: list[tuple[int, int]]) -> None:
+    def score(name: str, value: float, better: str) -> Score:
+        section = "risk" if name == "risk" else "utility"
+        return Score(name, section, value, (0, 4), better, "For a test.")  # type: ignore[arg-type]
+
+    points = [Point("m", {"i": i}, i, score("risk", r, "lower"), score("use", u, "higher"), 1, 0.0)
+              for i, (r, u) in enumerate(at)]  # fmt: skip
+    for point in marked(points):
+        mine = (point.risk.value, point.utility.value)
+        beaten = any(r <= mine[0] and u >= mine[1] and (r, u) != mine for r, u in at)
+        assert point.front is not beaten
+
+
+def test_scores_by_name_are_held_against_people_set_aside() -> None:
+    def everything(table: Table, key: Key) -> Table:
+        return table
+
+    table = sf.samples.discharges(1_000, 3).select(["age_years", "sex", "zip", "los_days", "mdc"])
+    methods = [Candidate("everything", everything), Candidate("independent", independent)]
+    names = {
+        "quasi_identifiers": ["age_years", "sex", "zip", "los_days"],
+        "sensitive": [],
+        "key": Key.from_seed(4),
+    }
+    whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
+    assert whole.risk.name == "linking, at most, above control"
+    assert whole.risk.value > nothing.risk.value + 0.2
+    assert whole.utility.value == 0 < nothing.utility.value
+    guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
+    assert guess.risk.name == "linking, at most, above a guess"
+
+
+def test_the_people_set_aside_are_shown_to_no_method() -> None:
+    seen: list[int] = []
+
+    def counted(table: Table, key: Key) -> Table:
+        seen.append(table.rows())
+        return table
+
+    found = frontier(
+        people(), [Candidate("counted", counted)], risk=copies, utility=distance, repeats=1, workers=1
+    )
+    assert 280 < seen[0] < 360
+    assert found.choose(0).data.rows() == 400  # the release is made of all
+    with pytest.raises(DataError, match="too few"):
+        frontier(people(30), grid()[:1], risk=copies, utility=distance)
+    with pytest.raises(ParameterError, match="holdout"):
+        frontier(people(), grid()[:1], risk=copies, utility=distance, holdout=1.5)
+
+
+def test_all_rows_of_a_person_are_on_one_side() -> None:
+    table = sf.samples.discharges(600, 3)
+    person = table.schema.of_role("person")[0]
+    inside, outside = (set(t.to_arrow()[person].to_pylist()) for t in split(table, 0.3, Key.from_seed(1)))
+    assert inside and outside and not inside & outside
+
+
+# -- the cache -------------------------------------------------------------------------------------
+
+
+def test_a_second_drawing_reuses_every_run(tmp_path: Path) -> None:
+    first = drawn(cache=tmp_path / "cache", key=None)
+    again = drawn(cache=tmp_path / "cache", key=None, workers=3)
+    assert values(first) == values(again)
+    assert not any(r.reused for r in first.runs) and all(r.reused for r in again.runs)
+
+
+def test_the_cache_is_for_its_owner_and_names_no_value(tmp_path: Path) -> None:
+    drawn(cache=tmp_path / "cache")
+    assert oct((tmp_path / "cache").stat().st_mode)[-3:] == "700"
+    for path in (tmp_path / "cache").iterdir():
+        assert "gout" not in path.read_text()
+    assert "MUST NOT LEAVE" in (tmp_path / "cache" / "README.txt").read_text()
+    other = Cache.open(tmp_path / "other")
+    assert other.name("x") != Cache.open(tmp_path / "cache").name("x")  # keyed: not a plain hash
+
+
+@pytest.mark.parametrize("change", ["table", "measure", "key", "settings", "code", "control"])
+def test_what_a_result_depends_on_is_run_anew(tmp_path: Path, change: str) -> None:
+    def measured(original: Table, released: Table, control: Table | None, key: Key) -> Score:
+        return distance(original, released, control, key)
+
+    def other(table: Table, key: Key) -> Table:
+        return sampled(table, key, share=0.3)
+
+    table, options = people(), {"risk": copies, "utility": distance, "key": Key.from_seed(1)}
+    methods = [Candidate("sample", sampled, {"share": 0.5})]
+    cache = tmp_path / "cache"
+    frontier(table, methods, repeats=1, workers=1, cache=cache, **options)  # type: ignore[arg-type]
+    match change:
+        case "table":
+            table = people(rows=401)
+        case "measure":
+            options["utility"] = measured
+        case "key":
+            options["key"] = Key.from_seed(2)
+        case "settings":
+            methods = [Candidate("sample", sampled, {"share": 0.51})]
+        case "code":
+            methods = [Candidate("sample", other, {})]
+        case "control":
+            options["control"] = people(50, seed=9)
+    again = frontier(table, methods, repeats=1, workers=1, cache=cache, **options)  # type: ignore[arg-type]
+    assert not again.runs[0].reused
+
+
+def test_a_broken_entry_is_run_again(tmp_path: Path) -> None:
+    first = drawn(cache=tmp_path / "cache")
+    entries = sorted((tmp_path / "cache").glob("*.json"))
+    entries[0].write_text(entries[0].read_text()[:40])
+    entries[1].write_text("{}")
+    again = drawn(cache=tmp_path / "cache")
+    assert sum(not r.reused for r in again.runs) == 2
+    assert values(first) == values(again)
+
+
+def test_a_folder_of_something_else_is_no_cache(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match="is not a cache"):
+        drawn(cache=tmp_path)
+
+
+SCRIPT = """
+import sys
+from toys import copies, distance, people, slow
+from sfumato.assessment.frontier import Candidate, frontier
+
+if __name__ == "__main__":
+    log = sys.argv[2]
+    methods = [Candidate("slow", slow, {"share": s / 10, "log": log}) for s in range(1, 9)]
+    found = frontier(
+        people(), methods, risk=copies, utility=distance, repeats=2, cache=sys.argv[1], workers=2
+    )
+    found.save(sys.argv[3])
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    script, cache, log, out = (tmp_path / n for n in ("run.py", "cache", "log.txt", "map.parquet"))
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(cache), str(log), str(out)]
+    variables = {**environment(), "PYTHONPATH": f"{environment()['PYTHONPATH']}{os.pathsep}{TESTS}"}
+    running = subprocess.Popen(command, env=variables)
+    try:
+        end = time.monotonic() + 60
+        while len(list(cache.glob("*.json"))) < 4 and time.monotonic() < end and running.poll() is None:
+            time.sleep(0.02)
+        assert running.poll() is None, "it ended before it could be killed"
+        running.send_signal(signal.SIGKILL)
+    finally:
+        running.kill()
+        running.wait()
+    kept = len(list(cache.glob("*.json")))
+    assert 4 <= kept < 16 and not out.exists()
+    made = len(log.read_text().splitlines())
+    assert subprocess.run(command, env=variables, timeout=120).returncode == 0
+    assert len(log.read_text().splitlines()) - made == 16 - kept  # only what was missing was run
+    assert pq.read_table(out).num_rows == 16
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+
+def test_a_method_that_fails_does_not_end_the_map() -> None:
+    def refuses(table: Table, key: Key) -> Table:
+        raise DataError("it needs more rows.", hint="give them")
+
+    def breaks(table: Table, key: Key) -> Table:
+        raise ValueError("zebra-7319 is not in list")
+
+    def strange(table: Table, key: Key) -> str:
+        return "a release"
+
+    methods = [Candidate("refuses", refuses), Candidate("breaks", breaks), *grid()[:1],
+               Candidate("strange", strange)]  # type: ignore[arg-type]  # fmt: skip
+    found = frontier(people(), methods, risk=copies, utility=distance, repeats=2, workers=2)
+    assert [p.name for p in found.points] == ["sample"]
+    assert len(found.notes) == 3 and "it needs more rows" in found.notes[0] and "ValueError" in found.notes[1]
+    assert "zebra-7319" not in str(found) + json.dumps(found.to_dict()) + found._repr_html_()
+    with pytest.raises(DataError, match="none of 2 runs") as caught:
+        frontier(people(), methods[1:2], risk=copies, utility=distance, repeats=2)
+    assert "zebra-7319" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"methods": []}, "no method"),
+        ({"methods": [sampled]}, "method 1 of 1"),
+        ({"methods": grid()[:1] * 2}, "listed twice"),
+        ({"methods": [Candidate("x", sampled, {"share": object()})]}, "no lasting name"),
+        ({"repeats": 0}, "repeats"),
+        ({"repeats": True}, "repeats"),
+        ({"workers": 0}, "workers"),
+        ({"risk": distance, "utility": copies}, None),
+        ({"risk": "no such score"}, "no score is called"),
+        ({"risk": 3}, "risk"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused(change: dict[str, object], words: str | None) -> None:
+    options = {"methods": grid()[:1], "risk": copies, "utility": distance, "repeats": 1, **change}
+    if words is None:
+        return
+    with pytest.raises(ParameterError, match=words):
+        frontier(people(), **options)  # type: ignore[arg-type]
+
+
+def test_a_risk_of_which_more_is_better_is_no_axis() -> None:
+    def upside_down(original: Table, released: Table, control: Table | None, key: Key) -> Score:
+        return Score("upside down", "risk", 0.5, (0, 1), "higher", "For a test.")
+
+    with pytest.raises(ParameterError, match="cannot be an axis"):
+        frontier(people(), grid()[:1], risk=upside_down, utility=distance, repeats=1)
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int | None]] = []
+    with listening(lambda *said: told.append(said)):
+        drawn()
+    runs = [t for t in told if t[0] == "runs of the frontier"]
+    assert runs[0][1:] == (0, 10) and runs[-1][1:] == (10, 10)
+
+
+# -- choosing --------------------------------------------------------------------------------------
+
+
+def test_the_choice_is_an_assumption_of_every_claim() -> None:
+    found = drawn()
+    chosen = found.choose(2)
+    assert isinstance(chosen, Release)
+    assert [type(c) for c in chosen.guarantee] == [KAnonymity]
+    assert all(CHOSEN_ON_THE_DATA in c.assumptions for c in chosen.guarantee)
+    assert "chosen by looking" in chosen.guarantee.text()
+    plain = found.choose(found.points[0])
+    assert isinstance(plain.guarantee.claims[0], NoGuarantee)
+    assert CHOSEN_ON_THE_DATA in plain.guarantee.claims[0].assumptions
+
+
+def test_a_chosen_release_is_a_new_draw() -> None:
+    found = drawn(key=None)
+    one, two = (found.choose(0).data.to_arrow() for _ in range(2))
+    assert not one.equals(two)
+    seeded = drawn()
+    assert seeded.choose(0).data.to_arrow().equals(seeded.choose(0).data.to_arrow())
+    same = sampled(people(), seeded._grid.key_of(0, 0), share=0.1).to_arrow()
+    assert not seeded.choose(0).data.to_arrow().equals(same)  # none of the runs that were judged
+
+
+def test_settings_from_a_stand_in_rest_on_nothing() -> None:
+    found = drawn(stand_in="simulated people")
+    real = people(300, seed=8)
+    chosen = found.choose(2, table=real)
+    assert chosen.data.rows() == 300
+    assert not any(c.assumptions for c in chosen.guarantee)
+    with pytest.raises(ParameterError, match="stand-in"):
+        found.choose(2)
+    with pytest.raises(ParameterError, match="stand-in"):
+        drawn().choose(2, table=real)
+    with pytest.raises(ParameterError, match="no point"):
+        drawn().choose(17)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_the_map_is_saved_by_suffix(tmp_path: Path) -> None:
+    found = drawn()
+    for suffix in ("html", "md", "json", "parquet"):
+        path = found.save(tmp_path / f"map.{suffix}")
+        assert oct(path.stat().st_mode)[-3:] == "600"
+    page = (tmp_path / "map.html").read_text()
+    assert "INTERNAL" in page and "share = 0.1" in page and "independent" in page
+    assert "INTERNAL" in (tmp_path / "map.md").read_text()
+    document = json.loads((tmp_path / "map.json").read_text())
+    assert document["internal"] and len(document["points"]) == 5
+    rows = pq.read_table(tmp_path / "map.parquet").to_pylist()
+    assert len(rows) == 10 and json.loads(rows[0]["settings"]) == {"share": 0.1}
+    with pytest.raises(ParameterError, match="written as"):
+        found.save(tmp_path / "map.png")
+    with pytest.raises(OutputError, match="exists"):
+        found.save(tmp_path / "map.md")
+
+
+def test_words() -> None:
+    found = drawn()
+    assert str(found).startswith("INTERNAL") and "sample (share = 0.1)" in str(found)
+    assert "<table>" in found._repr_html_()
+    assert coarse and independent and slow
