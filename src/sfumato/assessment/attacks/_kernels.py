@@ -11,12 +11,13 @@ the other from `offsets`, `widths` wide.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._compiled import compiled
 
-@numba.njit(nogil=True, cache=True)
+
+@compiled
 def count_rows(
     people: NDArray[np.int64],
     codes: NDArray[np.int64],
@@ -53,7 +54,7 @@ def count_rows(
         out[i] = found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def list_rows(
     people: NDArray[np.int64],
     codes: NDArray[np.int64],
@@ -92,7 +93,7 @@ def list_rows(
                     limit[level] = end[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def nearest_rows(
     people: NDArray[np.int64],
     codes: NDArray[np.int64],
@@ -158,7 +159,7 @@ def nearest_rows(
         ties[i] = count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def nearest_few(
     people_numbers: NDArray[np.float64],
     people_codes: NDArray[np.int64],
@@ -193,7 +194,7 @@ def nearest_few(
                 out[i, place] = j
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_queries(
     rows: NDArray[np.float64],
     columns: NDArray[np.int64],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato._compiled import compiled
 
 _BLOCK = 4096  # rows compared together: their codes stay in the second-level cache
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def alone(keys: NDArray[np.uint64], owner: NDArray[np.int64], many: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """out[i]: nobody but owner[i] has keys[i].  keys, owner, many: (cells,).
 
@@ -41,7 +42,7 @@ def alone(keys: NDArray[np.uint64], owner: NDArray[np.int64], many: NDArray[np.b
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def numbered(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Keys as 0, 1, 2, ... in the order in which they first come.  keys: (cells,)."""
     cells = len(keys)
@@ -66,7 +67,7 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def nearest(
     numbers: NDArray[np.float32],
     codes: NDArray[np.unsignedinteger],
