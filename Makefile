@@ -44,7 +44,7 @@ bench: $(STAMP) ## measure: each benchmark prints ratios
 	@set -e; for script in benchmarks/*.py; do \
 	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
 
-# Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter"
+# Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter anjana"
 PEERS ?= $(basename $(notdir $(wildcard peers/*.lock)))
 
 peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peers/

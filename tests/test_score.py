@@ -37,3 +37,4 @@ def test_it_prints_and_becomes_json() -> None:
     assert str(attack) == "total variation: 0.1 [0.05, 0.2], control 0.02, baseline 0.01 (lower is better)"
     assert json.loads(json.dumps(attack.to_dict()))["control"] == 0.02
     assert Score(**{**GOOD, "value": math.nan}).to_dict()["value"] is None
+    assert Score(**{**GOOD, "range": (0.0, math.inf)}).to_dict()["range"] == [0.0, None]

@@ -64,9 +64,10 @@ class Score:
             raise ParameterError(f"score '{self.name}': {'; '.join(faults)}.", hint="see sfumato.score")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; what is not a number becomes null."""
+        """Plain values for JSON; what is not a finite number, an open end of a range too, becomes null."""
         out = asdict(self)
-        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in out.items()}
+        out["range"] = [_finite(end) for end in self.range]
+        return {name: _finite(value) for name, value in out.items()}
 
     def __str__(self) -> str:
         interval = ""
@@ -75,3 +76,7 @@ class Score:
         control = "" if self.control is None else f", control {self.control:.4g}"
         baseline = "" if self.baseline is None else f", baseline {self.baseline:.4g}"
         return f"{self.name}: {self.value:.4g}{interval}{control}{baseline} ({self.better} is better)"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,91 @@
+"""Other people's judges, asked about the same files. Each runs in an environment of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato import samples, scan, write
+from sfumato.assessment import attacks, risk
+
+Ask = Callable[..., dict[str, Any]]
+QUASI = ["age", "sex", "race", "marital-status", "education"]
+
+
+@pytest.fixture(scope="module")
+def made_elsewhere(peer: Ask, data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Adult made 5-anonymous by anjana with its own hierarchies."""
+    folder = tmp_path_factory.mktemp("anjana")
+    rows = pq.read_table(data_dir / "adult" / "adult_arx_30162.parquet")
+    write(rows.select([*QUASI, "salary-class", "occupation"]), folder / "adult.csv")
+    levels = data_dir / "adult" / "hierarchies_anjana"
+    hierarchies = {q: str(levels / f"{q.removesuffix('-status')}.csv") for q in QUASI}
+    out = folder / "released.csv"
+    made = peer("anjana", file=str(folder / "adult.csv"), quasi=QUASI, k=5, suppressed=5,
+                hierarchies=hierarchies, out=str(out))  # fmt: skip
+    assert made["rows"] > 25_000
+    return out
+
+
+def named(scores: list[Any], name: str) -> float:
+    found = [s.value for s in scores if s.name == name]
+    assert len(found) == 1, [s.name for s in scores]
+    return float(found[0])
+
+
+def test_k_l_t_and_classes_agree_with_pycanon(peer: Ask, made_elsewhere: Path) -> None:
+    theirs = peer("pycanon", file=str(made_elsewhere), quasi=QUASI, sensitive=["occupation"])
+    table = scan(made_elsewhere)
+    found = risk.classes(table, QUASI)
+    sizes = risk.class_sizes(found)
+    ours = risk.diversity(table, QUASI, ["occupation"])
+    assert theirs["k"] >= 5
+    assert named(sizes, "k, the smallest class") == theirs["k"]
+    assert len(found.sizes) == theirs["classes"]
+    assert named(ours, "distinct l, occupation") == theirs["l"]
+    # pycanon rounds the entropy's l down to a whole number, and t to few digits.
+    assert math.floor(named(ours, "entropy l, occupation")) == math.floor(theirs["entropy_l"])
+    assert named(ours, "t, equal distance, occupation") == pytest.approx(theirs["t"], abs=2e-3)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A release that keeps half of the people as they are, and a control of people not in the data."""
+    folder = tmp_path_factory.mktemp("files")
+    columns = ["age_years", "sex", "race", "zip", "pay", "los_days", "mdc", "disp"]
+    everyone = samples.discharges(6_000, seed=7).select(columns)
+    rows = everyone.to_arrow().drop_null()
+    parts = {
+        "original": rows.slice(0, 2_000),
+        "released": pa.concat_tables([rows.slice(0, 1_000), rows.slice(2_000, 1_000)]),
+        "control": rows.slice(3_000, 2_000),
+    }
+    return {name: write(part, folder / f"{name}.csv") for name, part in parts.items()}
+
+
+def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]) -> None:
+    """Both draw the people they attack: rates of n attacks each differ by less than five standard errors."""
+    known, secret = ["age_years", "sex", "race", "zip", "los_days"], "pay"
+    halves = (["age_years", "sex", "race"], ["zip", "pay", "los_days", "mdc", "disp"])
+    paths = {name: str(path) for name, path in files.items()}
+    theirs = peer("anonymeter", **paths, attacks=1_000, linkability=halves,
+                  inference={"known": known, "secret": secret})  # fmt: skip
+    theirs |= peer("anonymeter", **paths, attacks=300, singling_out="multivariate")
+    original, released, control = (scan(files[n]) for n in ("original", "released", "control"))
+    ours = {
+        "linkability": attacks.linkability(original, released, halves, control=control, attacks=1_000),
+        "inference": attacks.inference(original, released, known, secret, control=control, attacks=1_000),
+        "singling_out": attacks.singling_out(original, released, control=control, attacks=300),
+    }
+    for attack, scores in ours.items():
+        rate = next(s for s in scores if not s.name.endswith("risk"))
+        assert rate.control is not None
+        within = 5 * math.sqrt(2 * 0.25 / (300 if attack == "singling_out" else 1_000))
+        for mine, name in ((rate.value, "attack"), (rate.control, "control")):
+            assert abs(mine - theirs[attack][name]["value"]) < within, (attack, name)
