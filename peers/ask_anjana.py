@@ -1,4 +1,4 @@
-"""A k-anonymous file made by anjana: {"file", "quasi", "k", "suppressed", "hierarchies", "out"} -> rows written."""
+"""A k-anonymous file by anjana: {"file", "quasi", "k", "suppressed", "hierarchies", "out"} in, rows out."""
 
 import json
 import sys
