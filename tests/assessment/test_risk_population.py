@@ -1,8 +1,8 @@
 """Estimators of population uniqueness, against populations that are known.
 
 Each recovers its own model's truth within the stated tolerance, some six standard deviations of the error
-over seeds, so that any seed passes but for about one in a million. That they fail elsewhere is tested too:
-who uses them should not learn it from a release.
+over twelve seeds; if errors are normal, one seed in a million would fail. That they fail elsewhere is tested
+too: who uses them should not learn it from a release.
 """
 
 from __future__ import annotations
