@@ -6,6 +6,7 @@ guess better, about people who are not in it too. What counts is the success abo
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,9 +144,6 @@ def learnt(
     A known column is one input per leaf: 1 for a person's value; for a generalized cell the shares of
     what it may stand for. Records whose sensitive cell is generalized are left out of the training.
     """
-    from sklearn.base import clone
-    from sklearn.linear_model import LogisticRegression
-
     check_secret(known, sensitive)
     view = look(pair, known)
     nodes = released_nodes(pair, sensitive)
@@ -157,7 +155,9 @@ def learnt(
             f"the release has fewer than two exact values of '{sensitive}' to learn from.",
             hint="use most_frequent",
         )
-    model = clone(estimator) if estimator is not None else LogisticRegression(max_iter=300)
+    if estimator is None:
+        estimator = importlib.import_module("sklearn.linear_model").LogisticRegression(max_iter=300)
+    model = importlib.import_module("sklearn.base").clone(estimator)
     tables = [_with_unseen(pair.spread[c]) for c in view.columns]
     model.fit(_inputs(view.released[usable], tables), target[usable])
     right = _predicted(model, view.people, tables) == secrets(pair, sensitive)

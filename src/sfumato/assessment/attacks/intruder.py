@@ -255,20 +255,20 @@ def correspondence(pair: Pair, truth: str | Sequence[int] | Ints | None) -> Ints
     """
     if truth is None:
         return None
-    people, records = pair.original.rows(), pair.released.rows()
+    people, released = pair.original.rows(), pair.released.rows()
     if isinstance(truth, str):
         if truth != "rows":
             raise ParameterError(
                 "truth is 'rows', row numbers, or None.", hint="by_key(original, released, key)"
             )
-        if people != records:
+        if people != released:
             raise ParameterError(
-                f"row i cannot be row i: the files have {people} and {records} rows.",
+                f"row i cannot be row i: the files have {people} and {released} rows.",
                 hint="give the released row of each original row, -1 for none",
             )
         return np.arange(people)
     rows = np.asarray(truth, np.int64)
-    if rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= records)):
+    if rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= released)):
         raise ParameterError(
             "truth has one released row number per original row, -1 for none.", hint="see by_key"
         )
