@@ -81,6 +81,16 @@ def test_a_saved_release_is_judged_with_its_promises(sfumato: Sfumato, visits: P
     assert json.loads(answer.out)["guarantee"]["claims"][0]["claim"] == "Pseudonymous"
 
 
+def test_rows_that_belong_together(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
+    without = sfumato("assess", visits, coarse, *KNOWN)
+    assert "--truth rows" in without.out and "truth=" not in without.out
+    answer = sfumato(
+        "assess", visits, coarse, *KNOWN, "--truth", "rows", "--report", "a.md", "--report", "b.json"
+    )
+    assert answer.code == 0 and "linking, re-identified" in answer.out
+    assert "a.md and b.json" in answer.out
+
+
 def test_a_control(sfumato: Sfumato, visits: Path, coarse: Path, tmp_path: Path) -> None:
     text = visits.read_text().splitlines()
     (tmp_path / "control.csv").write_text("\n".join([text[0], *text[100:]]) + "\n")

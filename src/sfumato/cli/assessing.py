@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.terminal import Terminal
+from sfumato.cli.terminal import Terminal, as_options
 
 if TYPE_CHECKING:
     from sfumato.assessment.assess import Assessment
@@ -68,6 +68,10 @@ def assess(
     population: Annotated[
         int | None,
         typer.Option("--population", metavar="N", min=1, help="How many people the data is a sample of."),
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option("--truth", metavar="rows", help="'rows' if row i of the release was made of row i."),
     ] = None,
     max_risk: Annotated[
         float | None,
@@ -137,6 +141,7 @@ def assess(
         target=target,
         weight=weight,
         population=population,
+        truth=truth,
         thresholds=limits,
         effort=effort,
     )
@@ -221,7 +226,7 @@ def _shown(found: Assessment, reports: list[Path], card: Path | None) -> list[An
     for section, title in _SECTIONS.items():
         if found.of(section):
             parts += ["", Text(title, "bold"), _scores(found.of(section))]
-    skipped = [str(s) for s in found.skipped]
+    skipped = [as_options(str(s)) for s in found.skipped]
     if skipped:
         parts += ["", Text("Not examined", "bold"), *(Text(f"  {s}", "dim") for s in skipped)]
     if reports:

@@ -190,7 +190,8 @@ class _Bar:
 
 
 _PARAMETER = re.compile(
-    r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit)="
+    r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
+    r"|quasi_identifiers|sensitive|target|effort|holdout|truth)="
     r"(True|\.\.\.|\[\.\.\.\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
 )
 
