@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
 from sfumato.counts.tables import check_set
+from sfumato.counts.tally import Tally
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.progress import track
 from sfumato.schema import Column, Kind, Schema
@@ -210,6 +211,18 @@ class Table:
         return counting.tabulate(
             wanted, books, matrices, weighted=weigh is not None, memory_limit=self.memory_limit
         )
+
+    def one_way(self, columns: Sequence[str] | None = None) -> dict[str, Counts]:
+        """The counts of each column by itself, over the values that occur: one pass, no domain needed."""
+        names = list(self.columns if columns is None else columns)
+        check_set(names, self.columns)
+        if isinstance(self.source, EngineSource):
+            return {s[0]: counts for s, counts in self.tabulate([(n,) for n in names]).items()}
+        tallies = [Tally(self.schema[n]) for n in names]
+        for batch in self._raw(names, "counting"):
+            for tally, array in zip(tallies, batch.columns, strict=True):
+                tally.add(array)
+        return {name: tally.counts() for name, tally in zip(names, tallies, strict=True)}
 
     def cross_products(self, columns: Sequence[str], *, weight: str | None = None) -> Any:
         """X'X of the named numeric columns with a constant, over complete rows: `CrossProducts`."""

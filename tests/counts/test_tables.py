@@ -130,3 +130,15 @@ def test_weights_that_are_no_numbers_and_heads_before_the_first_row() -> None:
         table.counts("a").weight("a", {0: "z"})  # type: ignore[dict-item]
     with pytest.raises(ParameterError, match="before the first"):
         table.head(-1)
+
+
+@given(rows_, st.integers(1, 7), st.booleans())
+def test_tallies_are_counts(rows: list[Any], size: int, as_dictionary: bool) -> None:
+    """One pass without a domain gives what two passes with one give."""
+    arrow = table_of(rows).to_arrow()
+    if as_dictionary:
+        arrow = pa.table({n: arrow.column(n).dictionary_encode() for n in NAMES})
+    schema = Schema(tuple(Column(n, Kind.NOMINAL, type="integer") for n in NAMES))
+    parts = pa.Table.from_batches(arrow.to_batches(max_chunksize=size), arrow.schema)
+    tallied = Table.from_arrow(parts, schema).one_way()
+    assert tallied == {n: Table.from_arrow(arrow, schema).counts(n) for n in NAMES}

@@ -256,7 +256,7 @@ def _found(table: Table, names: Sequence[str], other: Schema | None = None) -> d
         codes = other[name].missing_codes if other is not None else ()
         columns.append(replace(column, missing_codes=tuple(dict.fromkeys([*column.missing_codes, *codes]))))
     open_ = table.with_schema(Schema(tuple(columns)))
-    return {s[0]: counts for s, counts in open_.tabulate([(n,) for n in names]).items()}
+    return open_.one_way(names)
 
 
 def _require_rows(before: Counts, after: Counts) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-
-from sfumato.counts import Codebook, Counts
+from sfumato.counts import Counts
 from sfumato.errors import DataError, listed
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource
@@ -53,30 +50,8 @@ def one_way(table: Table) -> tuple[dict[str, Counts], dict[str, DataError]]:
     wide = [n for n in readable if books[n].size > _WIDE and isinstance(table.source, BatchSource)]
     counted = table.tabulate([(n,) for n in readable if n not in wide]) if len(wide) < len(readable) else {}
     found = {name: counts for (name,), counts in counted.items()}
-    found |= {name: _tallied(table, books[name]) for name in wide}
+    found |= table.one_way(wide) if wide else {}
     return {n: found[n] for n in readable}, refused
-
-
-def _tallied(table: Table, book: Codebook) -> Counts:
-    """Counts of a column of very many values, such as ids: looking each up among all of them, batch by
-    batch, would cost the square of their number."""
-    parts: list[pa.Table] = []
-    merged = waiting = 0
-    for batch in table.batches([book.name]):
-        values, n = batch.column(0).value_counts().flatten()
-        parts.append(pa.table({"value": values, "n": n}))
-        waiting += len(values)
-        if waiting > max(merged, _WIDE):
-            parts = [_merged(parts)]
-            merged, waiting = parts[0].num_rows, 0
-    table_ = _merged(parts).sort_by([("value", "ascending")])  # missing comes last, as in a codebook
-    codes = np.arange(table_.num_rows, dtype=np.uint32).reshape(-1, 1)
-    return Counts((book,), codes, table_.column("n").to_numpy().astype(np.int64))
-
-
-def _merged(parts: list[pa.Table]) -> pa.Table:
-    summed = pa.concat_tables(parts).group_by("value", use_threads=False).aggregate([("n", "sum")])
-    return summed.rename_columns(["value", "n"])
 
 
 def refuse_all(table: Table, refused: dict[str, DataError]) -> None:
