@@ -15,6 +15,7 @@ from toys import coarse, independent, people, sampled
 import sfumato as sf
 from sfumato.assessment import thresholds
 from sfumato.assessment.assess import Assessment, assess
+from sfumato.assessment.linkage import AttackDatabase
 from sfumato.assessment.parts import PARTS
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoError
 from sfumato.privacy import KAnonymity
@@ -358,3 +359,20 @@ def test_words(same: Assessment) -> None:
     with pytest.raises(ParameterError, match="no score"):
         same["nothing"]
     assert sf.assess is assess
+
+
+def test_a_database_of_the_intruders_and_regressions() -> None:
+    columns = ["age_years", "sex", "race", "zip", "pay", "charge_usd"]
+    everyone = sf.samples.discharges(300, seed=3).select(columns)
+    known = ["age_years", "sex", "race", "zip"]
+    found = assess(
+        everyone, everyone, quasi_identifiers=known, sensitive=["pay"], truth="rows", effort="quick",
+        database=AttackDatabase([everyone.select(known)]),
+        formulas={"charge_usd ~ age_years + sex": "linear"},
+    )  # fmt: skip
+    assert found["probabilistic linking"].value > 0.5
+    assert found["interval overlap, linear regression charge_usd ~ age_years + sex"].value == pytest.approx(1)
+    alone = assess(everyone, everyone, quasi_identifiers=known, sensitive=["pay"], effort="quick")
+    reasons = {s.part: s.reason for s in alone.skipped}
+    assert "truth" in reasons["linking a database of the intruder's (Fellegi and Sunter)"]
+    assert "formulas" in reasons["the same regression on both files"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.case import Case, Hierarchies, case_of
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
@@ -16,6 +16,10 @@ from sfumato.progress import report
 from sfumato.schema import Schema
 from sfumato.score import Score
 from sfumato.seeds import Key
+
+if TYPE_CHECKING:
+    from sfumato.assessment.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.models import Model
 
 __all__ = ["Assessment", "assess"]
 
@@ -38,6 +42,8 @@ def assess(
     truth: str | None = None,
     key: Key | None = None,
     effort: str = "normal",
+    database: AttackDatabase | None = None,
+    formulas: Mapping[str, Model] | None = None,
 ) -> Assessment:
     """What a release keeps and what it gives away, held against what was asked.
 
@@ -55,6 +61,8 @@ def assess(
     truth: "rows" if row i of the release was made of row i of the original, as in files that were
         generalized cell by cell; None if nobody knows, as for synthetic files.
     effort: "quick", "normal" or "thorough".
+    database: what an intruder could hold, linked with the release by likelihood (`AttackDatabase`).
+    formulas: regressions as in R, each "linear" or "logistic": {"charge ~ age + sex": "linear"}.
     """
     limits = dict(thresholds or {})
     known = [m for part in PARTS for m in part.gives]
@@ -62,7 +70,7 @@ def assess(
     case = case_of(
         original, released, control=control, schema=schema, quasi_identifiers=quasi_identifiers,
         sensitive=sensitive, target=target, weight=weight, population=population, hierarchies=hierarchies,
-        truth=truth, key=key, effort=effort,
+        truth=truth, key=key, effort=effort, database=database, formulas=formulas,
     )  # fmt: skip
     notes = [*case.files.notes, *case.pair.notes]
     if case.files.control is None:

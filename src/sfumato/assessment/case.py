@@ -16,6 +16,8 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    from sfumato.assessment.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.models import Model
     from sfumato.assessment.risk.classes import Classes
     from sfumato.assessment.risk.uniqueness import Search
 
@@ -29,6 +31,8 @@ class Case:
 
     population: how many people the original is a sample of, or a table of them.
     truth: "rows" if row i of the release was made of row i of the original; None if nobody knows.
+    database: what an intruder holds beside the release. formulas: regressions, and whether each is linear
+        or logistic.
     """
 
     files: Opened
@@ -37,6 +41,8 @@ class Case:
     hierarchies: Hierarchies = field(default_factory=dict)
     truth: str | None = None
     effort: str = "normal"
+    database: AttackDatabase | None = None
+    formulas: Mapping[str, Model] = field(default_factory=dict)
 
     @cached_property
     def pair(self) -> Pair:
@@ -122,6 +128,8 @@ def case_of(
     truth: str | None = None,
     key: Key | None = None,
     effort: str = "normal",
+    database: AttackDatabase | None = None,
+    formulas: Mapping[str, Model] | None = None,
 ) -> Case:
     """Open the files and check what was said about them."""
     if effort not in EFFORTS:
@@ -153,4 +161,7 @@ def case_of(
         people = population
     elif population is not None:
         people = opened(population, "the population")
-    return Case(files, key or Key.fresh(), people, dict(hierarchies or {}), truth, effort)
+    return Case(
+        files, key or Key.fresh(), people, dict(hierarchies or {}), truth, effort, database,
+        dict(formulas or {}),
+    )  # fmt: skip

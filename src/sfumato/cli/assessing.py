@@ -73,6 +73,23 @@ def assess(
         str | None,
         typer.Option("--truth", metavar="rows", help="'rows' if row i of the release was made of row i."),
     ] = None,
+    database: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--database",
+            metavar="FILE",
+            help="A table an intruder could hold, row i about person i; more are joined to the first. "
+            "Linked by likelihood; needs --truth rows.",
+        ),
+    ] = None,
+    formula: Annotated[
+        list[str] | None,
+        typer.Option("--formula", metavar="'Y ~ A + B'", help="A linear regression to compare, as in R."),
+    ] = None,
+    logistic: Annotated[
+        list[str] | None,
+        typer.Option("--logistic", metavar="'Y ~ A + B'", help="A logistic regression to compare."),
+    ] = None,
     max_risk: Annotated[
         float | None,
         typer.Option(
@@ -127,11 +144,13 @@ def assess(
     is not met or could not be examined. The report is internal: it is computed from the original.
     """  # fmt: skip
     from sfumato.assessment.assess import assess as judge
+    from sfumato.assessment.fellegi_sunter import AttackDatabase
 
     limits = _limits(max_risk, min_utility, threshold or [])
     reports = report or []
     _refuse_existing(overwrite, *reports, card)
     first = _opened(reading, original, schema)
+    held = [_like(reading, path, first, others=True) for path in database or []]
     found = judge(
         first,
         _opened(reading, released),
@@ -144,6 +163,8 @@ def assess(
         truth=truth,
         thresholds=limits,
         effort=effort,
+        database=AttackDatabase(held) if held else None,
+        formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
     )
     for path in reports:
         found.save(path, overwrite=overwrite)
@@ -167,15 +188,21 @@ def _opened(reading: Reading, data: str, schema: Path | None = None) -> Any:
     return reading.scan(data, known, columns=None if known is None else known.names, keep_text=True)
 
 
-def _like(reading: Reading, data: str, first: Any) -> Any:
-    """A control, read with the meaning of the original: "007" must not become 7 in one of two files."""
+def _like(reading: Reading, data: str, first: Any, *, others: bool = False) -> Any:
+    """A file read with the meaning of the original: "007" must not become 7 in one of two files.
+
+    others: columns that the original does not have stay, with the meaning they seem to have.
+    """
     from sfumato.assessment.opening import is_release
     from sfumato.release import Release
+    from sfumato.schema import Schema
 
     if is_release(data):
         return Release.load(data)
-    stored = reading.scan(data, keep_text=True).columns
-    schema = first.schema.select([n for n in first.schema.names if n in stored])
+    guessed = reading.scan(data, keep_text=True).schema
+    schema = first.schema.select([n for n in first.schema.names if n in guessed])
+    if others:
+        schema = Schema((*schema, *(c for c in guessed if c.name not in schema)))
     return (
         reading.scan(data, schema, columns=schema.names, keep_text=True)
         if len(schema)

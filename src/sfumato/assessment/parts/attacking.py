@@ -8,6 +8,7 @@ from sfumato.assessment.case import Case
 from sfumato.assessment.parts.base import (
     Part,
     control,
+    database,
     known,
     much_time,
     secret,
@@ -35,6 +36,12 @@ def _matching(case: Case) -> list[Score]:
     from sfumato.assessment.attacks import perfect_matching
 
     return perfect_matching(case.sharp, case.known, truth=case.truth)
+
+
+def _probabilistic(case: Case) -> list[Score]:
+    from sfumato.assessment.fellegi_sunter import fellegi_sunter
+
+    return fellegi_sunter(case.sharp, case.known, database=case.database, truth=case.truth, seed=case.seed)
 
 
 def _inferring(case: Case) -> list[Score]:
@@ -116,7 +123,10 @@ PARTS = (
         "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
         (control, time),
     ),
-    _by_hand("linking with further data (Fellegi and Sunter)", "it needs a database of the intruder's"),
+    Part(
+        "linking a database of the intruder's (Fellegi and Sunter)", ("probabilistic linking",),
+        _probabilistic, (known, truth, database),
+    ),
     _by_hand("attacks on several releases of the same people", "one release was given"),
     _by_hand("membership by shadow releases", "it needs the method, not a file"),
     _by_hand("audit of a claim of differential privacy", "it needs the mechanism, not a file"),

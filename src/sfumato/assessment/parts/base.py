@@ -72,6 +72,16 @@ def truth(case: Case) -> str:
     return "" if case.truth else "nobody said which released row was made of which person (truth='rows')"
 
 
+def database(case: Case) -> str:
+    """What an intruder holds beside the release."""
+    return "" if case.database is not None else "no database of the intruder's was given (database)"
+
+
+def formulas(case: Case) -> str:
+    """Regressions the user cares about."""
+    return "" if case.formulas else "no regression was named (formulas)"
+
+
 def several(case: Case) -> str:
     """At least two columns."""
     return "" if len(case.pair.columns) > 1 else "the files share a single column"

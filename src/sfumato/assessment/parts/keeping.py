@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.assessment.case import Case
-from sfumato.assessment.parts.base import Part, control, several, target, time
+from sfumato.assessment.parts.base import Part, control, formulas, several, target, time
 from sfumato.score import Score
 
 
@@ -26,6 +26,16 @@ def _trained(case: Case) -> list[Score]:
     return train_on_released(case.pair, case.files.target, case.files.control, seed=case.seed)
 
 
+def _regressions(case: Case) -> list[Score]:
+    from sfumato.assessment.models import regression
+
+    return [
+        score
+        for formula, model in case.formulas.items()
+        for score in regression(case.pair, formula, model=model, seed=case.seed)
+    ]
+
+
 PARTS = (
     Part(
         "tables of one, two and three columns",
@@ -35,6 +45,10 @@ PARTS = (
             "cramer's v", "tau-b between ordered columns", "chi-square ratio", "g2 ratio",
         ),
         _tables,
+    ),
+    Part(
+        "the same regression on both files", ("coefficients", "relative distance", "interval overlap"),
+        _regressions, (formulas,),
     ),
     Part("telling the files apart", ("propensity pmse", "propensity"), _propensity, (several, time)),
     Part(
