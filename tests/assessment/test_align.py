@@ -190,6 +190,12 @@ def test_missing_is_the_last_level_where_there_is_any() -> None:
     assert none.tabulate([("a",)])["a",][0].sum() == 2
 
 
+def test_nan_written_as_text_is_missing_and_no_number() -> None:
+    pair = align(table(age=[20.0, 21.5, 30.0]), table(age=["[20, 22)", "nan", "NaN", "30"]), bins=2)
+    after = pair.tabulate([("age",)])[("age",)][1]
+    assert pair.leaves["age"].missing and after[-1] == 2
+
+
 def test_types_that_differ_and_mean_the_same() -> None:
     pair = align(
         table(a=[1, 2, 3], b=[True, False, True], c=["1", "2", "2"]),
