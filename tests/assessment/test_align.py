@@ -176,6 +176,15 @@ def test_values_the_original_does_not_have() -> None:
     assert pair.tabulate([("code",)])["code",][0].tolist() == [1, 1, 0]
 
 
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_largest_value_stays_inside_where_the_release_goes_beyond(kind: type) -> None:
+    own = [kind(v) for v in range(20, 60)]
+    pair = align(table(age=own), table(age=["*", ">=50", "60+"]), bins=4)
+    before, after = pair.tabulate([("age",)])[("age",)]
+    assert before[-1] == 0 and after[-1] == 1  # nobody is beyond the range, one record is
+    assert row(pair, "age", "*")[-2] > 0
+
+
 def test_missing_is_the_last_level_where_there_is_any() -> None:
     pair = align(table(a=["x", None], b=["u", "v"]), table(a=["x", "x"], b=["u", "u"]))
     assert (pair.leaves["a"].size, pair.leaves["b"].size) == (2, 2)

@@ -294,8 +294,15 @@ class _Binned:
         high = max([own[-1], *(s.low for s in spans if s is not None)])
         below, above = low < self.edges[0], high > self.edges[-1]
         if below or above:
+            if above and not self.points:  # the last bin is no longer closed, and keeps its end
+                self.edges = np.append(self.edges[:-1], self._next(self.edges[-1:]))
             self.edges = np.concatenate([[-np.inf] * int(below), self.edges, [np.inf] * int(above)])
             self.notes.append("values outside the range of the bins have bins of their own")
+
+    def _next(self, values: Float) -> Float:
+        """The next number above each: a whole one, or the next a computer has."""
+        whole = self.type in ("integer", *_CLOCKS)
+        return values + 1 if whole else np.asarray(np.nextafter(values, np.inf))
 
     def _edge(self, edge: float) -> Any:
         if not self.clock:
