@@ -214,3 +214,9 @@ def test_an_attack_database_is_joined_and_its_guessed_fields_are_named() -> None
         fellegi_sunter(align(table(columns), table(columns)), KNOWN, database=AttackDatabase([register]))
     with pytest.raises(DataError, match="shares no column"):
         AttackDatabase([register, table({"z": ["1"]})]).joined()
+
+
+def test_a_value_that_is_a_bin_lies_where_it_is() -> None:
+    released = table({"x": ["0", "[8, 12]", "11", "[90, 100]"]})
+    found = by_name(nearest(sharp(table({"x": [0.0, 10.0, 11.0, 100.0]}), released), ["x"]))
+    assert found["nearest record"].value == 1  # 10 is nearest to the middle of 10 and 11, not to 0
