@@ -176,6 +176,26 @@ def test_values_the_original_does_not_have() -> None:
     assert pair.tabulate([("code",)])["code",][0].tolist() == [1, 1, 0]
 
 
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_largest_value_stays_inside_where_the_release_goes_beyond(kind: type) -> None:
+    own = [kind(v) for v in range(20, 60)]
+    pair = align(table(age=own), table(age=["*", ">=50", "60+"]), bins=4)
+    before, after = pair.tabulate([("age",)])[("age",)]
+    assert before[-1] == 0 and after[-1] == 1  # nobody is beyond the range, one record is
+    assert row(pair, "age", "*")[-2] > 0
+
+
+@pytest.mark.parametrize("shift", [1, -1, 0.5, 10])
+def test_released_values_between_those_of_the_original_are_others(shift: float) -> None:
+    own = np.array([10, 20, 30])
+    pair = align(table(x=own), table(x=own + shift))
+    before, after = pair.tabulate([("x",)])[("x",)]
+    assert np.minimum(before, after).sum() == (2 if shift == 10 else 0)
+    mixed = align(table(x=own), table(x=[str(v) for v in own + shift] + ["[10, 20]"]))
+    spread = dict(zip(mixed.leaves["x"].levels.to_pylist(), row(mixed, "x", "[10, 20]"), strict=True))
+    assert sorted(v for v in spread.values() if v) == [0.5, 0.5]
+
+
 def test_missing_is_the_last_level_where_there_is_any() -> None:
     pair = align(table(a=["x", None], b=["u", "v"]), table(a=["x", "x"], b=["u", "u"]))
     assert (pair.leaves["a"].size, pair.leaves["b"].size) == (2, 2)
@@ -190,12 +210,18 @@ def test_missing_is_the_last_level_where_there_is_any() -> None:
     assert none.tabulate([("a",)])["a",][0].sum() == 2
 
 
+def test_nan_written_as_text_is_missing_and_no_number() -> None:
+    pair = align(table(age=[20.0, 21.5, 30.0]), table(age=["[20, 22)", "nan", "NaN", "30"]), bins=2)
+    after = pair.tabulate([("age",)])[("age",)][1]
+    assert pair.leaves["age"].missing and after[-1] == 2
+
+
 def test_types_that_differ_and_mean_the_same() -> None:
     pair = align(
         table(a=[1, 2, 3], b=[True, False, True], c=["1", "2", "2"]),
         table(a=[1.0, 2.0, 2.5], b=["True", "false", "1"], c=[1, 2, 2]),
     )
-    assert pair.tabulate([("a",)])["a",][1].tolist() == [1, 2, 0]
+    assert pair.tabulate([("a",)])["a",][1].tolist() == [1, 1, 1, 0]  # 2.5 is not 2
     assert [t.tolist() for t in pair.tabulate([("b",)])["b",]] == [[1, 2], [1, 2]]
     assert [t.tolist() for t in pair.tabulate([("c",)])["c",]] == [[1, 2], [1, 2]]
 

@@ -188,6 +188,12 @@ def test_propensity_sees_another_law(model: Any) -> None:
     assert p.low == 0 and p.high is not None and p.high < 0.2
 
 
+def test_an_open_end_is_the_largest_value_of_the_original() -> None:
+    own, after = pa.table({"x": [0.0, 1.0, 100.0]}), pa.table({"x": [">50", "0", "1"]})
+    _, middle = frames(align(Table.from_arrow(own), Table.from_arrow(after)))
+    assert middle["x"].tolist() == [75.0, 0.0, 1.0]
+
+
 def test_frames_complete_what_was_generalized() -> None:
     before = table(age=[20, 25, 30, 39] * 50, zip=["13001", "13002", "14001", "14002"] * 50)
     after = table(age=["[20, 30)", "*", "35", None] * 50, zip=["130**", "*", "14001", None] * 50)

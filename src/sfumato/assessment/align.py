@@ -44,6 +44,7 @@ class Pair:
     notes: what was assumed, per column.
     weight, released_weight: the survey weight by which a file is counted, if it has one.
     cut: columns in quantile bins, which are equally frequent in the original by construction.
+    values: the original's own values of a column, where each of them is a bin by itself.
     """
 
     columns: tuple[str, ...]
@@ -56,6 +57,7 @@ class Pair:
     weight: str | None = None
     released_weight: str | None = None
     cut: frozenset[str] = frozenset()
+    values: dict[str, Float] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def cells(self, columns: Sequence[str]) -> int:
@@ -197,6 +199,7 @@ def align(
         weight,
         second,
         frozenset(n for n, s in scales.items() if s.cut),
+        {n: s.own for n, s in scales.items() if s.own is not None},
     )
 
 

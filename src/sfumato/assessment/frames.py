@@ -125,6 +125,7 @@ def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
     ends = np.full((len(texts) + 1, 2), np.nan)
     known = [e for e in column.edges or () if not _unbounded(e)]
     inner = edge_numbers(replace(column, edges=tuple(known)), canonical_type(column))
+    inner = pair.values.get(name, inner)  # the edge above a value that is a bin is no value
     for i, span in enumerate(generalized.spans(texts, _CLOCKS.get(column.type, ""))):
         if generator is not None and generalized.is_everything(texts[i]):
             span = generalized.Span(-math.inf, math.inf)

@@ -65,9 +65,10 @@ def number(text: str, unit: str = "") -> float | None:
     if unit:
         return _instant(text, unit)
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return None
+    return None if math.isnan(value) else value  # 'nan' is how some tools write a missing cell
 
 
 def _instant(text: str, unit: str) -> float | None:

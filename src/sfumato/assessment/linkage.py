@@ -23,6 +23,8 @@ from sfumato.assessment.attacks.intruder import (
 )
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
 from sfumato.assessment.fellegi_sunter import AttackDatabase, fellegi_sunter
+from sfumato.assessment.scales import edge_numbers
+from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError
 from sfumato.schema import Column, Kind
 from sfumato.score import Score
@@ -192,7 +194,7 @@ def _distances(pair: Pair, name: str, people: Ints) -> Ints:
 def _points(pair: Pair, name: str, people: Ints) -> Floats:
     """Where each leaf lies, (leaves + 1, dimensions), standardized over the people; the last is unseen."""
     book = pair.leaves[name]
-    numbers = leaf_numbers(book.column, book.levels)
+    numbers = leaf_numbers(book.column, book.levels, pair.values.get(name))
     if numbers is None:
         places = np.eye(book.size + 1, book.size)
     else:
@@ -210,17 +212,19 @@ def _points(pair: Pair, name: str, people: Ints) -> Floats:
     return scaled
 
 
-def leaf_numbers(column: Column, levels: pa.Array) -> Floats | None:
-    """The leaves as numbers where they have an order: values, middles of bins, ranks; None for names."""
+def leaf_numbers(column: Column, levels: pa.Array, own: Floats | None = None) -> Floats | None:
+    """The leaves as numbers where they have an order: values, middles of bins, ranks; None for names.
+
+    own: values that are bins by themselves, and lie where they are.
+    """
     if column.edges is not None:
         ends = np.array([_number(e) for e in column.edges])
         inner = ends[np.isfinite(ends)]
-        ends = (
-            np.clip(ends, inner.min(initial=0.0), inner.max(initial=0.0))
-            if len(inner)
-            else np.zeros(len(ends))
-        )
+        ends = np.clip(ends, inner.min(), inner.max()) if len(inner) else np.zeros(len(ends))
         middles: Floats = (ends[:-1] + ends[1:]) / 2
+        if own is not None:
+            single = np.isin(edge_numbers(column, canonical_type(column))[:-1], own)
+            middles = np.where(single, ends[:-1], middles)
         return middles
     if column.kind is Kind.ORDINAL:
         return np.arange(len(levels), dtype=np.float64)

@@ -34,6 +34,7 @@ class Scale:
     spread: Float
     notes: tuple[str, ...] = ()
     cut: bool = False  # at the original's quantiles: its bins are equally frequent by construction
+    own: Float | None = None  # the original's values, where each of them is a bin by itself
 
 
 def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins: int) -> Scale:
@@ -218,7 +219,8 @@ class _Binned:
         self.native = same.type == column.type or (same.type in _NUMBERS and column.type in _NUMBERS)
         if self.native and same.type != column.type:
             self.type = "real"
-        self.points = self.cut = False
+        self.cut = False
+        self.own: Float | None = None
         self.edges = self.inner = self._edges(bins)
 
     def scale(self) -> Scale:
@@ -227,9 +229,11 @@ class _Binned:
         if self.native:
             ends = _numbers(there.levels)[[0, -1]] if len(there.levels) else np.empty(0)
             spans: list[Span | None] = [Span(float(v), float(v)) for v in ends]
+            self._split(_numbers(there.levels))
         else:
             texts = [text_of(v) for v in there.levels.to_pylist()]
             spans = generalized.spans(texts, self.clock)
+            self._split(np.array([s.low for s in spans if s is not None and s.point], float))
         self._extend(spans)
         missing_after = has_missing(self.after)
         placed = None if self.native else self._rows(texts, spans)
@@ -239,7 +243,7 @@ class _Binned:
         column = replace(self.column, levels=None, edges=edges, missing=missing, type=self.type)
         leaves = Codebook.declared(column)
         if placed is None:
-            return Scale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut)
+            return Scale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut, self.own)
         generalized_values = sum(1 for row in placed if row is not None and np.count_nonzero(row) > 1)
         if generalized_values:
             how = "the whole numbers" if self._whole else "the length"
@@ -255,7 +259,7 @@ class _Binned:
                 spread[i, : len(row)] = row
         if missing_after:
             spread[-1, -1] = 1.0
-        return Scale(leaves, nodes, spread, tuple(self.notes), self.cut)
+        return Scale(leaves, nodes, spread, tuple(self.notes), self.cut, self.own)
 
     @property
     def _whole(self) -> bool:
@@ -270,7 +274,7 @@ class _Binned:
         n[self.before.codes[:, 0]] = self.before.n
         n = n[:-1]
         if len(values) <= bins:
-            self.points = True
+            self.own = values
             gap = values[-1] - values[-2] if len(values) > 1 else 1.0
             return np.append(values, values[-1] + (1.0 if self._whole else gap))
         self.cut = True
@@ -285,6 +289,14 @@ class _Binned:
         edges: Float = values[np.unique(places)]
         return edges
 
+    def _split(self, released: Float) -> None:
+        """Where values are bins of their own, bins for released ones in between: they are other values."""
+        inside = released[(released >= self.edges[0]) & (released < self.edges[-1])]
+        if self.own is not None and len(others := np.setdiff1d(inside, self.own)):
+            ends = self._next(self.own[np.searchsorted(self.own, others) - 1])
+            self.edges = self.inner = np.union1d(self.edges, ends)
+            self.notes.append("released values between those of the original have bins of their own")
+
     def _extend(self, spans: Sequence[Span | None]) -> None:
         """Bins for what lies below or above the original's range."""
         if self.column.clamp:
@@ -292,10 +304,17 @@ class _Binned:
         own = _numbers(self.before.codebooks[0].levels)
         low = min([own[0], *(s.high for s in spans if s is not None)])
         high = max([own[-1], *(s.low for s in spans if s is not None)])
-        below, above = low < self.edges[0], high > self.edges[-1]
+        below = low < self.edges[0]
+        above = high >= self.edges[-1] if self.own is not None else high > self.edges[-1]
         if below or above:
+            if above and self.own is None:  # the last bin is no longer closed, and keeps its end
+                self.edges = np.append(self.edges[:-1], self._next(self.edges[-1:]))
             self.edges = np.concatenate([[-np.inf] * int(below), self.edges, [np.inf] * int(above)])
             self.notes.append("values outside the range of the bins have bins of their own")
+
+    def _next(self, values: Float) -> Float:
+        """The next number above each: a whole one, or the next a computer has."""
+        return values + 1 if self.type in ("integer", *_CLOCKS) else np.nextafter(values, np.inf)
 
     def _edge(self, edge: float) -> Any:
         if not self.clock:
@@ -349,8 +368,8 @@ class _Binned:
         if self.column.clamp:
             low, high = np.clip([span.low, span.high], self.edges[0], self.edges[-1])
             span = Span(low, high, span.with_low or low == high, span.with_high or low == high)
-        if self.points and not span.point:
-            inside = span.holds(self.inner[:-1]).astype(float)
+        if self.own is not None and not span.point:
+            inside = (span.holds(self.inner[:-1]) & np.isin(self.inner[:-1], self.own)).astype(float)
             if inside.any():
                 return np.concatenate(
                     [[0.0] * int(math.isinf(self.edges[0])), inside, [0.0] * int(math.isinf(self.edges[-1]))]
