@@ -246,6 +246,15 @@ def test_a_control_without_the_columns() -> None:
         assess(frame(), frame(), control=frame().drop(columns="zip"), **QUICK)
 
 
+def test_the_original_is_no_control(tmp_path: Path) -> None:
+    """Against itself every attack is at its control, and any release would meet `risk`."""
+    frame().to_csv(tmp_path / "first.csv", index=False)
+    frame()[["dx", "zip", "sex", "age"]].to_csv(tmp_path / "again.csv", index=False)
+    for control in (tmp_path / "first.csv", tmp_path / "again.csv", sf.scan(tmp_path / "first.csv")):
+        with pytest.raises(DataError, match="the control is the original itself"):
+            assess(tmp_path / "first.csv", frame(), control=control, **QUICK)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
