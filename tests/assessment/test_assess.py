@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,21 @@ def test_a_part_that_breaks_is_said_and_the_others_go_on(monkeypatch: pytest.Mon
     found = assess(people(), people(), **QUICK)
     assert found.of("utility") and found.skipped[0].part == "broken"
     assert "ValueError" in found.skipped[0].reason and CANARY not in str(found)
+
+
+def test_an_attack_that_breaks_meets_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.assessment import assess as driver
+
+    def broken(case: object) -> list[Score]:
+        raise ValueError(f"{CANARY} is not in list")
+
+    asked = {"thresholds": {"risk": 1.0, "utility": 0.0}, **QUICK}
+    assert assess(people(), people(), **asked).met  # type: ignore[arg-type]
+    parts = tuple(replace(p, run=broken) if p.name == "linking" else p for p in PARTS)
+    monkeypatch.setattr(driver, "PARTS", parts)
+    found = assess(people(), people(), **asked)  # type: ignore[arg-type]
+    assert [t.outcome for t in found.thresholds] == ["not examined", "met"]
+    assert "linking: it failed (ValueError)" in found.thresholds[0].sentence
 
 
 def test_ctrl_c_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
