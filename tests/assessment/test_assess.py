@@ -242,6 +242,12 @@ def test_a_column_with_a_level_per_row() -> None:
     assert "quasi_identifiers" in caught.value.hint
 
 
+def test_a_column_that_is_named_twice_counts_once() -> None:
+    once, twice = (assess(frame(), frame(), **{**QUICK, "quasi_identifiers": known})  # type: ignore[arg-type]
+                   for known in (["age", "sex"], ["age", "sex", "age"]))  # fmt: skip
+    assert once.names == twice.names and once.skipped == twice.skipped
+
+
 def test_a_control_without_the_columns() -> None:
     with pytest.raises(DataError, match="the control lacks 'zip'"):
         assess(frame(), frame(), control=frame().drop(columns="zip"), **QUICK)

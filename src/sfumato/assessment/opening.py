@@ -164,7 +164,7 @@ def _equal(first: Table, second: Table) -> bool:
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    return () if given is None else (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
 
 
 def _rows(table: Table, what: str) -> int:
