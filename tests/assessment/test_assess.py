@@ -224,6 +224,13 @@ def test_a_column_that_is_all_missing() -> None:
     assert not [s for s in turned.skipped if "failed" in s.reason]
 
 
+def test_models_do_without_a_number_that_the_release_lost() -> None:
+    """Words for numbers count as missing; the trees cannot cut a column that has no value at all."""
+    words = frame().assign(age=["young" if age < 50 else "old" for age in frame()["age"]])
+    found = assess(frame(), words, control=frame(seed=2), target="dx", key=KEY)
+    assert "training on the release" not in [s.part for s in found.skipped]
+
+
 def test_categories_the_original_does_not_have() -> None:
     found = assess(frame(), frame().assign(dx="plague"), **QUICK)
     assert found["total variation, column dx"].value == pytest.approx(1)

@@ -58,10 +58,13 @@ def train_on_released(
         y = _outcome(rows, target, numeric)
         if not numeric and len(np.unique(y)) < 2:
             raise DataError(f"in the {where} the target is always the same.", hint="choose another target")
-        model = _pipeline(pair, features, numeric, estimator, seed)
+        filled = [c for c in features if rows[c].notna().any()]  # trees cannot cut a column without a value
+        if not filled:
+            raise DataError(f"in the {where} all columns but the target are missing.", hint="keep one")
+        model = _pipeline(pair, filled, numeric, estimator, seed)
         with _one_thread():
-            model.fit(rows[features], y)
-            predictions.append(_predicted(model, held[features], numeric, pair.leaves[target].size))
+            model.fit(rows[filled], y)
+            predictions.append(_predicted(model, held[filled], numeric, pair.leaves[target].size))
     return _tested(
         truth, predictions, numeric, target, (resamples, confidence, seed), (len(before), len(after))
     )
