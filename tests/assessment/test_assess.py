@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -224,6 +225,13 @@ def test_a_column_that_is_all_missing() -> None:
     assert not [s for s in turned.skipped if "failed" in s.reason]
 
 
+def test_models_do_without_a_number_that_the_release_lost() -> None:
+    """Words for numbers count as missing; the trees cannot cut a column that has no value at all."""
+    words = frame().assign(age=["young" if age < 50 else "old" for age in frame()["age"]])
+    found = assess(frame(), words, control=frame(seed=2), target="dx", key=KEY)
+    assert "training on the release" not in [s.part for s in found.skipped]
+
+
 def test_categories_the_original_does_not_have() -> None:
     found = assess(frame(), frame().assign(dx="plague"), **QUICK)
     assert found["total variation, column dx"].value == pytest.approx(1)
@@ -242,9 +250,24 @@ def test_a_column_with_a_level_per_row() -> None:
     assert "quasi_identifiers" in caught.value.hint
 
 
+def test_a_column_that_is_named_twice_counts_once() -> None:
+    once, twice = (assess(frame(), frame(), **{**QUICK, "quasi_identifiers": known})  # type: ignore[arg-type]
+                   for known in (["age", "sex"], ["age", "sex", "age"]))  # fmt: skip
+    assert once.names == twice.names and once.skipped == twice.skipped
+
+
 def test_a_control_without_the_columns() -> None:
     with pytest.raises(DataError, match="the control lacks 'zip'"):
         assess(frame(), frame(), control=frame().drop(columns="zip"), **QUICK)
+
+
+def test_the_original_is_no_control(tmp_path: Path) -> None:
+    """Against itself every attack is at its control, and any release would meet `risk`."""
+    frame().to_csv(tmp_path / "first.csv", index=False)
+    frame()[["dx", "zip", "sex", "age"]].to_csv(tmp_path / "again.csv", index=False)
+    for control in (tmp_path / "first.csv", tmp_path / "again.csv", sf.scan(tmp_path / "first.csv")):
+        with pytest.raises(DataError, match="the control is the original itself"):
+            assess(tmp_path / "first.csv", frame(), control=control, **QUICK)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -296,6 +319,21 @@ def test_a_part_that_breaks_is_said_and_the_others_go_on(monkeypatch: pytest.Mon
     found = assess(people(), people(), **QUICK)
     assert found.of("utility") and found.skipped[0].part == "broken"
     assert "ValueError" in found.skipped[0].reason and CANARY not in str(found)
+
+
+def test_an_attack_that_breaks_meets_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.assessment import assess as driver
+
+    def broken(case: object) -> list[Score]:
+        raise ValueError(f"{CANARY} is not in list")
+
+    asked = {"thresholds": {"risk": 1.0, "utility": 0.0}, **QUICK}
+    assert assess(people(), people(), **asked).met  # type: ignore[arg-type]
+    parts = tuple(replace(p, run=broken) if p.name == "linking" else p for p in PARTS)
+    monkeypatch.setattr(driver, "PARTS", parts)
+    found = assess(people(), people(), **asked)  # type: ignore[arg-type]
+    assert [t.outcome for t in found.thresholds] == ["not examined", "met"]
+    assert "linking: it failed (ValueError)" in found.thresholds[0].sentence
 
 
 def test_ctrl_c_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:

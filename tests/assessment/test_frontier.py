@@ -273,6 +273,16 @@ def test_a_method_that_fails_does_not_end_the_map() -> None:
     assert "zebra-7319" not in str(caught.value)
 
 
+def test_a_measure_or_a_choice_that_gives_back_something_else() -> None:
+    with pytest.raises(DataError, match="a measure gave back a float, not a Score"):
+        frontier(people(), grid()[:1], risk=lambda *a: 0.3, utility=distance, repeats=1)  # type: ignore
+    answers: list[object] = [people(), 42]
+    once = Candidate("once", lambda table, key: answers.pop(0))  # type: ignore[arg-type,return-value]
+    found = frontier(people(), [once], risk=copies, utility=distance, repeats=1)
+    with pytest.raises(DataError, match="once gave back a int"):
+        found.choose(0)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -106,6 +106,10 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown target": (("assess", "visits.csv", "visits.csv", "--target", "y"), "'y'"),
     "unknown score": (("assess", "visits.csv", "visits.csv", "--threshold", "linkin=1"), "'linkin'"),
     "no number": (("assess", "visits.csv", "visits.csv", "--threshold", "risk"), "a name, = and a number"),
+    "two limits": (
+        ("assess", "visits.csv", "visits.csv", "--max-risk", "0.05", "--threshold", "risk=0.9"),
+        "'risk' has two limits",
+    ),
     "effort": (("assess", "visits.csv", "visits.csv", "--effort", "heroic"), "effort"),
     "no column in common": (("assess", "visits.csv", "other.csv"), "no column in common"),
     "empty release": (("assess", "visits.csv", "empty.csv"), "no rows"),

@@ -8,6 +8,9 @@ names differ in case only.
 from __future__ import annotations
 
 import math
+import os
+import signal
+import threading
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,6 +23,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.counts import pushdown
+from sfumato.counts.duck import connect
 from sfumato.errors import DataError
 from sfumato.io import scan
 from sfumato.io.frames import from_frame
@@ -286,3 +290,12 @@ def test_bad_weights_are_refused_everywhere(engine: Any, weights: list[Any]) -> 
     with pytest.raises(DataError, match="column 'w'") as caught:
         table.counts("x", weight="w")
     assert caught.value.hint and "SECRET" not in str(caught.value)
+
+
+def test_ctrl_c_during_a_query_is_ctrl_c() -> None:
+    """DuckDB makes a RuntimeError of it, which a driver that goes on after a failed part would swallow."""
+    stop = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), connect() as connection:
+        stop.start()
+        connection.sql("SELECT sum(a.range * b.range % 7) FROM range(3000000) a, range(100000) b").fetchall()
+    stop.join()

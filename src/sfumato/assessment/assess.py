@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.assessment.case import Case, Hierarchies, case_of
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.opening import guarantee_of
-from sfumato.assessment.parts import PARTS, Part
+from sfumato.assessment.parts import PARTS, Part, limited_by
 from sfumato.assessment.thresholds import judged, require_known
 from sfumato.errors import SfumatoError
 from sfumato.progress import report
@@ -80,18 +80,21 @@ def assess(
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
+    broken: dict[str, str] = {}
     for number, part in enumerate(PARTS):
         report(_LABEL, number, len(PARTS))
-        found, reason = _done(part, case)
+        found, reason, failed = _done(part, case)
         scores += found
         if reason:
             skipped.append(Skipped(part.name, reason))
             unavailable |= dict.fromkeys(part.gives, reason)
+        if failed:
+            broken.setdefault(limited_by(part), f"{part.name}: {reason}")
     report(_LABEL, len(PARTS), len(PARTS))
     named = ordered(scores)
     return Assessment(
         scores=named,
-        thresholds=judged(limits, named, unavailable),
+        thresholds=judged(limits, named, unavailable, broken),
         skipped=tuple(skipped),
         guarantee=guarantee_of(released),
         notes=tuple(dict.fromkeys(notes)),
@@ -104,19 +107,23 @@ def assess(
     )
 
 
-def _done(part: Part, case: Case) -> tuple[list[Score], str]:
-    """The scores of a part, or why there are none. One part that fails does not take the others with it."""
+def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
+    """The scores of a part, or why there are none, and whether it broke although it could have been done.
+
+    One part that fails does not take the others with it.
+    """
     reason = part.lacks(case)
     if reason:
-        return [], reason
+        return [], reason, False
     try:
-        return part.run(case), ""
+        return part.run(case), "", False
     except SfumatoError as error:
-        return [], error.message.rstrip(".")
+        return [], error.message.rstrip("."), False
     except MemoryError:
-        return [], "it needs more memory than there is"
+        return [], "it needs more memory than there is", True
     except Exception as error:  # a foreign exception may quote a cell: only its kind is told
-        return [], f"it failed ({type(error).__name__}), which is a fault of Sfumato; please report it"
+        kind = type(error).__name__
+        return [], f"it failed ({kind}), which is a fault of Sfumato; please report it", True
 
 
 def _figures(case: Case, scores: Sequence[Score]) -> tuple[Any, ...]:

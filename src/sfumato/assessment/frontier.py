@@ -190,7 +190,12 @@ class Frontier:
             else Key.fresh()
         )
         made = method(data, own)
-        if not isinstance(made, Release):
+        if not isinstance(made, Release | Table):
+            raise DataError(
+                f"{chosen.label} gave back a {type(made).__name__}, not a release.",
+                hint="it gave a release when the map was drawn; see the method",
+            )
+        if isinstance(made, Table):
             made = Release(made, Guarantee.of(NoGuarantee("none claimed", NO_CLAIM)))
         if self.stand_in:
             return made

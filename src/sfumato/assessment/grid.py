@@ -123,6 +123,9 @@ class Grid:
             return Run(method, repeat, trouble=error.message)
         except Exception as error:  # a foreign exception may quote a cell: only its kind is told
             return Run(method, repeat, trouble=f"it failed ({type(error).__name__})")
+        odd = [m for m in (risk, utility) if not isinstance(m, Score)]
+        if odd:  # a function of the user's own may give back anything
+            return Run(method, repeat, trouble=f"a measure gave back a {type(odd[0]).__name__}, not a Score")
         promises = tuple(c.title for c in made.guarantee) if isinstance(made, Release) else ()
         # Tables behind the numbers stay behind: hundreds of runs are kept.
         risk, utility = replace(risk, details={}), replace(utility, details={})

@@ -11,8 +11,10 @@ from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
+from sfumato.release.fingerprint import fingerprint
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Kind, Role, Schema
+from sfumato.seeds import Key
 from sfumato.table import Table
 
 _NAMES_PEOPLE = (Role.IDENTIFIER, Role.PERSON)
@@ -104,7 +106,7 @@ def opened_pair(
     return Opened(
         original=first.select([*columns, *kept]),
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
-        control=None if control is None else _control(control, first.schema.select(columns)),
+        control=None if control is None else _control(control, first.select(columns), rows[0]),
         columns=columns,
         quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
         sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes),
@@ -136,22 +138,33 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: Any, schema: Schema) -> Table:
-    table = opened(control, "the control")
+def _control(control: Any, original: Table, rows: int) -> Table:
+    table, schema = opened(control, "the control"), original.schema
     absent = [repr(n) for n in schema.names if n not in table.schema]
     if absent:
         raise DataError(
             f"the control lacks {listed(absent)}.",
             hint="a control has the columns of the original, of people who are not in it",
         )
-    _rows(table, "control")
+    same_size = _rows(table, "control") == rows
     # Read anew with the original's meaning: "007" must not become 7 in one of two files.
     frame = isinstance(control, Table | Release) or (isinstance(control, str | Path) and is_release(control))
-    return table.with_schema(schema) if frame else opened(control, "the control", schema=schema)
+    table = table.with_schema(schema) if frame else opened(control, "the control", schema=schema)
+    if same_size and _equal(original, table.select(schema.names)):
+        raise DataError(
+            "the control is the original itself: against it every attack looks harmless.",
+            hint="give people who are not in the original, or no control",
+        )
+    return table
+
+
+def _equal(first: Table, second: Table) -> bool:
+    key = Key.fresh()
+    return fingerprint(first, key) == fingerprint(second, key)
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    return () if given is None else (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
 
 
 def _rows(table: Table, what: str) -> int:

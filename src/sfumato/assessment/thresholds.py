@@ -91,10 +91,23 @@ def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
 
 
 def judged(
-    limits: Mapping[str, float], scores: Sequence[Score], skipped: Mapping[str, str]
+    limits: Mapping[str, float],
+    scores: Sequence[Score],
+    skipped: Mapping[str, str],
+    broken: Mapping[str, str] | None = None,
 ) -> tuple[Threshold, ...]:
-    """Every limit, in the order given. skipped: why a measure was not taken, by its name."""
-    return tuple(_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
+    """Every limit, in the order given.
+
+    skipped: why a measure was not taken, by its name. broken: for RISK and UTILITY, which part failed: what
+    the others found cannot meet a limit that speaks of all.
+    """
+    found = (_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
+    return tuple(
+        Threshold(t.name, t.limit, "not examined", f"{t.name}: {broken[t.name]}")
+        if broken and t.outcome == "met" and t.name in broken
+        else t
+        for t in found
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -223,15 +223,17 @@ def _limits(max_risk: float | None, min_utility: float | None, more: list[str]) 
     if min_utility is not None:
         limits["utility"] = min_utility
     for entry in more:
-        name, _, limit = entry.rpartition("=")
+        name, _, limit = (part.strip() for part in entry.rpartition("="))
         try:
-            limits[name.strip()] = float(limit)
+            value = float(limit)
         except ValueError:
             name = ""
-        if not name.strip():
+        if not name:
             raise ParameterError(
                 "a threshold is a name, = and a number.", hint="--threshold 'total variation, pairs=0.1'"
             )
+        if limits.setdefault(name, value) != value:  # the later one would loosen the gate unseen
+            raise ParameterError(f"'{name}' has two limits.", hint="keep one of them")
     return limits
 
 

@@ -37,5 +37,9 @@ def connect(memory_limit: str | None = None) -> Iterator[duckdb.DuckDBPyConnecti
                 "the count needs more memory than its limit, even with the disk's help.",
                 hint="raise memory_limit, free disk space, or count fewer columns",
             ) from None
+        except (RuntimeError, duckdb.InterruptException) as error:
+            if "interrupt" in str(error).lower():  # Ctrl-C during a query: DuckDB swallows the signal
+                raise KeyboardInterrupt from None
+            raise
         finally:
             connection.close()
