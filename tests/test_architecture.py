@@ -191,7 +191,7 @@ _SOMEBODYS_MACHINE = re.compile(
     r"(?<![\w.~}])/(?:home|root|work|Users)/\w|\b[A-Z]:\\{1,2}(?:Users|Windows|Program|Temp|work|data)",
     re.IGNORECASE,
 )
-_NOT_OURS = {".git", ".venv", "site", "build", "dist", "artifacts", "__pycache__"}
+_NOT_OURS = {".git", ".venv", ".peers", "site", "build", "dist", "artifacts", "__pycache__"}
 
 
 def own_files() -> Iterator[Path]:
