@@ -220,3 +220,12 @@ def test_a_value_that_is_a_bin_lies_where_it_is() -> None:
     released = table({"x": ["0", "[8, 12]", "11", "[90, 100]"]})
     found = by_name(nearest(sharp(table({"x": [0.0, 10.0, 11.0, 100.0]}), released), ["x"]))
     assert found["nearest record"].value == 1  # 10 is nearest to the middle of 10 and 11, not to 0
+
+
+def test_a_stranger_between_two_values_fits_neither() -> None:
+    people = table({"x": [1_000, 2_000, 3_000, None]})
+    strangers = table({"x": [1_500, 2_999, 3_001, 2_000]})
+    found = by_name(deterministic(sharp(people, people), ["x"], control=strangers))
+    assert found["linking, claimed"].control == pytest.approx(1 / 4)
+    bands = sharp(people, table({"x": ["[1000, 2000)", "[2000, 3000]", "[2000, 3000]", None]}))
+    assert by_name(deterministic(bands, ["x"], control=strangers))["linking, claimed"].control == 1 / 4
