@@ -172,3 +172,8 @@ def test_tables_of_different_shape_are_refused() -> None:
         measures.total_variation(np.ones(3), np.ones(4))
     with pytest.raises(ParameterError):
         measures.mutual_information(np.ones(3))
+
+
+def test_kendall_of_numbers_without_a_sign() -> None:
+    up, down = np.array([1, 2, 3], np.uint8), np.array([3, 2, 1], np.uint8)
+    assert measures.kendall(up, down) == -1 and measures.kendall(up, up) == 1

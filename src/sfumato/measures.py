@@ -184,8 +184,8 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
         from scipy.stats import kendalltau
 
         return float(kendalltau(x, y).statistic)
-    a = np.sign(np.subtract.outer(x, x)).astype(np.int8)
-    b = np.sign(np.subtract.outer(y, y)).astype(np.int8)
+    # compared, not subtracted: numbers without a sign would wrap around
+    a, b = (np.greater.outer(v, v).astype(np.int8) - np.less.outer(v, v).astype(np.int8) for v in (x, y))
     scale = math.sqrt(float(np.count_nonzero(a)) * float(np.count_nonzero(b)))
     return float(np.clip((a * b).sum(dtype=np.int64) / scale, -1, 1)) if scale > 0 else math.nan
 
