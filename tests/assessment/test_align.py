@@ -76,6 +76,11 @@ def test_touching_bands_share_no_end() -> None:
     assert row(pair, "age", "30-40") == pytest.approx([0, 0, 10 / 11, 1 / 11])
 
 
+@pytest.mark.parametrize(("above", "with_high"), [("30+", False), (">=30", False), (">30", True)])
+def test_a_band_leaves_its_end_to_an_open_one_that_starts_there(above: str, with_high: bool) -> None:
+    assert spans(["20-30", above])[0] == Span(20, 30, True, with_high)
+
+
 def test_reals_are_spread_by_length() -> None:
     schema = Schema((Column("bmi", Kind.NUMERIC, edges=(10.0, 20.0, 25.0, 45.0)),))
     pair = align(table(schema, bmi=[10.0, 45.0]), table(bmi=["[15, 35)", ">25"]))

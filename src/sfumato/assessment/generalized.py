@@ -89,7 +89,8 @@ def spans(texts: Sequence[str], unit: str = "") -> list[Span | None]:
     '20-30' means both ends, except where another value of the column starts at 30: then the bands
     touch, and 30 belongs to the upper one.
     """
-    starts = {number(m[1], unit) for t in texts if (m := _DASH.match(t.strip()))}
+    starts = {number(m[1], unit) for t in texts if (m := _DASH.match(t.strip()) or _PLUS.match(t.strip()))}
+    starts |= {number(m[2], unit) for t in texts if (m := _ABOVE.match(t.strip())) and m[1] != ">"}
     return [_span(t.strip(), unit, starts) for t in texts]
 
 

@@ -227,9 +227,9 @@ class _Binned:
         """The scale of the column."""
         there = self.after.codebooks[0]
         if self.native:
-            ends = _numbers(there.levels)[[0, -1]] if len(there.levels) else np.empty(0)
+            ends = column_numbers(there.levels)[[0, -1]] if len(there.levels) else np.empty(0)
             spans: list[Span | None] = [Span(float(v), float(v)) for v in ends]
-            self._split(_numbers(there.levels))
+            self._split(column_numbers(there.levels))
         else:
             texts = [text_of(v) for v in there.levels.to_pylist()]
             spans = generalized.spans(texts, self.clock)
@@ -269,7 +269,7 @@ class _Binned:
         """Declared, or the original's own values where they are few, or its quantiles."""
         if self.column.edges is not None:
             return edge_numbers(self.column, self.before.codebooks[0].levels.type)
-        values = _numbers(self.before.codebooks[0].levels)
+        values = column_numbers(self.before.codebooks[0].levels)
         n = np.zeros(len(values) + 1)
         n[self.before.codes[:, 0]] = self.before.n
         n = n[:-1]
@@ -301,7 +301,7 @@ class _Binned:
         """Bins for what lies below or above the original's range."""
         if self.column.clamp:
             return
-        own = _numbers(self.before.codebooks[0].levels)
+        own = column_numbers(self.before.codebooks[0].levels)
         low = min([own[0], *(s.high for s in spans if s is not None)])
         high = max([own[-1], *(s.low for s in spans if s is not None)])
         below = low < self.edges[0]
@@ -386,11 +386,11 @@ def edge_numbers(column: Column, stored: pa.DataType) -> Float:
     """The edges of a column as numbers."""
     edges = list(column.edges or ())
     if column.type in _CLOCKS:
-        return _numbers(pa.array(edges, stored))
+        return column_numbers(pa.array(edges, stored))
     return np.array([float(e) for e in edges])  # type: ignore[arg-type]
 
 
-def _numbers(levels: pa.Array) -> Float:
+def column_numbers(levels: pa.Array) -> Float:
     """Numbers, or dates as days or microseconds."""
     if pa.types.is_date(levels.type):
         levels = levels.cast(pa.int32())

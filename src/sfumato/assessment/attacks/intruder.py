@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair, align
-from sfumato.counts import Codebook
+from sfumato.assessment.scales import column_numbers, edge_numbers
+from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Value
 from sfumato.table import Table
@@ -232,7 +233,18 @@ def encode(pair: Pair, people: Table, columns: Sequence[str]) -> Ints:
     out = np.empty((rows.num_rows, len(columns)), np.int64)
     for i, name in enumerate(columns):
         out[:, i] = _places(pair.leaves[name], rows.column(name))
+        if name in pair.values and (np.count_nonzero(pair.spread[name], axis=1) == 1).all():
+            out[_between(pair, name, rows.column(name), out[:, i]), i] = pair.leaves[name].size
     return out
+
+
+def _between(pair: Pair, name: str, values: Any, places: Ints) -> NDArray[np.bool_]:
+    """Whose number lies in the bin of another: a record with that number, not an interval, is not theirs."""
+    column = pair.leaves[name].column
+    numbers = column_numbers(canonical(column, values.combine_chunks()))
+    lows = edge_numbers(column, canonical_type(column))[:-1]
+    single = np.append(np.isin(lows, pair.values[name]), [False, False])  # nor missing, nor unseen
+    return np.asarray(single[places] & ~np.isin(numbers, pair.values[name]), bool)
 
 
 def _places(book: Codebook, values: Any) -> Ints:
