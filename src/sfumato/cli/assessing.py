@@ -81,7 +81,7 @@ def assess(
             min=0,
             max=1,
             rich_help_panel=_LIMITS,
-            help="No risk or attack may exceed its control (or a plain guess) by more than this share.",
+            help="No attack may exceed its control (or a plain guess) by more than this share.",
         ),
     ] = None,
     min_utility: Annotated[
