@@ -115,6 +115,11 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "empty release": (("assess", "visits.csv", "empty.csv"), "no rows"),
     "control": (("assess", "visits.csv", "visits.csv", "--control", "other.csv"), "control"),
     "suffix": (("assess", "visits.csv", "visits.csv", *KNOWN, "--report", "r.png"), ".html"),
+    "one file for two": (
+        ("assess", "visits.csv", "visits.csv", "--report", "r.md", "--card", "r.md"),
+        "twice",
+    ),
+    "no folder": (("assess", "visits.csv", "visits.csv", "--report", "none/r.md", "--effort", "x"), "folder"),
     "map: unknown score": (("frontier", "visits.csv", "--risk", "lukc"), "'lukc'"),
     "map: suffix": (("frontier", "visits.csv", "--report", "r.png", "--repeats", "1"), ".html"),
     "map: nothing known": (("frontier", "dx.csv", "--repeats", "1"), "quasi_identifiers"),

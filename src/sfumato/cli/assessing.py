@@ -98,7 +98,7 @@ def assess(
             min=0,
             max=1,
             rich_help_panel=_LIMITS,
-            help="No risk or attack may exceed its control (or a plain guess) by more than this share.",
+            help="No attack may exceed its control (or a plain guess) by more than this share.",
         ),
     ] = None,
     min_utility: Annotated[
@@ -244,8 +244,12 @@ def _refuse_existing(overwrite: bool, *paths: Path | None, suffixes: str = ".htm
     odd = [p.name for p in paths if p is not None and p.suffix.lower() not in suffixes.split()]
     if odd:
         raise ParameterError(f"{', '.join(odd)} has no suffix of a report.", hint=f"one of {suffixes}")
-
-    there = [p.name for p in paths if p is not None and p.exists()]
+    given = [p for p in paths if p is not None]
+    if len({p.resolve() for p in given}) < len(given):
+        raise ParameterError("the same file is named twice for output.", hint="a name for each")
+    if any(not p.resolve().parent.is_dir() for p in given):
+        raise OutputError("a folder for the output does not exist.", hint="make the folder first")
+    there = [p.name for p in given if p.exists()]
     if there and not overwrite:
         raise OutputError(f"{', '.join(there)} exists already.", hint="overwrite=True replaces it")
 
