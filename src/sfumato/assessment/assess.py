@@ -92,6 +92,8 @@ def assess(
             broken.setdefault(limited_by(part), f"{part.name}: {reason}")
     report(_LABEL, len(PARTS), len(PARTS))
     named = ordered(scores)
+    figures, undrawn = _figures(case, named)
+    skipped += undrawn
     return Assessment(
         scores=named,
         thresholds=judged(limits, named, unavailable, broken),
@@ -103,7 +105,7 @@ def assess(
         quasi_identifiers=case.files.quasi_identifiers,
         effort=effort,
         schema=case.files.released.schema,
-        figures=_figures(case, named),
+        figures=figures,
     )
 
 
@@ -126,7 +128,11 @@ def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
         return [], f"it failed ({kind}), which is a fault of Sfumato; please report it", True
 
 
-def _figures(case: Case, scores: Sequence[Score]) -> tuple[Any, ...]:
+def _figures(case: Case, scores: Sequence[Score]) -> tuple[tuple[Any, ...], list[Skipped]]:
+    """The pictures, or why there are none: they must not take the numbers with them."""
     from sfumato.assessment.pictures import pictures
 
-    return pictures(case, scores)
+    try:
+        return pictures(case, scores), []
+    except Exception as error:  # a foreign exception may quote a cell: only its kind is told
+        return (), [Skipped("pictures", f"they could not be drawn ({type(error).__name__})")]

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table as Grid
-from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.terminal import Terminal, as_options
-
-if TYPE_CHECKING:
-    from sfumato.assessment.assess import Assessment
-    from sfumato.assessment.frontier import Frontier
-    from sfumato.score import Score
-
-_OUTCOMES = {"met": ("✓", "green"), "not met": ("✗", "bold red"), "not examined": ("·", "yellow")}
-_SECTIONS = {"utility": "What it keeps", "risk": "What it gives away", "attack": "Attacks"}
-_SHOWN = 12  # scores of a section; the report has all
+from sfumato.cli.scores import map_of, shown, without_details
+from sfumato.cli.terminal import Terminal
 
 _LIMITS = "What is asked of the release (exit code 1 if it is not met)"
 
@@ -172,7 +162,7 @@ def assess(
         found.card(card, overwrite=overwrite)
     for note in found.notes:
         terminal.note(note)
-    terminal.result(_shown(found, reports, card), found.to_dict())
+    terminal.result(shown(found, reports, card), without_details(found.to_dict()))
     return 0 if found.met else 1
 
 
@@ -252,55 +242,6 @@ def _refuse_existing(overwrite: bool, *paths: Path | None, suffixes: str = ".htm
     there = [p.name for p in given if p.exists()]
     if there and not overwrite:
         raise OutputError(f"{', '.join(there)} exists already.", hint="overwrite=True replaces it")
-
-
-def _shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any]:
-    parts: list[Any] = [_verdict(found)]
-    for section, title in _SECTIONS.items():
-        if found.of(section):
-            parts += ["", Text(title, "bold"), _scores(found.of(section))]
-    skipped = [as_options(str(s)) for s in found.skipped]
-    if skipped:
-        parts += ["", Text("Not examined", "bold"), *(Text(f"  {s}", "dim") for s in skipped)]
-    if reports:
-        names = " and ".join(p.name for p in reports)
-        parts += ["", Text(f"Report written to {names}. It is internal and must not leave.", "green")]
-    if card is not None:
-        parts += ["", Text(f"Card written to {card.name}. It may go with the release.", "green")]
-    return parts
-
-
-def _verdict(found: Assessment) -> Any:
-    from sfumato.description.show import printable
-
-    if not found.thresholds:
-        return Text("No threshold was set (--max-risk, --min-utility, --threshold).", "yellow")
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    for _ in range(3):
-        grid.add_column(overflow="fold")
-    for t in found.thresholds:
-        sign, colour = _OUTCOMES[t.outcome]
-        grid.add_row(Text(sign, colour), Text(t.outcome, colour), Text(printable(t.sentence)))
-    return grid
-
-
-def _scores(scores: tuple[Score, ...]) -> Grid:
-    from sfumato.assessment.judgement import headlines
-    from sfumato.description.show import printable
-    from sfumato.report.words import interval, number
-
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    grid.add_column("", overflow="fold")
-    for title in ("value", "interval", "control", "guess"):
-        grid.add_column(title, justify="right", no_wrap=True)
-    whole = headlines(scores)
-    for s in whole[:_SHOWN]:
-        references = ["" if v is None else number(v) for v in (s.control, s.baseline)]
-        grid.add_row(Text(printable(s.name)), number(s.value), interval(s), *references)
-    hidden = len(scores) - len(whole[:_SHOWN])
-    if hidden:
-        grid.add_row(Text(f"and {hidden} more in the report", "dim"))
-    return grid
 
 
 # -- the map ---------------------------------------------------------------------------------------
@@ -389,31 +330,4 @@ def frontier(
         found.save(report, overwrite=overwrite)
     for note in found.notes:
         terminal.note(note)
-    terminal.result(_map(found, report), found.to_dict())
-
-
-def _map(found: Frontier, report: Path | None) -> list[Any]:
-    from sfumato.description.show import printable
-    from sfumato.report.words import interval, number
-
-    first = found.points[0]
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("#", "front", "method"):
-        grid.add_column(title, overflow="fold")
-    for title in ("risk", "", "utility", ""):
-        grid.add_column(title, justify="right", no_wrap=True)
-    for number_, p in enumerate(found.points):
-        grid.add_row(
-            str(number_), Text("●", "green") if p.front else "", Text(printable(p.label)),
-            number(p.risk.value), Text(interval(p.risk), "dim"),
-            number(p.utility.value), Text(interval(p.utility), "dim"),
-        )  # fmt: skip
-    parts: list[Any] = [
-        grid,
-        "",
-        Text(f"risk: {first.risk.name} ({first.risk.better} is better)", "dim"),
-        Text(f"utility: {first.utility.name} ({first.utility.better} is better)", "dim"),
-    ]
-    if report is not None:
-        parts += ["", Text(f"Map written to {report.name}. It is internal and must not leave.", "green")]
-    return parts
+    terminal.result(map_of(found, report), found.to_dict())

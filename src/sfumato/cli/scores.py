@@ -1,0 +1,104 @@
+"""Scores and maps as the terminal shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.terminal import as_options
+
+if TYPE_CHECKING:
+    from sfumato.assessment.assess import Assessment
+    from sfumato.assessment.frontier import Frontier
+    from sfumato.score import Score
+
+_OUTCOMES = {"met": ("✓", "green"), "not met": ("✗", "bold red"), "not examined": ("·", "yellow")}
+_SECTIONS = {"utility": "What it keeps", "risk": "What it gives away", "attack": "Attacks"}
+_SHOWN = 12  # scores of a section; the report has all
+
+
+def shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any]:
+    """An assessment: the verdict, the first scores of each section, what was not examined."""
+    parts: list[Any] = [_verdict(found)]
+    for section, title in _SECTIONS.items():
+        if found.of(section):
+            parts += ["", Text(title, "bold"), _scores(found.of(section))]
+    skipped = [as_options(str(s)) for s in found.skipped]
+    if skipped:
+        parts += ["", Text("Not examined", "bold"), *(Text(f"  {s}", "dim") for s in skipped)]
+    if reports:
+        names = " and ".join(p.name for p in reports)
+        parts += ["", Text(f"Report written to {names}. It is internal and must not leave.", "green")]
+    if card is not None:
+        parts += ["", Text(f"Card written to {card.name}. It may go with the release.", "green")]
+    return parts
+
+
+def _verdict(found: Assessment) -> Any:
+    from sfumato.description.show import printable
+
+    if not found.thresholds:
+        return Text("No threshold was set (--max-risk, --min-utility, --threshold).", "yellow")
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(overflow="fold")
+    for t in found.thresholds:
+        sign, colour = _OUTCOMES[t.outcome]
+        grid.add_row(Text(sign, colour), Text(t.outcome, colour), Text(printable(t.sentence)))
+    return grid
+
+
+def _scores(scores: tuple[Score, ...]) -> Grid:
+    from sfumato.assessment.judgement import headlines
+    from sfumato.description.show import printable
+    from sfumato.report.words import interval, number
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    grid.add_column("", overflow="fold")
+    for title in ("value", "interval", "control", "guess"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    whole = headlines(scores)
+    for s in whole[:_SHOWN]:
+        references = ["" if v is None else number(v) for v in (s.control, s.baseline)]
+        grid.add_row(Text(printable(s.name)), number(s.value), interval(s), *references)
+    hidden = len(scores) - len(whole[:_SHOWN])
+    if hidden:
+        grid.add_row(Text(f"and {hidden} more in the report", "dim"))
+    return grid
+
+
+def without_details(found: dict[str, Any]) -> dict[str, Any]:
+    """For a log: the tables behind the scores hold cells, and stay in the internal report."""
+    scores = [{k: v for k, v in score.items() if k != "details"} for score in found["scores"]]
+    return {**found, "scores": scores}
+
+
+def map_of(found: Frontier, report: Path | None) -> list[Any]:
+    """A frontier: its points, best first."""
+    from sfumato.description.show import printable
+    from sfumato.report.words import interval, number
+
+    first = found.points[0]
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("#", "front", "method"):
+        grid.add_column(title, overflow="fold")
+    for title in ("risk", "", "utility", ""):
+        grid.add_column(title, justify="right", no_wrap=True)
+    for number_, p in enumerate(found.points):
+        grid.add_row(
+            str(number_), Text("●", "green") if p.front else "", Text(printable(p.label)),
+            number(p.risk.value), Text(interval(p.risk), "dim"),
+            number(p.utility.value), Text(interval(p.utility), "dim"),
+        )  # fmt: skip
+    parts: list[Any] = [
+        grid,
+        "",
+        Text(f"risk: {first.risk.name} ({first.risk.better} is better)", "dim"),
+        Text(f"utility: {first.utility.name} ({first.utility.better} is better)", "dim"),
+    ]
+    if report is not None:
+        parts += ["", Text(f"Map written to {report.name}. It is internal and must not leave.", "green")]
+    return parts
