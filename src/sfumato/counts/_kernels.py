@@ -7,36 +7,37 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 
-_BLOCK = 4096  # rows whose keys are formed together: 16 KiB, so that they never leave the first cache
+BLOCK = 4096  # rows whose keys are formed together, so that they never leave the first cache
 
 
 @compiled
 def tally(
     codes: NDArray[np.unsignedinteger],
     columns: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    sizes: NDArray[np.unsignedinteger],
     banks: NDArray[np.uint32],
+    keys: NDArray[np.unsignedinteger],
 ) -> None:
     """Add each row to its cell: key = (..(c0 * s1 + c1) * s2 + c2..), banks[i % 2, key] += 1.
 
-    codes: (all columns, rows); columns, sizes: those of the joint; banks: (2, cells), summed later.
+    codes: (all columns, rows); columns, sizes: those of the joint; banks: (2, cells), summed later;
+    keys: (BLOCK,) room for keys, as narrow as the cells allow: twice as many fit a vector of 16 bits.
     Keys are formed column by column (the compiler makes vectors of it). Neighbouring rows often
     fall in the same cell, and two banks keep one increment from waiting for the other.
     """
     rows = codes.shape[1]
-    keys = np.empty(_BLOCK, np.uint32)
     even = banks[0]
     odd = banks[1]
-    for start in range(0, rows, _BLOCK):
-        length = min(_BLOCK, rows - start)
+    for start in range(0, rows, len(keys)):
+        length = min(len(keys), rows - start)
         part = codes[columns[0], start : start + length]
         for i in range(length):
-            keys[i] = np.uint32(part[i])
+            keys[i] = part[i]
         for j in range(1, len(columns)):
-            size = np.uint32(sizes[j])
+            size = sizes[j]
             part = codes[columns[j], start : start + length]
             for i in range(length):
-                keys[i] = keys[i] * size + np.uint32(part[i])
+                keys[i] = keys[i] * size + part[i]
         for i in range(0, length - 1, 2):
             even[keys[i]] += np.uint32(1)
             odd[keys[i + 1]] += np.uint32(1)

@@ -19,6 +19,7 @@ from sfumato.counts.tables import Counts, check_set, flat_keys, split_keys
 from sfumato.errors import DataError
 
 DENSE_CELLS = 2**22  # a joint up to this size is an array: 32 MiB with its two banks
+_ROWS = 2**19  # codes in memory are counted in parts that the processor's last cache holds
 _FLUSH_ROWS = 2**31  # before a 32-bit counter could overflow
 
 Joint = tuple[str, ...]
@@ -60,8 +61,11 @@ class Accumulator:
     def __post_init__(self) -> None:
         index = {b.name: i for i, b in enumerate(self.books)}
         self._columns = [np.array([index[c] for c in joint]) for joint in self.joints]
-        self._sizes = [np.array([self.books[i].size for i in columns]) for columns in self._columns]
-        cells = [int(s.prod()) for s in self._sizes]
+        sizes = [[self.books[i].size for i in columns] for columns in self._columns]
+        cells = [math.prod(s) for s in sizes]
+        # Keys are formed in the type of the sizes: the narrower, the faster.
+        widths = [np.uint16 if c < 2**16 else np.uint32 for c in cells]
+        self._sizes: list[NDArray[Any]] = [np.array(s, w) for s, w in zip(sizes, widths, strict=True)]
         self._tables = [np.zeros(c) if self.weighted else np.zeros((2, c), np.uint32) for c in cells]
 
     def add(self, codes: NDArray[Any], weights: NDArray[np.float64] | None, pool: ThreadPoolExecutor) -> None:
@@ -76,7 +80,8 @@ class Accumulator:
             if weights is not None:
                 _kernels.tally_weighted(codes, self._columns[i], self._sizes[i], weights, self._tables[i])
             else:
-                _kernels.tally(codes, self._columns[i], self._sizes[i], self._tables[i])
+                keys = np.empty(_kernels.BLOCK, self._sizes[i].dtype)
+                _kernels.tally(codes, self._columns[i], self._sizes[i], self._tables[i], keys)
 
         list(pool.map(one, range(len(self.joints))))
 
@@ -156,7 +161,10 @@ class Coded:
             index = {b.name: i for i, b in enumerate(self.books)}
             rows = [index[c] for c in columns]
             whole = rows == list(range(len(self.books)))
-            yield (self.codes if whole else self.codes[rows]), weights
+            codes = self.codes if whole else self.codes[rows]
+            for start in range(0, max(1, self.rows), _ROWS):  # all joints read a part while it is cached
+                part = slice(start, start + _ROWS)
+                yield codes[:, part], None if weights is None else weights[part]
 
         return tabulate(sets, {b.name: b for b in self.books}, matrices, weighted=weights is not None)
 
