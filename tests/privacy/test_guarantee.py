@@ -261,7 +261,12 @@ def test_all_faults_of_all_claims_are_named():
 
 
 def test_only_claims_make_a_guarantee():
-    for bad in [("k",), (Claim(),), (3,)]:
+    class Stranger(KAnonymity):
+        """A claim that no reader of a guarantee knows."""
+
+    with pytest.raises(TypeError):
+        Claim()  # says nothing, so it cannot be made
+    for bad in [("k",), (Stranger(5, ("age",)),), (3,)]:
         with pytest.raises(ParameterError):
             Guarantee(bad)
     assert Guarantee((K5, K5)) == of(K5) and of(K5) & of(PureDP(1)) == of(K5, PureDP(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
@@ -75,7 +76,7 @@ _AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c")
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(ABC):
     """One promise, with the unit it protects and what it rests on.
 
     scope: empty when the claim is about the whole release; otherwise the part it is about.
@@ -127,17 +128,17 @@ class Claim:
     # -- words -------------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """The claim in a few words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def promise(self) -> str:
         """What is promised, and against whom."""
-        raise NotImplementedError
 
+    @abstractmethod
     def limits(self) -> str:
         """What is not promised."""
-        raise NotImplementedError
 
     def text(self) -> str:
         """The whole claim in plain words: promise, limits, scope and assumptions."""
