@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import assessing, demo, looking, releasing, sampling, schemas
+from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -82,5 +82,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except KeyboardInterrupt:
         sys.stderr.write(f"{STOPPED}\n")
-        return 130
+        return INTERRUPTED
     return 0

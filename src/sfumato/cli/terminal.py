@@ -18,11 +18,12 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from sfumato.cli import INTERRUPTED
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.progress import listening
 
 STOPPED = "stopped; nothing was written"
-_BAD_INPUT, _OUR_FAULT, _INTERRUPTED, _NO_READER = 2, 70, 130, 141
+_BAD_INPUT, _OUR_FAULT, _NO_READER = 2, 70, 141
 _PATIENCE = 2.0  # seconds before a bar is drawn
 _MOST_VALUES = 50
 
@@ -93,7 +94,7 @@ class Terminal:
             return _BAD_INPUT
         except KeyboardInterrupt:
             self.err.print(Text(STOPPED, "yellow"))
-            return _INTERRUPTED
+            return INTERRUPTED
         except BrokenPipeError:
             # Whoever read our output has seen enough. Python must not complain again when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -129,8 +129,10 @@ def _refuse(path: Path, overwrite: bool, *, directory: bool) -> None:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A hidden directory on the disk of the target, gone afterwards whatever happens."""
-    workplace = Path(tempfile.mkdtemp(prefix=f".{path.name[:64]}.", suffix=".tmp", dir=path.parent))
+    # Named before it is made: Ctrl-C right after the making must find a name to remove.
+    workplace = path.with_name(f".{path.name[:64]}.{secrets.token_hex(8)}.tmp")
     try:
+        workplace.mkdir(mode=stat.S_IRWXU)
         yield workplace
     finally:
         _remove(workplace)
