@@ -1,0 +1,147 @@
+"""What every search works on: the distinct combinations of the quasi-identifiers, and how often each occurs.
+
+The table itself is counted once, wherever it lives; from then on time and memory follow the distinct
+combinations, not the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import Codebook, Counts
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.hierarchy import Hierarchy
+from sfumato.table import Table
+
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """For each combination, how often each level of one further column occurs (rows of a sparse matrix).
+
+    start: (combinations + 1,); code, n: the levels that occur, and how often.
+    """
+
+    name: str
+    levels: int
+    start: NDArray[np.int64]
+    code: NDArray[np.int32]
+    n: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table, compressed to what a search needs.
+
+    columns: the quasi-identifiers. hierarchies: one for each, its leaves at least the values that occur.
+    leaves: (combinations, columns), the leaf of each cell. n: (combinations,), how many rows.
+    sensitive: what criteria look at besides. weights: how much each column counts in a loss.
+    max_level: the highest level a column may be generalized to; 0: do not touch.
+    """
+
+    columns: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    leaves: NDArray[np.int32]
+    n: NDArray[np.int64]
+    sensitive: Mapping[str, Sparse] = field(default_factory=dict)
+    weights: NDArray[np.float64] | None = None
+    max_level: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        q = len(self.columns)
+        if q == 0 or len(self.hierarchies) != q or self.leaves.shape != (len(self.n), q):
+            raise ParameterError("columns, hierarchies and combinations do not fit together.")
+        if self.weights is None:
+            object.__setattr__(self, "weights", np.ones(q))
+        if self.max_level is None:
+            object.__setattr__(self, "max_level", np.array([h.height for h in self.hierarchies], np.int32))
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return int(self.n.sum())
+
+    @property
+    def combinations(self) -> int:
+        """How many distinct combinations there are."""
+        return len(self.n)
+
+
+def leaves_of(
+    book: Codebook, hierarchy: Hierarchy, codes: NDArray[np.uint32]
+) -> tuple[Hierarchy, NDArray[np.int32]]:
+    """The leaf of each cell. Missing, where it occurs, is a leaf of its own with only the root above it."""
+    texts = [str(v) for v in book.levels.to_pylist()]
+    absent = [t for t in texts if t not in hierarchy.places]
+    if absent:
+        raise DataError(
+            f"column '{book.name}': {len(absent)} of its {len(texts)} values are not in the hierarchy.",
+            hint="add them to the hierarchy",
+            values=absent,
+        )
+    if (codes == len(texts)).any():
+        hierarchy = with_missing(hierarchy)
+        texts.append(MISSING)
+    places = np.array([hierarchy.places[t] for t in texts], np.int32)
+    return hierarchy, places[codes]
+
+
+def with_missing(hierarchy: Hierarchy) -> Hierarchy:
+    """The hierarchy with a leaf for missing cells, alone on every level but the top."""
+    if MISSING in hierarchy.places:
+        return hierarchy
+    sizes = [len(names) for names in hierarchy.labels[:-1]]
+    column = np.array([[*sizes, 0]], np.int32).T
+    labels = (*((*names, MISSING) for names in hierarchy.labels[:-1]), hierarchy.labels[-1])
+    return Hierarchy(labels, np.hstack([hierarchy.ancestors, column]))
+
+
+def compress(
+    table: Table,
+    columns: Sequence[str],
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    sensitive: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    max_level: Mapping[str, int] | None = None,
+) -> Problem:
+    """Count the table once: the combinations of `columns`, and those with each sensitive column."""
+    without = [repr(c) for c in columns if c not in hierarchies]
+    if without:
+        raise ParameterError(
+            f"{len(without)} quasi-identifiers have no hierarchy: {listed(without)}.",
+            hint="give hierarchies={'age': ...}",
+        )
+    sets = [tuple(columns), *((*columns, s) for s in sensitive)]
+    counted = table.tabulate(sets)
+    joint = counted[sets[0]]
+    found = [
+        leaves_of(book, hierarchies[book.name], joint.codes[:, i]) for i, book in enumerate(joint.codebooks)
+    ]
+    leaves = np.stack([leaf for _, leaf in found], axis=1)
+    return Problem(
+        tuple(columns),
+        tuple(h for h, _ in found),
+        np.ascontiguousarray(leaves, np.int32),
+        joint.n.astype(np.int64),
+        {s: _sparse(s, counted[(*columns, s)]) for s in sensitive},
+        np.array([(weights or {}).get(c, 1.0) for c in columns]),
+        np.array(
+            [(max_level or {}).get(c, h.height) for c, (h, _) in zip(columns, found, strict=True)], np.int32
+        ),
+    )
+
+
+def _sparse(name: str, counts: Counts) -> Sparse:
+    """Cells are sorted by the combination first, so those of one combination lie together."""
+    keys = counts.codes[:, :-1]
+    first = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: counts.cells]
+    start = np.append(np.flatnonzero(first), counts.cells)
+    return Sparse(
+        name, counts.shape[-1], start, counts.codes[:, -1].astype(np.int32), counts.n.astype(np.int64)
+    )
