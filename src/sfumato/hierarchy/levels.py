@@ -142,12 +142,12 @@ def _faults(labels: tuple[tuple[str, ...], ...], ancestors: NDArray[np.int32]) -
         faults.append("a value occurs twice")
     if len(labels[-1]) != 1:
         faults.append(f"it has {len(labels[-1])} roots instead of one")
-    for level in range(len(labels)):
-        row = ancestors[level]
-        if row.min() < 0 or len(np.unique(row)) != len(labels[level]) or row.max() >= len(labels[level]):
-            faults.append(f"level {level} has nodes without values, or values without a node")
-        if level and not _nested(ancestors[level - 1], row):
-            faults.append(f"a node of level {level - 1} has two parents on level {level}")
+    for height in range(len(labels)):
+        row = ancestors[height]
+        if row.min() < 0 or len(np.unique(row)) != len(labels[height]) or row.max() >= len(labels[height]):
+            faults.append(f"level {height} has nodes without values, or values without a node")
+        if height and not _nested(ancestors[height - 1], row):
+            faults.append(f"a node of level {height - 1} has two parents on level {height}")
     return faults
 
 
