@@ -194,7 +194,7 @@ class Product:
         return all(p.leq(x, y) for p, x, y in zip(self._parts, a, b, strict=True))
 
     def lub_sets(self, *members: tuple[Hashable, ...]) -> tuple[frozenset[Hashable], ...]:
-        """The least upper bounds column by column (thesis: LUB set); any choice from them is one of the rows."""
+        """The least upper bounds by column (thesis: LUB set); any choice from them is one of the rows."""
         at_least_one(members)
         columns = zip(*members, strict=True)
         return tuple(p.lub(*cells) for p, cells in zip(self._parts, columns, strict=True))
