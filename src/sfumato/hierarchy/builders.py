@@ -18,6 +18,7 @@ from sfumato.hierarchy._numbers import number, said
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 
 T = TypeVar("T")
+_LONGEST = 100  # characters of a code
 
 
 class Recipe(Protocol):
@@ -149,7 +150,9 @@ def _written(start: Fraction, end: Fraction, whole: bool) -> str:
     return said(start) if end - start == 1 else f"{said(start)}-{said(end - 1)}"
 
 
-def ages(widths: Sequence[float] = (1, 5, 10, 20), *, top: int = 90, bottom: int | None = None) -> Intervals:
+def ages(
+    widths: Sequence[float] = (1, 5, 10, 20), *, top: float = 90, bottom: float | None = None
+) -> Intervals:
     """Ages in years, those from 90 on pooled (as HIPAA's Safe Harbor asks), bands from narrow to wide.
 
     Level 0 still has every single age, so level 1 is the least that a release may show.
@@ -178,6 +181,8 @@ class Prefixes:
         faults = []
         if not self.keep or any(k < 1 for k in self.keep) or any(a <= b for a, b in pairwise(self.keep)):
             faults.append("keep must be falling numbers of characters, 1 at least")
+        if not 0 <= self.width <= _LONGEST:
+            faults.append(f"width must lie between 0 and {_LONGEST}")
         if self.above is not None and len({len(up) for up in self.above.values()}) != 1:
             faults.append("above must have the same levels for each prefix")
         if faults:

@@ -196,16 +196,12 @@ class SparseCodes:
     def lub(self, *members: Cell) -> frozenset[Cell]:
         """What all members agree on."""
         at_least_one(members)
-        numbers = [dict(m.told) for m in members]
-        withheld = set().union(*(m.withheld for m in members))
-        told = []
-        for v in set().union(*numbers) - withheld:
-            n = numbers[0].get(v, 0)
-            if all(other.get(v, 0) == n for other in numbers):
-                told.append((v, n))
-            else:
-                withheld.add(v)
-        return frozenset([Cell(tuple(sorted(told)), frozenset(withheld))])
+        # A number that all agree on stands in every cell, or in none.
+        withheld = frozenset().union(*(m.withheld for m in members))
+        agreed = set(members[0].told).intersection(*(m.told for m in members))
+        told = tuple(sorted((v, n) for v, n in agreed if v not in withheld))
+        named = {v for m in members for v, _ in m.told}
+        return frozenset([Cell(told, withheld | (named - {v for v, _ in told}))])
 
     def rank(self, node: Cell) -> float:
         """How many numbers are withheld."""
