@@ -104,6 +104,23 @@ def test_show_and_convert(sfumato: Sfumato) -> None:
     assert Path("again.csv").read_text() == text
 
 
+def test_check_of_posets_against_data(sfumato: Sfumato, visits: Path) -> None:
+    Path("h.xml").write_text(
+        '<H><RangePoset Name="years" LowerBound="0" UpperBound="70"/><PassThroughPoset Name="kept"/>'
+        '<DateOfBirthPoset Name="born" BaseDate="20210101" AgeRanges="5,10"/><PowerPoset Name="b" Bits="1"/>'
+        '<MatrixPoset Name="m"><Node ID="r" Name="*"/><Node ID="f" Name="F" Parents="r"/></MatrixPoset></H>'
+    )
+    assert sfumato("hierarchy", "check", "h.xml").code == 0
+    assert sfumato("hierarchy", "check", "h.xml", visits, "age").code == 2  # which one?
+    answer = sfumato("hierarchy", "check", "h.xml", visits, "age", "--name", "years")
+    assert answer.code == 1 and "column 'age': 9 of 60 values" in " ".join(answer.out.split())
+    assert sfumato("hierarchy", "check", "h.xml", visits, "admitted", "--name", "born").code == 0
+    assert sfumato("hierarchy", "check", "h.xml", visits, "age", "--name", "kept").code == 0
+    answer = sfumato("hierarchy", "check", "h.xml", visits, "sex", "--name", "Default/m")
+    assert answer.code == 1 and "1 of 2 values" in answer.out
+    assert sfumato("hierarchy", "check", "h.xml", visits, "sex", "--name", "b").code == 1
+
+
 def test_which_poset_is_meant(sfumato: Sfumato) -> None:
     node = '<Node ID="r" Name="*" Parents="r"/><Node ID="a" Name="a" Parents="r"/>'
     one, two = (f'<MatrixPoset Name="{name}">{node}</MatrixPoset>' for name in "pq")
@@ -116,5 +133,6 @@ def test_which_poset_is_meant(sfumato: Sfumato) -> None:
         '<H><MatrixPoset Name="d"><Node ID="r" Name="*"/><Node ID="p" Name="p" Parents="r"/>'
         '<Node ID="q" Name="q" Parents="r"/><Node ID="a" Name="a" Parents="p q"/></MatrixPoset></H>'
     )
+    assert "Default/d: 1 values, 4 nodes." in sfumato("hierarchy", "check", "dag.xml").out
     answer = sfumato("hierarchy", "convert", "dag.xml", "dag.csv")
     assert answer.code == 2 and "several parents" in answer.err and not Path("dag.csv").exists()

@@ -154,6 +154,25 @@ def test_a_graph_lists_all_its_faults_at_once() -> None:
         Matrix(("a", "b", "*"), ((2,), (0,), ()))
 
 
+def test_a_long_chain_above_a_cycle_is_found_quickly() -> None:
+    chain: Parents = {i: [i + 1] for i in range(50_000)}
+    chain[50_000] = []
+    chain["x"], chain["y"] = ["y"], ["x", 0]
+    start = time.process_time()
+    with pytest.raises(DataError, match="2 nodes lie on cycles"):
+        Matrix.of(chain)
+    assert time.process_time() - start < 2
+
+
+def test_numbers_and_days_written_in_two_ways() -> None:
+    with pytest.raises(DataError, match="1 values are numbers that others are too"):
+        Range(0, 9).over([1, "1.0", 3])
+    with pytest.raises(DataError, match="2 of 3 values are no numbers within"):
+        Range(0, 9).over([1, 10, "x"])
+    born = DateOfBirth(date(2006, 6, 1), (30, 60), "by day").over(["19750102", "1975-01-02"])
+    assert born.domain == 2 and {born.label(n) for n in born.lub(0, 1)} == {"1975-01"}
+
+
 def test_values_that_are_not_there_are_counted_not_shown() -> None:
     for poset in (Hierarchy.of_rows([["a", "*"], ["b", "*"]]), Matrix.of({"a": ["*"], "b": ["*"], "*": []})):
         assert poset.over(["a", None, "b"]) is poset

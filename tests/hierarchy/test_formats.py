@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
@@ -212,6 +213,34 @@ def test_a_document_type_in_other_encodings_is_refused(tmp_path: Path) -> None:
     path.write_bytes(BAD_XML["laughs"].encode("utf-16"))
     with pytest.raises(DataError):
         read_posets(path)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_broken_text_is_only_ever_refused(data: st.DataObject) -> None:
+    """Cut, doubled, overwritten: an answer or a DataError, never anything else."""
+    text = data.draw(st.sampled_from([THESIS, COLUMNS, "a;x;*\nb;y;*\n"]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
+        new = data.draw(st.sampled_from(['"', "<", ">", "0", "-1", "1e308", "nan", "*", ";", "\0", "é", ""]))
+        text = text[:at] + new + data.draw(st.sampled_from([text[at:], text[end:], text[at:end] + text[at:]]))
+    for parse in (parse_posets, parse_columns, parse_levels):
+        with contextlib.suppress(DataError):
+            parse(text)
+
+
+def test_numbers_beyond_measure_are_refused() -> None:
+    for element in (
+        '<PowerPoset Name="p" Bits="1e12"/>',
+        '<PowerPoset Name="p" Bits="1.5"/>',
+        '<RangePoset Name="p" LowerBound="-inf" UpperBound="3"/>',
+        '<DateOfBirthPoset Name="p" BaseDate="20060101" AgeRanges="5" Oldest="99999"/>',
+    ):
+        with pytest.raises(DataError, match="the poset of line 1"):
+            parse_posets(f"<H>{element}</H>")
+    nodes = "".join(f'<Node ID="{i}" Name="{i}" Parents="{i + 1}"/>' for i in range(70_000))
+    with pytest.raises(DataError, match="70,001 nodes; at most 60,000"):
+        parse_posets(f'<H><MatrixPoset Name="p">{nodes}<Node ID="70000" Name="*"/></MatrixPoset></H>')
 
 
 def test_a_broken_file_of_posets_lists_all_faults() -> None:

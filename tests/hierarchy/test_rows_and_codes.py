@@ -80,10 +80,14 @@ def test_how_codes_are_read_and_written() -> None:
     assert poset.label(bound) == "0010:*"  # absent in one of them: not told, and 0011 is absent in both
     assert poset.label(poset.top) == "*"
     with pytest.raises(DataError) as refused:
-        poset.node({"zebra": 1, "0010": 0, "0011": 1})
-    for part in ("1 codes are not in", "1 codes have no frequency", "3 codes, and at most 2"):
+        poset.node({"zebra": 1, "0010": 2, "0011": 1})
+    for part in ("1 codes are not in", "3 codes, and at most 2"):
         assert part in refused.value.message
     assert "zebra" not in str(refused.value)
+    for wrong in (0, -1, 1.5, "zebra", None, float("nan")):
+        with pytest.raises(DataError, match="no whole number") as refused:
+            poset.node({"0010": wrong})
+        assert "zebra" not in str(refused.value)
 
 
 def test_codes_of_a_second_table() -> None:
@@ -98,6 +102,17 @@ def test_codes_of_a_second_table() -> None:
         poset.joined(["ann"] * 3, ["0010", "0011", "0020"])
     with pytest.raises(ParameterError, match="columns of one table"):
         poset.joined(["ann"], [])
+
+
+@given(st.lists(entries, min_size=1, max_size=4))
+def test_pairs_side_by_side_come_back(given_: list[dict[str, int]]) -> None:
+    poset = SparseCodes(CODES)
+    cells = [poset.node(e) for e in given_]
+    columns = list(poset.wide(cells, "dx").values())
+    if columns:
+        assert poset.of_wide(columns[::2], columns[1::2]) == cells
+    else:
+        assert all(not e for e in given_)
 
 
 def test_an_entry_may_be_a_mere_category() -> None:
@@ -121,7 +136,7 @@ def test_real_codes_of_real_patients(data_dir: Path) -> None:
 # -- kept and withheld -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", [Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.PERSON, "identifier"])
+@pytest.mark.parametrize("role", [Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.PERSON, "identifier", "?"])
 def test_what_names_people_does_not_pass(role: str) -> None:
     with pytest.raises(ParameterError, match="cannot pass through"):
         PassThrough(role)

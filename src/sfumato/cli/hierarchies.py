@@ -78,7 +78,7 @@ def build(
 
     The file holds the column's values: keep it as safe as the data if those are not public.
     """
-    from sfumato import hierarchy as h
+    import sfumato.hierarchy as h
 
     table = _above(above)
     makers: dict[str, tuple[object, Callable[[], Recipe]]] = {
@@ -129,27 +129,29 @@ def check(
 
     With DATA and COLUMN also whether all values of the column are in it.
     """
-    from sfumato.hierarchy import tables
+    from sfumato.hierarchy import Hierarchy
+    from sfumato.hierarchy.tables import read_text
 
     if (data is None) != (column is None):
         raise ParameterError("DATA and COLUMN go together.", hint="sfumato hierarchy check FILE DATA COLUMN")
-    tables.read_text(file)  # what cannot be read is no finding
+    read_text(file)  # what cannot be read is no finding
     faults: list[str] = []
     remarks: list[str] = []
+    found: dict[str, Any] = {}
     try:
-        found = _read(file, name)
-        remarks = _remarks(found)
+        found = _everything(file, name)
+        remarks = [r for p in found.values() if isinstance(p, Hierarchy) for r in _remarks(p)]
         if data is not None and column is not None:
+            poset = _only(found, file)
             values = _values(reading, data, column, schema)
-            _named(column, lambda: found.over(values))
+            _named(column, lambda: _all_there(poset, values))
     except DataError as problem:
         faults.append(problem.message)
         terminal.values({"": problem.values})
     shown = [Text(f"✗ {fault}", "red") for fault in faults] + [Text(f"! {r}", "yellow") for r in remarks]
-    terminal.result(
-        shown if faults else [*shown, Text(f"{file.name} is a hierarchy: {_sizes(found)}.", "green")],
-        {"ok": not faults, "faults": faults, "remarks": remarks},
-    )
+    if not faults:
+        shown += [Text(f"{called}: {_sizes(p)}.", "green") for called, p in found.items()]
+    terminal.result(shown, {"ok": not faults, "faults": faults, "remarks": remarks})
     return 1 if faults else 0
 
 
@@ -189,21 +191,47 @@ def convert(
 # -- reading and writing ---------------------------------------------------------------------------
 
 
-def _read(file: Path, name: str | None) -> Hierarchy:
-    from sfumato.hierarchy import Matrix, read_levels, read_posets
+def _everything(file: Path, name: str | None) -> dict[str, Any]:
+    """The hierarchy of a table of levels, or the posets of a Hierarchy.xml, by what to call them."""
+    from sfumato.hierarchy import read_levels, read_posets
 
     if file.suffix.lower() != ".xml":
-        return read_levels(file)
-    posets = read_posets(file)
-    matrices = {key: p for key, p in posets.items() if isinstance(p, Matrix)}
-    wanted = [key for key in matrices if name in (None, key[1], f"{key[0]}/{key[1]}")]
-    if len(wanted) != 1:
-        names = listed([repr(f"{space}/{own}") for space, own in matrices])
-        raise ParameterError(
-            f"{file.name} has {len(wanted)} matrix posets that may be meant; it has {names or 'none'}.",
-            hint="say --name",
-        )
-    return matrices[wanted[0]].levels()
+        return {file.name: read_levels(file)}
+    posets = {f"{space}/{own}": p for (space, own), p in read_posets(file).items()}
+    return {called: p for called, p in posets.items() if name in (None, called, called.partition("/")[2])}
+
+
+def _only(found: dict[str, Any], file: Path) -> Any:
+    if len(found) != 1:
+        names = listed([repr(called) for called in found]) or "none"
+        raise ParameterError(f"which poset of {file.name} is meant? There may be {names}.", hint="say --name")
+    return next(iter(found.values()))
+
+
+def _read(file: Path, name: str | None) -> Hierarchy:
+    """A hierarchy with levels."""
+    from sfumato.hierarchy import Hierarchy, Matrix
+
+    kinds = (Hierarchy, Matrix)
+    found = _only({c: p for c, p in _everything(file, name).items() if isinstance(p, kinds)}, file)
+    return found if isinstance(found, Hierarchy) else found.levels()
+
+
+def _all_there(poset: Any, values: list[object]) -> None:
+    """Refuse values that have no node, all at once."""
+    if poset is None:  # passes through: whatever the values are
+        return
+    if hasattr(poset, "over"):
+        poset.over(values)
+        return
+    absent = []
+    for value in values:
+        try:
+            poset.node(value)
+        except DataError:
+            absent.append(value)
+    if absent:
+        raise DataError(f"{len(absent)} of {len(values)} values are not in the poset.", values=absent)
 
 
 def _write(out: Path, found: Hierarchy, name: str, overwrite: bool) -> None:
@@ -271,7 +299,13 @@ def _steps(text: str) -> tuple[str | int, ...]:
 # -- showing ---------------------------------------------------------------------------------------
 
 
-def _sizes(found: Hierarchy) -> str:
+def _sizes(found: Any) -> str:
+    from sfumato.hierarchy import Hierarchy, Matrix
+
+    if isinstance(found, Matrix):
+        return f"{found.domain:,} values, {found.size:,} nodes"
+    if not isinstance(found, Hierarchy):
+        return "passes through" if found is None else type(found).__name__
     counts = " > ".join(f"{len(names):,}" for names in found.labels)
     return f"{len(found.leaves):,} values on {found.height + 1} levels ({counts})"
 

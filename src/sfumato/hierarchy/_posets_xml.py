@@ -31,14 +31,14 @@ def poset_of(element: Element, space: str, known: Mapping[Named, Any]) -> Any:
     if element.tag == "MatrixPoset":
         return _matrix(element)
     if element.tag == "PowerPoset":
-        return PowerSet(int(_number(given, "Bits")))
+        return PowerSet(_whole(given, "Bits"))
     if element.tag == "DateOfBirthPoset":
         return _births(given)
     if element.tag == "SparseMatrixPoset":
         codes = known.get((space, given.get("MatrixLatticeName", "")))
         if not isinstance(codes, Matrix):
             raise DataError("MatrixLatticeName names no matrix poset of its namespace.")
-        return SparseCodes(codes, int(_number(given, "Columns")) if "Columns" in given else None)
+        return SparseCodes(codes, _whole(given, "Columns") if "Columns" in given else None)
     if element.tag == "PassThroughPoset":
         return None
     if element.tag == "SuppressionPoset":
@@ -54,6 +54,13 @@ def _number(given: Mapping[str, str], key: str) -> float:
     if not math.isfinite(found):
         raise DataError(f"{key} is not finite.")
     return found
+
+
+def _whole(given: Mapping[str, str], key: str) -> int:
+    found = _number(given, key)
+    if found != int(found):
+        raise DataError(f"{key} is not whole.")
+    return int(found)
 
 
 def _births(given: Mapping[str, str]) -> DateOfBirth:

@@ -7,17 +7,17 @@ A recipe is a value of its own: it is checked when it is made, can be kept with 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.hierarchy._numbers import number, said
+from sfumato.hierarchy._values import placed
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 
-T = TypeVar("T")
 _LONGEST = 100  # characters of a code
 
 
@@ -27,21 +27,6 @@ class Recipe(Protocol):
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these values; missing ones are not looked at."""
         ...
-
-
-def placed(levels: Sequence[object], read: Callable[[object], T | None], what: str) -> dict[str, T]:
-    """Each value as text, with what was read of it; missing ones are left out, unreadable ones refused."""
-    texts = {str(level): read(level) for level in levels if level is not None}
-    refused = [text for text, found in texts.items() if found is None]
-    if not texts:
-        raise DataError("the column has no values.", hint="a hierarchy needs at least one")
-    if refused:
-        raise DataError(
-            f"{len(refused)} of {len(texts)} values are {what}.",
-            hint="correct them, make them missing, or choose another recipe",
-            values=refused,
-        )
-    return {text: found for text, found in texts.items() if found is not None}
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from datetime import date
 from itertools import pairwise
 
 from sfumato.errors import ParameterError
+from sfumato.hierarchy._values import placed
 from sfumato.hierarchy.births import as_day
-from sfumato.hierarchy.builders import placed
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 
 _PERIODS = ("day", "month", "quarter", "year")
