@@ -129,6 +129,15 @@ def test_ranges_power_sets_and_births_over_values_have_the_same_bounds() -> None
         assert isinstance(over, Hierarchy) == (reckoned == "by year")
 
 
+def test_of_several_bounds_join_takes_the_one_of_fewest_leaves() -> None:
+    """p is one step above a and b, q two steps above a; q has fewer leaves."""
+    parents: Parents = {
+        "a": ["p", "y"], "b": ["p", "q"], "c": ["p"], "y": ["q"], "p": ["*"], "q": ["*"], "*": [],
+    }  # fmt: skip
+    poset = Matrix.of(parents)
+    assert poset.label(int(poset.join(np.array([poset.node("a"), poset.node("b")])))) == "q"
+
+
 def test_arrays_of_ranges() -> None:
     poset = Range(0, 10, max_width=4)
     ends = np.array([[[1, 1], [3, 4]], [[1, 1], [9, 9]]], float)

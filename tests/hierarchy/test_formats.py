@@ -208,6 +208,20 @@ def test_xml_is_not_trusted(which: str, parse: Any) -> None:
         parse(BAD_XML[which])
 
 
+def test_a_document_type_is_refused_whatever_it_holds() -> None:
+    """The rest of this file is in order."""
+    text = THESIS.partition("\n")[2]
+    assert parse_posets(text)
+    with pytest.raises(DataError, match="it has a document type"):
+        parse_posets(f'<!DOCTYPE Hierarchies SYSTEM "http://example.org/x.dtd">{text}')
+
+
+def test_empty_cells_come_back() -> None:
+    for table in ([[""]], [["", "*"], ["a", "*"]], [["a", ""], ["b", ""]]):
+        h = Hierarchy.of_rows(table)
+        assert parse_levels(write_levels(h), separator=";") == h
+
+
 def test_a_document_type_in_other_encodings_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "h.xml"
     path.write_bytes(BAD_XML["laughs"].encode("utf-16"))

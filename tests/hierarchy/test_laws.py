@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from collections.abc import Callable
+from datetime import date, timedelta
+from itertools import permutations, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from posets import KINDS, least
 
 from sfumato.errors import ParameterError
-from sfumato.hierarchy import loss_of
+from sfumato.hierarchy import Born, DateOfBirth, Hierarchy, Matrix, loss_of
 
 kinds = pytest.mark.parametrize("kind", KINDS)
 few = settings(max_examples=40)
@@ -92,3 +95,47 @@ def test_nothing_has_no_bound(kind: str, data: st.DataObject) -> None:
     poset, _ = data.draw(KINDS[kind])
     with pytest.raises(ParameterError, match="at least one member"):
         poset.lub()
+
+
+# -- what nodes mean -------------------------------------------------------------------------------
+
+
+def _days(poset: DateOfBirth, node: Born) -> set[date]:
+    first, last = max(node.first, poset.earliest), min(node.last, poset.base)
+    return {first + timedelta(i) for i in range((last - first).days + 1)}
+
+
+MEANING: dict[str, Callable[[Any, Any], set[Any]]] = {
+    "range": lambda p, n: {x / 2 for x in range(int(2 * n.low), int(2 * n.high) + 1)},
+    "power set": lambda p, n: set(product(*({"*": "01"}.get(sign, sign) for sign in n))),
+    "date of birth": _days,
+    "hierarchy": lambda p, n: {leaf for leaf in p.leaves if p.label(n) in row_of(p, leaf)},
+    "matrix": lambda p, n: reached(p, n),
+}
+
+
+def row_of(h: Hierarchy, leaf: str) -> tuple[str, ...]:
+    return next(row for row in h.rows() if row[0] == leaf)
+
+
+def reached(matrix: Matrix, node: int) -> set[int]:
+    """The nodes from which a walk along parents comes here."""
+    found = {node}
+    for i in range(node - 1, -1, -1):
+        if found & set(matrix.parents[i]):
+            found.add(i)
+    return found
+
+
+@pytest.mark.parametrize("kind", MEANING)
+@few
+@given(data=st.data())
+def test_above_means_more(kind: str, data: st.DataObject) -> None:
+    poset, nodes = data.draw(KINDS[kind])
+    a, b = (data.draw(st.sampled_from(nodes)) for _ in range(2))
+    within = MEANING[kind](poset, a) <= MEANING[kind](poset, b)
+    if kind in ("date of birth", "hierarchy"):  # nodes of several levels may mean the same
+        assert poset.leq(a, b) <= within
+        assert not within or poset.leq(a, b) or poset.rank(a) >= poset.rank(b)
+    else:
+        assert poset.leq(a, b) == within

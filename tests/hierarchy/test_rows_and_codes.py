@@ -158,6 +158,10 @@ def test_rows() -> None:
 
 def test_rows_with_too_many_bounds_are_given_by_column() -> None:
     crossing = Matrix.of({"a": ["p", "q"], "b": ["p", "q"], "p": ["*"], "q": ["*"], "*": []})
+    two = Product({"x": crossing, "y": crossing})
+    assert {two.label(n) for n in two.lub(two.node("aa"), two.node("bb"))} == {
+        "<p, p>", "<p, q>", "<q, p>", "<q, q>",
+    }  # fmt: skip
     product = Product({f"c{i}": crossing for i in range(14)})
     a, b = product.node("a" * 14), product.node("b" * 14)
     assert all(len(found) == 2 for found in product.lub_sets(a, b))
