@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
-    import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
+    import sfumato.samples as samples  # noqa: F401
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
+    from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.privacy.guarantee import Guarantee as Guarantee
@@ -47,6 +49,7 @@ _HOME = {
     "Counts": "counts",
     "DataError": "errors",
     "Guarantee": "privacy.guarantee",
+    "Hierarchy": "hierarchy",
     "Key": "seeds",
     "Kind": "schema",
     "Ledger": "privacy.ledger",
@@ -64,6 +67,7 @@ _HOME = {
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
+    "hierarchy": "hierarchy",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
