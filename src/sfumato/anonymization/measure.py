@@ -23,24 +23,39 @@ Costs = tuple[Floats, ...]
 class Measure(Protocol):
     """How much a recoding has lost.
 
-    name: in a few words. monotone: whether no generalization ever lowers the loss. range: of `score`.
-    better: which end of the range is the good one. reads_outcome: whether it looks at a target column; the
-    choices of a search that is guided by it then tell a little about that column.
-    needs: columns that must be counted besides the quasi-identifiers (`compress(..., sensitive=needs)`).
+    The choices of a search that is guided by a measure which reads the outcome tell a little about that
+    column. What a measure needs is counted by `compress(..., sensitive=measure.needs)`.
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """What it is, in a few words."""
+        ...
+
     @property
-    def monotone(self) -> bool: ...  # noqa: D102
+    def monotone(self) -> bool:
+        """Whether no generalization ever lowers the loss."""
+        ...
+
     @property
-    def range(self) -> tuple[float, float]: ...  # noqa: D102
+    def range(self) -> tuple[float, float]:
+        """Of `score`."""
+        ...
+
     @property
-    def better(self) -> Literal["lower", "higher"]: ...  # noqa: D102
+    def better(self) -> Literal["lower", "higher"]:
+        """Which end of the range is the good one."""
+        ...
+
     @property
-    def reads_outcome(self) -> bool: ...  # noqa: D102
+    def reads_outcome(self) -> bool:
+        """Whether it looks at a target column."""
+        ...
+
     @property
-    def needs(self) -> tuple[str, ...]: ...  # noqa: D102
+    def needs(self) -> tuple[str, ...]:
+        """Columns that must be counted besides the quasi-identifiers."""
+        ...
 
     def score(self, recoding: Recoding) -> float:
         """One number for the whole recoding, in `range`; which direction is good says `better`."""
