@@ -48,9 +48,9 @@ def criteria() -> st.SearchStrategy[Criterion]:
     single = st.one_of(
         st.integers(1, 5).map(sf.KAnonymity),
         st.integers(1, 4).map(lambda k: sf.KAnonymity(k, missing=ANYTHING)),
-        st.integers(1, 3).map(lambda l: sf.LDiversity(l, "s")),
-        st.sampled_from([1.5, 2.0, 2.5]).map(lambda l: sf.LDiversity(l, "s", "entropy")),
-        st.integers(1, 2).map(lambda l: sf.LDiversity(l, "s", "recursive", c=2.0)),
+        st.integers(1, 3).map(lambda n: sf.LDiversity(n, "s")),
+        st.sampled_from([1.5, 2.0, 2.5]).map(lambda n: sf.LDiversity(n, "s", "entropy")),
+        st.integers(1, 2).map(lambda n: sf.LDiversity(n, "s", "recursive", c=2.0)),
         st.sampled_from([0.1, 0.3, 0.6]).map(lambda t: sf.TCloseness(t, "s")),
         st.sampled_from([0.1, 0.4]).map(lambda t: sf.TCloseness(t, "v", "ordered")),
         st.sampled_from([0.5, 0.8]).map(lambda a: sf.AlphaK(a, 2, "s")),

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
+    import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
     from sfumato.anonymization.anonymize import anonymize as anonymize
     from sfumato.anonymization.datafly import Datafly as Datafly
@@ -97,6 +98,7 @@ _HOME = {
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
+    "hierarchy": "hierarchy",
     "prepare": "anonymization.preparation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",

@@ -19,6 +19,8 @@ from sfumato.anonymization.problem import Problem, compress
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError, SfumatoWarning
 
+SHARES = st.sampled_from([0.0, 0.1, 0.3, 1.0])
+
 
 def brute_force(problem: Problem, criterion, measure, share: float) -> tuple[float, set[tuple[int, ...]]]:
     """Every node, by the definition: group, look at each class, suppress, score."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from sfumato.anonymization.problem import Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.hierarchy import Hierarchy
+from sfumato.hierarchy import Hierarchy, read_levels
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
@@ -214,7 +213,7 @@ def _hierarchies(
 
 
 def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age; cells parted by ;"""
+    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
@@ -227,6 +226,5 @@ def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarc
                 f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
             )
         if files:
-            with files[0].open(encoding="utf-8-sig", newline="") as file:
-                found[name] = Hierarchy.of_rows([row for row in csv.reader(file, delimiter=";") if row])
+            found[name] = read_levels(files[0])
     return found
