@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError, SfumatoWarning
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(problems(), criteria(), methods())
 def test_every_release_recounted_satisfies_its_criteria(problem, criterion, method) -> None:
     table, hierarchies = problem
@@ -49,7 +49,7 @@ def test_every_release_recounted_satisfies_its_criteria(problem, criterion, meth
     assert saved.data.rows() == table.rows() - lost
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problems(), st.integers(1, 4), st.sampled_from([0.0, 0.5]))
 def test_each_released_cell_is_above_the_original(problem, k, share) -> None:
     """Row by row, without the shuffle: a cell is its value or an ancestor; other columns pass as they are."""
