@@ -113,7 +113,7 @@ def ask(
     )
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
-    gone |= _unprotected(table, columns, gone)
+    gone |= _unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
     return Asked(
         table,
         criterion,
@@ -128,10 +128,10 @@ def ask(
     )
 
 
-def _unprotected(table: Table, columns: tuple[str, ...], gone: set[str]) -> set[str]:
-    """Columns an intruder may know that are not made more general: they would undo the rest."""
+def _unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str]:
+    """Columns an intruder may know that nothing was asked of: released as they are they undo the rest."""
     schema = table.schema
-    bare = [c for c in schema.of_role(Role.QUASI_IDENTIFIER) if c not in columns and c not in gone]
+    bare = [c for c in schema.of_role(Role.QUASI_IDENTIFIER) if c not in asked and c not in gone]
     if bare:
         warnings.warn(
             f"{len(bare)} quasi-identifier{'s' * (len(bare) > 1)} that nothing was asked of "
