@@ -136,3 +136,40 @@ def test_interrupted_before_anything_was_found_nothing_comes_back(monkeypatch) -
 def test_settings_out_of_range_are_refused(make) -> None:
     with pytest.raises(ParameterError):
         make()
+
+
+def _random(columns: int, values: int, levels: int, rows: int = 300) -> Problem:
+    g = np.random.default_rng(5)
+    above = range(1, levels)
+    tree = sf.Hierarchy.of_rows(
+        [[str(v), *(f"{level}:{v >> level}" for level in above), "*"] for v in range(values)]
+    )
+    leaves = np.unique((values * g.beta(1, 4, (rows, columns))).astype(np.int32), axis=0)
+    n = g.integers(1, 4, len(leaves))
+    return Problem(tuple(f"c{j}" for j in range(columns)), (tree,) * columns, np.ascontiguousarray(leaves), n)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_more_values_than_64_bits_hold(share) -> None:
+    """Twelve columns of 256 values, of which only two may move: small enough for brute force."""
+    wide = _random(12, 256, 3)
+    most = np.array([3, 3, *[0] * 9, 3], np.int32)
+    leaves = wide.leaves % np.array([256, 256, *[1] * 9, 256], np.int32)
+    problem = Problem(wide.columns, wide.hierarchies, leaves, wide.n, max_level=most)
+    best, nodes = brute_force(problem, sf.KAnonymity(4), sf.Loss(), share)
+    about = sf.OptimalRecoding(max_suppressed=share).search(problem, sf.KAnonymity(4)).about
+    assert about["score"] == pytest.approx(best) and {tuple(t.values()) for t in about["ties"]} == nodes
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_lattice_too_big_gives_a_good_node_and_an_honest_gap(share) -> None:
+    """4^12 nodes, one second: the bound never passes what a longer search finds."""
+    problem = _random(12, 8, 3)
+    found = {}
+    for seconds in (0.3, 1.5):
+        with pytest.warns(SfumatoWarning, match="time limit"):
+            method = sf.OptimalRecoding(max_suppressed=share, time_limit=seconds)
+            found[seconds] = method.search(problem, sf.KAnonymity(3)).about
+    short, long = found[0.3], found[1.5]
+    assert short["nodes"] == 4**12 and not short["optimal"] and short["suppressed"] <= share * problem.rows
+    assert 0 <= short["bound"] <= long["score"] + 1e-9 <= short["score"] + 2e-9 < 1

@@ -21,6 +21,7 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
     bottom, bound = lattice.bottom, lattice.bound(lattice.bottom)
     found.look()
     walk.judge(base, bottom)
+    _top(walk, base, room)
     if threads == 1:
         _dive(walk, base, room)
         walk.into(base, bottom, bound, 0, room)
@@ -39,6 +40,17 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
         except KeyboardInterrupt:
             found.stop("interrupted")
             found.leave(bound)
+
+
+def _top(walk: _Walk, groups: Groups, room: Room) -> None:
+    """The most general node, whatever the clock says: if any node does what is asked, it does."""
+    levels = walk.lattice.bottom
+    for j in walk.order:
+        while levels[j] < walk.lattice.top[j]:
+            groups = walk.lattice.up(groups, levels, j, room)
+            levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
+    walk.found.look()
+    walk.judge(groups, levels)
 
 
 def _dive(walk: _Walk, groups: Groups, room: Room) -> None:

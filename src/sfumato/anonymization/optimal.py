@@ -248,6 +248,9 @@ def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
     heap: list[tuple[float, int, Levels]] = [(lattice.bound(lattice.bottom), 0, lattice.bottom)]
     seen = {lattice.bottom}
     try:
+        score = judge.score(lattice.top)  # something to give back, whatever the clock says
+        if score is not None:
+            found.offer(lattice.top, score)
         while heap:
             bound, steps, levels = heap[0]
             if bounded and found.hopeless(bound):
