@@ -11,10 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
-    import sfumato.samples as samples  # noqa: F401
+    import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.anonymization.anonymize import anonymize as anonymize
+    from sfumato.anonymization.datafly import Datafly as Datafly
+    from sfumato.anonymization.loss import Ambiguity as Ambiguity
+    from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
+    from sfumato.anonymization.loss import Discernibility as Discernibility
+    from sfumato.anonymization.loss import Entropy as Entropy
+    from sfumato.anonymization.loss import Loss as Loss
+    from sfumato.anonymization.optimal import OptimalRecoding as OptimalRecoding
+    from sfumato.anonymization.preparation import prepare as prepare
+    from sfumato.anonymization.register import Register as Register
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
+    from sfumato.criteria import AlphaK as AlphaK
+    from sfumato.criteria import JAnonymity as JAnonymity
+    from sfumato.criteria import KAnonymity as KAnonymity
+    from sfumato.criteria import KMap as KMap
+    from sfumato.criteria import LDiversity as LDiversity
+    from sfumato.criteria import TCloseness as TCloseness
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
     from sfumato.errors import DataError as DataError
@@ -44,30 +60,46 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "AlphaK": "criteria",
+    "Ambiguity": "anonymization.loss",
+    "AverageClassSize": "anonymization.loss",
     "BudgetError": "errors",
     "Column": "schema",
     "Counts": "counts",
     "DataError": "errors",
+    "Datafly": "anonymization.datafly",
+    "Discernibility": "anonymization.loss",
+    "Entropy": "anonymization.loss",
     "Guarantee": "privacy.guarantee",
     "Hierarchy": "hierarchy",
+    "JAnonymity": "criteria",
+    "KAnonymity": "criteria",
+    "KMap": "criteria",
     "Key": "seeds",
     "Kind": "schema",
+    "LDiversity": "criteria",
     "Ledger": "privacy.ledger",
+    "Loss": "anonymization.loss",
     "MissingExtraError": "errors",
+    "OptimalRecoding": "anonymization.optimal",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "Register": "anonymization.register",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
+    "TCloseness": "criteria",
     "Table": "table",
     "VerificationError": "errors",
+    "anonymize": "anonymization.anonymize",
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
+    "prepare": "anonymization.preparation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",

@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import INTERRUPTED, assessing, demo, hierarchies, looking, releasing, sampling, schemas
+from sfumato.cli import (
+    INTERRUPTED,
+    anonymizing,
+    assessing,
+    demo,
+    hierarchies,
+    looking,
+    releasing,
+    sampling,
+    schemas,
+)
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -57,6 +67,7 @@ app.add_typer(hierarchy_app, name="hierarchy")
 register(app, looking.counts)
 register(app, looking.convert)
 register(app, releasing.pseudonymize)
+register(app, anonymizing.anonymize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
