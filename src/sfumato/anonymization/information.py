@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -111,16 +112,13 @@ class ColumnMI:
     def levels(self, problem: Problem) -> tuple[Floats, ...]:
         """For each column, (levels,): the mutual information with the target on each level, in bits."""
         found = outcome(problem, self.target, self.most)
-        return tuple(
-            self._of_levels(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies)
-        )
+        return tuple(self._of_levels(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies))
 
     def _of_levels(self, hierarchy: Hierarchy, table: NDArray[np.int64]) -> Floats:
         """I(X; C) of each level, X the nodes of that level; generalizing cannot add information."""
         ends = hierarchy.offsets
         bits = [
-            mutual_information(table[a:b], corrected=self.corrected) / math.log(2)
-            for a, b in zip(ends[:-1], ends[1:], strict=True)
+            mutual_information(table[a:b], corrected=self.corrected) / math.log(2) for a, b in pairwise(ends)
         ]
         # The correction may lift a coarser level above a finer one, or push one below 0: neither is real.
         rising = np.maximum.accumulate(np.maximum(bits, 0.0)[::-1])[::-1]
@@ -191,12 +189,10 @@ class ValueMI:
         found = outcome(problem, self.target, self.most)
         if self.event is not None and self.event >= found.levels:
             raise ParameterError(
-                f"event is {self.event}, and the target has {found.levels} outcomes (pooled ones count once).",
+                f"event is {self.event}, but the target has {found.levels} outcomes (a pool is one).",
                 hint="places count from 0; most= says how many outcomes are told apart",
             )
-        return tuple(
-            self._of_nodes(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies)
-        )
+        return tuple(self._of_nodes(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies))
 
     def _of_nodes(self, hierarchy: Hierarchy, table: NDArray[np.int64]) -> Floats:
         rows = table.sum(1)

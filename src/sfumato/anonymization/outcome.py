@@ -59,7 +59,7 @@ def outcome(problem: Problem, target: str, most: int | None = MOST) -> Outcome:
         raise DataError("there are no rows.", hint="a measure of information needs some")
     seen, code = np.unique(code, return_inverse=True)
     if most is not None and len(seen) > most:
-        code = _pooled(np.bincount(code, n, len(seen)), most)[code]
+        code = _pooled(np.bincount(code, n, len(seen)).astype(np.float64), most)[code]
     return Outcome(int(code.max()) + 1, of, code.astype(np.int64), n)
 
 

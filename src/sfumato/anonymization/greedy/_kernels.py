@@ -1,9 +1,6 @@
 """The loops of Greedy and Partition. Typed, free of I/O; imported only when something is searched.
 
-All hierarchies stand in flat arrays, see `flat.Flat`. Column j has its leaves at leaf_at[j] and its nodes at
-node_at[j]; path[path_at[j] + l * leaves + x] is the node of leaf x on level l; level[] and rep[] are a node's
-level and one leaf beneath it; cost[] what a cell costs that is released as that node. cells[t, j] is the leaf
-of combination t in column j, counted through all columns.
+f is a `flat.Flat`: all hierarchies of a table, and its combinations, in flat arrays.
 """
 
 from __future__ import annotations
@@ -12,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
+from sfumato.anonymization.greedy.flat import Flat
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -20,43 +18,36 @@ Flags = NDArray[np.bool_]
 
 
 @compiled
-def join(j: int, node: int, leaf: int, leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints,
-         level: Ints, rep: Ints) -> int:  # fmt: skip
+def join(f: Flat, j: int, node: int, leaf: int) -> int:
     """The least upper bound of a node and a leaf of column j: the first level on which both have one node."""
-    leaves = leaf_at[j + 1] - leaf_at[j]
-    at = path_at[j] + level[node_at[j] + node] * leaves
-    other = rep[node_at[j] + node]
-    while path[at + leaf] != path[at + other]:
+    leaves = f.leaf_at[j + 1] - f.leaf_at[j]
+    at = f.path_at[j] + f.level[f.node_at[j] + node] * leaves
+    other = f.rep[f.node_at[j] + node]
+    while f.path[at + leaf] != f.path[at + other]:
         at += leaves
-    return path[at + leaf]  # type: ignore[no-any-return]
+    return f.path[at + leaf]  # type: ignore[no-any-return]
 
 
 @compiled
-def price(j: int, node: int, row: Floats, leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints,
-          level: Ints, rep: Ints, cost: Floats) -> None:  # fmt: skip
+def price(f: Flat, j: int, node: int, row: Floats) -> None:
     """row[x] = Measure(LUB(node, x)) for every leaf x of column j.  row: (all leaves,)."""
-    first = leaf_at[j]
-    for leaf in range(leaf_at[j + 1] - first):
-        above = join(j, node, leaf, leaf_at, node_at, path_at, path, level, rep)
-        row[first + leaf] = cost[node_at[j] + above]
+    first = f.leaf_at[j]
+    for leaf in range(f.leaf_at[j + 1] - first):
+        row[first + leaf] = f.cost[f.node_at[j] + join(f, j, node, leaf)]
 
 
 @compiled
-def bound_of(members: Longs, cells: Ints, leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints,
-             level: Ints, rep: Ints, nodes: Ints) -> None:  # fmt: skip
+def bound_of(f: Flat, members: Longs, nodes: Ints) -> None:
     """nodes[j] = the n-ary least upper bound of the original members in column j."""
-    for j in range(cells.shape[1]):
-        node = np.int64(cells[members[0], j] - leaf_at[j])
+    for j in range(f.cells.shape[1]):
+        nodes[j] = f.cells[members[0], j] - f.leaf_at[j]
         for t in members[1:]:
-            node = join(
-                j, node, cells[t, j] - leaf_at[j], leaf_at, node_at, path_at, path, level, rep
-            )
-        nodes[j] = node
+            nodes[j] = join(f, j, nodes[j], f.cells[t, j] - f.leaf_at[j])
 
 
 @compiled
 def _among(t: int, members: Longs, count: int) -> bool:
-    for i in range(count):
+    for i in range(count):  # noqa: SIM110
         if members[i] == t:
             return True
     return False
@@ -67,15 +58,14 @@ def _same_set(a: Longs, s: int, b: Longs, t: int, count: int) -> bool:
     """Whether the first `count` of a with s are the same set as those of b with t."""
     if not (s == t or _among(s, b, count)):
         return False
-    for i in range(count):
+    for i in range(count):  # noqa: SIM110
         if a[i] != t and not _among(a[i], b, count):
             return False
     return True
 
 
 @compiled
-def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, free: Flags, cells: Ints,
-         leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints, level: Ints, rep: Ints, cost: Floats,
+def grow(f: Flat, seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, free: Flags,
          best: Longs, taken: Longs) -> tuple[int, float]:  # fmt: skip
     """Greedy (figure 11) for one row: add argmin_t Measure(LUB(items + t)) until k rows are there.
 
@@ -86,8 +76,8 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
     best, taken: (k,) room for the members and their rows. Returns how many members, 0 where k cannot be
     reached, and the measure of their bound.
     """
-    columns = cells.shape[1]
-    leaves = leaf_at[columns]
+    columns = f.cells.shape[1]
+    leaves = f.leaf_at[columns]
     members = np.empty((width, k), np.int64)
     rows = np.zeros(width, np.int64)
     nodes = np.empty((width, columns), np.int64)
@@ -104,8 +94,8 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
     rows[0] = n[seed]
     here = 0.0
     for j in range(columns):
-        nodes[0, j] = cells[seed, j] - leaf_at[j]
-        here += cost[node_at[j] + nodes[0, j]]
+        nodes[0, j] = f.cells[seed, j] - f.leaf_at[j]
+        here += f.cost[f.node_at[j] + nodes[0, j]]
     if rows[0] >= k:
         best[0], taken[0] = seed, n[seed]
         return 1, here
@@ -115,7 +105,7 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
         for b in range(open_sets):
             for j in range(columns):
                 if priced[b, j] != nodes[b, j]:
-                    price(j, nodes[b, j], prices[b], leaf_at, node_at, path_at, path, level, rep, cost)
+                    price(f, j, nodes[b, j], prices[b])
                     priced[b, j] = nodes[b, j]
             row = prices[b]
             for t in range(len(n)):
@@ -126,7 +116,7 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
                     limit = found_cost
                 measure = 0.0
                 for j in range(columns):
-                    measure += row[cells[t, j]]
+                    measure += row[f.cells[t, j]]
                     if measure > limit:
                         break
                 if measure > limit or (measure == limit and kept == width and n[t] <= n[top_row[kept - 1]]):
@@ -142,7 +132,9 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
                 if kept < width:
                     kept += 1
                 i = kept - 1
-                while i > 0 and (top[i - 1] > measure or (top[i - 1] == measure and n[top_row[i - 1]] < n[t])):
+                while i > 0 and (
+                    top[i - 1] > measure or (top[i - 1] == measure and n[top_row[i - 1]] < n[t])
+                ):
                     top[i], top_set[i], top_row[i] = top[i - 1], top_set[i - 1], top_row[i - 1]
                     i -= 1
                 top[i], top_set[i], top_row[i] = measure, b, t
@@ -160,9 +152,7 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
             new_members[still, count] = t
             new_rows[still] = total
             for j in range(columns):
-                new_nodes[still, j] = join(
-                    j, nodes[b, j], cells[t, j] - leaf_at[j], leaf_at, node_at, path_at, path, level, rep
-                )
+                new_nodes[still, j] = join(f, j, nodes[b, j], f.cells[t, j] - f.leaf_at[j])
             still += 1
         count += 1
         for i in range(still):
@@ -178,58 +168,50 @@ def grow(seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, 
 
 
 @compiled
-def grow_each(seeds: Longs, k: int, width: int, monotone: bool, n: Longs, gives: Flags, free: Flags, cells: Ints,
-              leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints, level: Ints, rep: Ints, cost: Floats,
-              nodes: Ints) -> None:  # fmt: skip
+def grow_each(f: Flat, seeds: Longs, k: int, width: int, monotone: bool, free: Flags, nodes: Ints) -> None:
     """Literal Greedy: nodes[i] = LUB(items[seeds[i]]), each row's own set.  nodes: (seeds, columns)."""
     best = np.empty(k, np.int64)
     taken = np.empty(k, np.int64)
+    gives = np.zeros(len(f.n), np.bool_)
     for i in range(len(seeds)):
-        count, _ = grow(
-            seeds[i], k, width, monotone, n, gives, free, cells,
-            leaf_at, node_at, path_at, path, level, rep, cost, best, taken,
-        )  # fmt: skip
-        bound_of(best[:count], cells, leaf_at, node_at, path_at, path, level, rep, nodes[i])
+        count, _ = grow(f, seeds[i], k, width, monotone, f.n, gives, free, best, taken)
+        bound_of(f, best[:count], nodes[i])
 
 
 @compiled
-def covered(nodes: Ints, n: Longs, cells: Ints, leaf_at: Longs, path_at: Longs, node_at: Longs, path: Ints,
-            level: Ints, counts: Longs) -> None:  # fmt: skip
+def covered(f: Flat, nodes: Ints, counts: Longs) -> None:
     """counts[i] = the original rows that pattern i covers.  nodes: (patterns, columns)."""
-    columns = cells.shape[1]
+    columns = f.cells.shape[1]
     for i in range(len(nodes)):
         total = 0
-        for t in range(len(n)):
+        for t in range(len(f.n)):
             fits = True
             for j in range(columns):
-                leaves = leaf_at[j + 1] - leaf_at[j]
-                at = path_at[j] + level[node_at[j] + nodes[i, j]] * leaves
-                if path[at + cells[t, j] - leaf_at[j]] != nodes[i, j]:
+                leaves = f.leaf_at[j + 1] - f.leaf_at[j]
+                at = f.path_at[j] + f.level[f.node_at[j] + nodes[i, j]] * leaves
+                if f.path[at + f.cells[t, j] - f.leaf_at[j]] != nodes[i, j]:
                     fits = False
                     break
             if fits:
-                total += n[t]
+                total += f.n[t]
         counts[i] = total
 
 
 @compiled
-def between(s: int, t: int, j: int, cells: Ints, leaf_at: Longs, node_at: Longs, path_at: Longs, path: Ints,
-            cost: Floats, pair: Floats, pair_at: Longs) -> float:  # fmt: skip
+def between(f: Flat, s: int, t: int, j: int) -> float:
     """Measure(LUB(s, t)) in column j, from the table of pairs where there is one."""
-    x, y = cells[s, j] - leaf_at[j], cells[t, j] - leaf_at[j]
-    leaves = leaf_at[j + 1] - leaf_at[j]
-    if pair_at[j] >= 0:
-        return pair[pair_at[j] + x * leaves + y]  # type: ignore[no-any-return]
-    at = path_at[j]
-    while path[at + x] != path[at + y]:
+    x, y = f.cells[s, j] - f.leaf_at[j], f.cells[t, j] - f.leaf_at[j]
+    leaves = f.leaf_at[j + 1] - f.leaf_at[j]
+    if f.pair_at[j] >= 0:
+        return f.pair[f.pair_at[j] + x * leaves + y]  # type: ignore[no-any-return]
+    at = f.path_at[j]
+    while f.path[at + x] != f.path[at + y]:
         at += leaves
-    return cost[node_at[j] + path[at + x]]  # type: ignore[no-any-return]
+    return f.cost[f.node_at[j] + f.path[at + x]]  # type: ignore[no-any-return]
 
 
 @compiled
-def farthest(part: Longs, seeds: Flags, most: Floats, order: Longs, own: Floats, cells: Ints, leaf_at: Longs,
-             node_at: Longs, path_at: Longs, path: Ints, cost: Floats, pair: Floats,
-             pair_at: Longs) -> tuple[int, int, float]:  # fmt: skip
+def farthest(f: Flat, part: Longs, seeds: Flags, most: Floats, order: Longs) -> tuple[int, int, float]:
     """Partition (p. 50): the pair with the largest 2 Measure(LUB(A, B)) - Measure(A) - Measure(B).
 
     part: combinations; seeds: which of them may be an end. most: (columns,), no pair costs more there;
@@ -243,7 +225,7 @@ def farthest(part: Longs, seeds: Flags, most: Floats, order: Longs, own: Floats,
     least = np.inf
     for i in range(len(part)):
         if seeds[i]:
-            least = min(least, own[part[i]])
+            least = min(least, f.own[part[i]])
     limit = 2 * rest[0] - 2 * least
     best, first, second = 0.0, -1, -1
     for p in range(len(part)):
@@ -254,14 +236,12 @@ def farthest(part: Longs, seeds: Flags, most: Floats, order: Longs, own: Floats,
             if not seeds[q]:
                 continue
             t = part[q]
-            off = own[s] + own[t]
+            off = f.own[s] + f.own[t]
             measure = 0.0
             for i in range(columns):
                 if 2 * (measure + rest[i]) - off <= best:
                     break
-                measure += between(
-                    s, t, order[i], cells, leaf_at, node_at, path_at, path, cost, pair, pair_at
-                )
+                measure += between(f, s, t, order[i])
             else:
                 if 2 * measure - off > best:
                     best, first, second = 2 * measure - off, p, q
@@ -271,38 +251,36 @@ def farthest(part: Longs, seeds: Flags, most: Floats, order: Longs, own: Floats,
 
 
 @compiled
-def divide(part: Longs, first: int, second: int, n: Longs, own: Floats, cells: Ints, leaf_at: Longs,
-           node_at: Longs, path_at: Longs, path: Ints, cost: Floats, pair: Floats, pair_at: Longs,
-           side: Flags) -> tuple[int, int]:  # fmt: skip
+def divide(f: Flat, part: Longs, first: int, second: int, side: Flags) -> tuple[int, int]:
     """side[i] = whether part[i] is closer to the second end; a tie goes to the side with fewer rows so far.
 
     Returns the rows on both sides.
     """
     a, b = part[first], part[second]
-    rows_a, rows_b = n[a], n[b]
+    rows_a, rows_b = f.n[a], f.n[b]
     side[first], side[second] = False, True
     ties = np.empty(len(part), np.int64)
     tied = 0
     for i in range(len(part)):
         if i in (first, second):
             continue
-        to_a, to_b = -own[a], -own[b]
-        for j in range(cells.shape[1]):
-            to_a += 2 * between(a, part[i], j, cells, leaf_at, node_at, path_at, path, cost, pair, pair_at)
-            to_b += 2 * between(b, part[i], j, cells, leaf_at, node_at, path_at, path, cost, pair, pair_at)
+        to_a, to_b = -f.own[a], -f.own[b]
+        for j in range(f.cells.shape[1]):
+            to_a += 2 * between(f, a, part[i], j)
+            to_b += 2 * between(f, b, part[i], j)
         if to_a < to_b:
             side[i] = False
-            rows_a += n[part[i]]
+            rows_a += f.n[part[i]]
         elif to_b < to_a:
             side[i] = True
-            rows_b += n[part[i]]
+            rows_b += f.n[part[i]]
         else:
             ties[tied] = i
             tied += 1
     for i in ties[:tied]:
         side[i] = rows_b < rows_a
         if side[i]:
-            rows_b += n[part[i]]
+            rows_b += f.n[part[i]]
         else:
-            rows_a += n[part[i]]
+            rows_a += f.n[part[i]]
     return rows_a, rows_b

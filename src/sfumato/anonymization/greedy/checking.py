@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.classes import fitting, persons_in
+from sfumato.anonymization.greedy.flat import Flat
+from sfumato.anonymization.problem import MISSING, Problem, Sparse
 from sfumato.anonymization.recoding import Recoding
-from sfumato.criteria import KAnonymity
+from sfumato.criteria import Classes, Criterion, KAnonymity, Spread
 from sfumato.errors import ParameterError
 
 Longs = NDArray[np.int64]
 
 
 class Check:
-    """A criterion, asked about classes made of combinations."""
+    """A criterion, asked about classes made of combinations.
 
-    def __init__(self, problem: Problem, criterion: Any) -> None:
-        self.problem, self.criterion = problem, criterion
-        self.k = max(1, int(getattr(criterion, "k", 1)))
-        self.only_size = isinstance(criterion, KAnonymity)
+    only_size: class sizes are all that is asked; only then may rows that are alike be told apart. Where
+    missing cells match anything, a class of k rows is more than enough.
+    """
+
+    def __init__(self, problem: Problem, criterion: Criterion, flat: Flat) -> None:
+        self.problem, self.criterion, self.flat = problem, criterion, flat
+        self.k = max(1, int(criterion.k))
+        self.only_size = all(_counts_rows(part, problem) for part in criterion.parts)
 
     def holds(self, of: Longs, n: Longs, label: Longs, classes: int) -> NDArray[np.bool_]:
         """(classes,): of, n, label: (pieces,), the combination, the rows and the class of each piece.
 
-        Where the criterion looks at other columns, a piece is a whole combination.
+        Where more than sizes is asked, a piece is a whole combination. The whole that t-closeness compares
+        with is the whole table, however few classes are asked about.
         """
         sizes = np.bincount(label, n, classes).astype(np.int64)
         if self.only_size:
             return np.asarray(sizes >= self.k)
-        from sfumato.criteria import Classes
-
-        tables, whole = {}, {}
-        for name, sparse in self.problem.sensitive.items():
-            lengths = np.diff(sparse.start)
-            where = np.repeat(sparse.start[:-1][of] - _before(lengths[of]), lengths[of]) + np.arange(
-                int(lengths[of].sum())
-            )
-            key = np.repeat(label, lengths[of]) * sparse.levels + sparse.code[where]
-            counted = np.bincount(key, sparse.n[where], classes * sparse.levels)
-            tables[name] = counted.astype(np.int64).reshape(classes, sparse.levels)
-            whole[name] = np.bincount(sparse.code, sparse.n, sparse.levels).astype(np.int64)
-        return np.asarray(self.criterion.satisfied(Classes(sizes, tables, whole)))
+        problem = self.problem
+        tables = {name: _spread(sparse, of, label, classes) for name, sparse in problem.sensitive.items()}
+        persons = population = None
+        if problem.persons is not None:
+            part, group = _restricted(problem.persons, of, label)
+            persons = persons_in(part, group, classes)
+        if problem.population is not None:
+            order = np.argsort(label, kind="stable")
+            members = np.split(of[order], np.cumsum(np.bincount(label, minlength=classes))[:-1])
+            population = fitting(problem, np.stack([self.flat.bound(m) for m in members]))
+        survey = {w: np.bincount(label, x[of], classes).astype(np.float64) for w, x in problem.survey.items()}
+        return self.criterion.satisfied(Classes(sizes, persons, tables, survey, population))
 
     def all_hold(self, *members: Longs) -> bool:
         """Whether each of these classes of whole combinations satisfies the criterion."""
@@ -54,9 +60,31 @@ class Check:
         return bool(self.holds(of, self.problem.n[of], label, len(members)).all())
 
 
-def _before(lengths: Longs) -> Longs:
-    """How many entries come before each run."""
-    return np.asarray(np.cumsum(lengths) - lengths, np.int64)
+def _counts_rows(part: Criterion, problem: Problem) -> bool:
+    if not isinstance(part, KAnonymity):
+        return part.only_sizes
+    return part.persons is False or (part.persons is None and problem.persons is None)
+
+
+def _restricted(sparse: Sparse, of: Longs, label: Longs) -> tuple[Sparse, Longs]:
+    """The cells of some combinations only, and the class of each of these combinations."""
+    lengths = np.diff(sparse.start)[of]
+    start = np.append(0, np.cumsum(lengths))
+    where = np.repeat(sparse.start[of] - start[:-1], lengths) + np.arange(start[-1])
+    return replace(sparse, start=start, code=sparse.code[where], n=sparse.n[where]), label
+
+
+def _spread(sparse: Sparse, of: Longs, label: Longs, classes: int) -> Spread:
+    part, group = _restricted(sparse, of, label)
+    return Spread.of(
+        np.repeat(group, np.diff(part.start)),
+        part.code.astype(np.int64),
+        part.n,
+        classes,
+        sparse.levels,
+        np.bincount(sparse.code, sparse.n, sparse.levels).astype(np.int64),
+        (*sparse.names, MISSING) if sparse.missing else sparse.names,
+    )
 
 
 def blocks(problem: Problem) -> list[Longs]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,16 @@ from sfumato.anonymization.problem import Problem
 _PAIRS = 2_000  # leaves: up to here a column has a table of what each pair of its values costs together
 
 
-@dataclass(frozen=True, eq=False)
-class Flat:
-    """See `_kernels` for the arrays. own: (combinations,), the measure of each combination as it stands."""
+class Flat(NamedTuple):
+    """Trees and rows as the kernels read them.
+
+    n: (combinations,), rows. cells: (combinations, columns), the leaf, counted through all columns.
+    leaf_at, node_at: (columns + 1,), where the leaves and the nodes of a column begin.
+    path: path[path_at[j] + l * leaves + x] is the node of leaf x of column j on level l.
+    level, rep, cost: (all nodes,), a node's level, one leaf beneath it, and what a cell costs that is
+    released as it. own: (combinations,), the measure of each combination as it stands.
+    pair: pair[pair_at[j] + x * leaves + y] is the cost of LUB(x, y); pair_at[j] is -1 without a table.
+    """
 
     n: NDArray[np.int64]
     cells: NDArray[np.int32]
@@ -71,30 +77,17 @@ class Flat:
         """How many there are."""
         return int(self.cells.shape[1])
 
-    @property
-    def trees(self) -> tuple[Any, ...]:
-        """The arrays every kernel takes, in their order."""
-        return self.leaf_at, self.node_at, self.path_at, self.path, self.level, self.rep
-
-    @property
-    def distances(self) -> tuple[Any, ...]:
-        """The arrays of the kernels that compare two combinations."""
-        return (
-            self.own, self.cells, self.leaf_at, self.node_at, self.path_at, self.path, self.cost,
-            self.pair, self.pair_at,
-        )  # fmt: skip
-
     def bound(self, members: NDArray[np.int64]) -> NDArray[np.int32]:
         """The n-ary least upper bound over the original members: one node per column."""
         from sfumato.anonymization.greedy._kernels import bound_of
 
         nodes = np.empty(self.columns, np.int32)
-        bound_of(members, self.cells, *self.trees, nodes)
+        bound_of(self, members, nodes)
         return nodes
 
     def costs(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
         """(..., columns) nodes -> what each such cell costs."""
-        return self.cost[nodes + self.node_at[:-1]]
+        return np.asarray(self.cost[nodes + self.node_at[:-1]], np.float64)
 
 
 def _pairs(nodes: NDArray[np.int32], cost: NDArray[np.float64]) -> NDArray[np.float64]:

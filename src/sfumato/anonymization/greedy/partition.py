@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from sfumato.anonymization.information import Height
 from sfumato.anonymization.measure import CellMeasure
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.progress import report
 
@@ -56,12 +58,12 @@ class Partition:
         """What the released rows are: classes."""
         return "classes"
 
-    def search(self, problem: Problem, criterion: Any) -> Recoding:
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, splits, seconds."""
         start = time.perf_counter()
         check_levels(problem)
-        check = Check(problem, criterion)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
+        check = Check(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
         splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries)
@@ -95,7 +97,7 @@ class Splits:
         self.flat, self.check, self.monotone, self.tries = flat, check, monotone, tries
         self.made = self.tried = self.rows = 0
         ends = flat.node_at
-        self.most = np.array([flat.cost[a:b].max() for a, b in zip(ends[:-1], ends[1:], strict=True)])
+        self.most = np.array([flat.cost[a:b].max() for a, b in pairwise(ends)])
 
     def down(self, block: Longs) -> list[Longs]:
         """The parts that are not split further."""
@@ -123,11 +125,11 @@ class Splits:
         side = np.empty(len(part), np.bool_)
         for _ in range(self.tries):
             most = flat.costs(flat.bound(part[seeds])) if self.monotone else self.most
-            first, second, _ = farthest(part, seeds, most, np.argsort(-most), *flat.distances)
+            first, second, _ = farthest(flat, part, seeds, most, np.argsort(-most))
             if first < 0:
                 return None
             self.tried += 1
-            rows = divide(part, first, second, flat.n, *flat.distances, side)
+            rows = divide(flat, part, first, second, side)
             small = [rows[0] < k, rows[1] < k]
             if not any(small):
                 sides = part[~side], part[side]

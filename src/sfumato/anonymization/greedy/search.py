@@ -16,6 +16,7 @@ from sfumato.anonymization.information import Height
 from sfumato.anonymization.measure import CellMeasure, Costs
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.progress import report
 
@@ -55,7 +56,7 @@ class Beam:
         """What the released rows are: 'classes', or 'ambiguity' where each only covers k originals."""
         return "classes" if self.closed else "ambiguity"
 
-    def search(self, problem: Problem, criterion: Any) -> Recoding:
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
         start = time.perf_counter()
         check_levels(problem)
@@ -81,15 +82,16 @@ class Greedy(Beam):
 
 
 def searched(
-    problem: Problem, criterion: Any, costs: Costs, width: int, monotone: bool, closed: bool
+    problem: Problem, criterion: Criterion, costs: Costs, width: int, monotone: bool, closed: bool
 ) -> Recoding:
     """Greedy on tables of costs; what guides it is settled."""
-    check = Check(problem, criterion)
+    flat = Flat.of(problem, costs)
+    check = Check(problem, criterion, flat)
     if not closed and not check.only_size:
         raise ParameterError(
-            "literal Greedy has no classes, so only k can be asked of it.", hint="KAnonymity(5), or closed=True"
+            "literal Greedy has no classes, so only k can be asked of it.",
+            hint="KAnonymity(5), or closed=True",
         )
-    flat = Flat.of(problem, costs)
     if not closed:
         return _literal(problem, flat, check, width, monotone)
     return _closed(problem, flat, check, width, monotone)
@@ -154,29 +156,24 @@ def _literal(problem: Problem, flat: Flat, check: Check, width: int, monotone: b
 
     nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
     suppressed = np.zeros(problem.combinations, np.bool_)
-    none = np.zeros(problem.combinations, np.bool_)
     done = 0
     for block in blocks(problem):
         if not check.all_hold(block):
             suppressed[block] = True
             nodes[block] = [h.root for h in problem.hierarchies]
             continue
-        free = none.copy()
+        free = np.zeros(problem.combinations, np.bool_)
         free[block] = True
         for part in np.array_split(block, -(-len(block) // _CHUNK)):
             out = np.empty((len(part), len(problem.columns)), np.int32)
-            grow_each(
-                part, check.k, width, monotone, flat.n, none, free, flat.cells, *flat.trees, flat.cost, out
-            )
+            grow_each(flat, part, check.k, width, monotone, free, out)
             nodes[part] = out
             done += len(part)
             report("greedy sets", done, problem.combinations)
     kept = ~suppressed
     patterns = np.unique(nodes[kept], axis=0)
     counts = np.empty(len(patterns), np.int64)
-    covered(
-        patterns, flat.n, flat.cells, flat.leaf_at, flat.path_at, flat.node_at, flat.path, flat.level, counts
-    )
+    covered(flat, patterns, counts)
     reached = int(counts.min()) if len(counts) else 0
     assert not len(counts) or reached >= check.k, "a released row covers fewer than k rows"
     return Recoding.whole(problem, nodes, suppressed, claim="ambiguity", k_reached=reached)
