@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.hierarchy._rows import row_faults
+from sfumato.hierarchy.poset import at_least_one
 
 ROOT = "*"
 
@@ -36,20 +38,49 @@ class Hierarchy:
             raise ParameterError(f"this is no hierarchy: {'; '.join(faults)}.", hint="build it from a table")
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Sequence[str]]) -> Hierarchy:
-        """From a table of levels: one row per leaf, most specific first, the root last."""
-        if not rows:
-            raise DataError("the table of levels is empty.", hint="one row per value, most specific first")
-        widths = {len(row) for row in rows}
-        if len(widths) > 1:
-            raise DataError("the rows have different numbers of levels.", hint="one column per level")
-        labels, ancestors = [], np.empty((widths.pop(), len(rows)), np.int32)
-        for level in range(len(ancestors)):
+    def of_rows(cls, rows: Sequence[Sequence[str]], *, name: str = "the table of levels") -> Hierarchy:
+        """From a table of levels: one row per leaf, most specific first, the root last.
+
+        All its faults are listed at once: ragged rows, values that occur twice, several roots, a node with
+        two parents. `name` is what the message calls the table.
+        """
+        faults, examples = row_faults(rows)
+        if faults:
+            raise DataError(
+                f"{name} is no hierarchy: {'; '.join(faults)}.",
+                hint="one row per value, most specific first, the same last cell in all rows",
+                values=examples,
+            )
+        labels, ancestors = [], np.empty((len(rows[0]), len(rows)), np.int32)
+        for height in range(len(ancestors)):
             known: dict[str, int] = {}
             for leaf, row in enumerate(rows):
-                ancestors[level, leaf] = known.setdefault(row[level], len(known))
+                ancestors[height, leaf] = known.setdefault(row[height], len(known))
             labels.append(tuple(known))
         return cls(tuple(labels), ancestors)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table of levels, as `of_rows` takes it."""
+        columns = [[names[j] for j in row] for names, row in zip(self.labels, self.ancestors, strict=True)]
+        return list(zip(*columns, strict=True))
+
+    def over(self, levels: Sequence[object]) -> Hierarchy:
+        """This hierarchy, once it is sure that all these values are in it; missing ones are not looked at."""
+        texts = [str(v) for v in levels if v is not None]
+        absent = [t for t in texts if t not in self.places]
+        if absent:
+            raise DataError(
+                f"{len(absent)} of {len(texts)} values are not in the hierarchy.",
+                hint="add them to the hierarchy",
+                values=absent,
+            )
+        return self
+
+    def restricted(self, levels: Sequence[object]) -> Hierarchy:
+        """Only these values and what is above them: shares and losses are then counted among these."""
+        self.over(levels)
+        wanted = {str(v) for v in levels if v is not None}
+        return Hierarchy.of_rows([row for row in self.rows() if row[0] in wanted])
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -119,6 +150,85 @@ class Hierarchy:
         """The number of each leaf by its text."""
         return {name: i for i, name in enumerate(self.leaves)}
 
+    # -- order -----------------------------------------------------------------------------------
+
+    @property
+    def top(self) -> int:
+        """The number of the root."""
+        return self.root
+
+    @property
+    def domain(self) -> int:
+        """How many leaves there are."""
+        return len(self.leaves)
+
+    @property
+    def semilattice(self) -> bool:
+        """Any two nodes of a tree have one least upper bound."""
+        return True
+
+    @property
+    def ranks(self) -> NDArray[np.int32]:
+        """(nodes,): the level of each node."""
+        return self.level_of
+
+    @cached_property
+    def parent(self) -> NDArray[np.int32]:
+        """(nodes,): the node one level up; the root is its own."""
+        up = np.full(self.size, self.root, np.int32)
+        up[self.nodes[:-1].ravel()] = self.nodes[1:].ravel()
+        return up
+
+    @property
+    def covers(self) -> NDArray[np.int32]:
+        """(edges, 2): child and parent."""
+        return np.stack([np.arange(self.root, dtype=np.int32), self.parent[: self.root]], axis=1)
+
+    @cached_property
+    def first_leaf(self) -> NDArray[np.int32]:
+        """(nodes,): a leaf under each node."""
+        leaf = np.empty(self.size, np.int32)
+        leaf[self.nodes] = np.arange(len(self.leaves), dtype=np.int32)
+        return leaf
+
+    def node(self, value: object) -> int:
+        """The leaf of a cell's value."""
+        self.over([value])
+        return self.places[str(value)]
+
+    def leq(self, a: int, b: int) -> bool:
+        """Whether b is a or above it."""
+        return bool(self.level_of[a] <= self.level_of[b] and self.ancestor(a, int(self.level_of[b])) == b)
+
+    def ancestor(self, node: int, height: int) -> int:
+        """The node above a node (or itself) on a level."""
+        return int(self.nodes[height, self.first_leaf[node]])
+
+    def lub(self, *members: int) -> frozenset[int]:
+        """The lowest node above all members, alone in its set: this is a tree."""
+        at_least_one(members)
+        return frozenset([int(self.join(np.array(members)))])
+
+    def join(self, nodes: NDArray[np.integer]) -> NDArray[np.int32]:
+        """(..., members) -> (...): the least upper bound of all members."""
+        leaf, start = self.first_leaf[nodes], self.level_of[nodes].max(axis=-1)
+        found = np.full(start.shape, self.root, np.int32)
+        still = np.ones(start.shape, bool)
+        for height in range(self.height):
+            above = self.nodes[height][leaf]
+            here = still & (start <= height) & (above == above[..., :1]).all(axis=-1)
+            found[here] = above[..., 0][here]
+            still &= ~here
+        return found
+
+    def rank(self, node: int) -> float:
+        """The level of a node."""
+        return float(self.level_of[node])
+
+    def share(self, node: int) -> float:
+        """The part of all leaves under a node."""
+        return float(self.leaf_counts[node] / len(self.leaves))
+
     def __repr__(self) -> str:
         return f"Hierarchy({len(self.leaves)} values, {' > '.join(str(len(names)) for names in self.labels)})"
 
@@ -138,6 +248,8 @@ def _faults(labels: tuple[tuple[str, ...], ...], ancestors: NDArray[np.int32]) -
     if ancestors.shape[1] != len(labels[0]):
         return ["ancestors are not given for each leaf"]
     faults = []
+    if not np.array_equal(ancestors[0], np.arange(len(labels[0]))):
+        faults.append("the leaves are not numbered as they are listed")
     if len(set(labels[0])) < len(labels[0]):
         faults.append("a value occurs twice")
     if len(labels[-1]) != 1:
@@ -146,6 +258,8 @@ def _faults(labels: tuple[tuple[str, ...], ...], ancestors: NDArray[np.int32]) -
         row = ancestors[height]
         if row.min() < 0 or len(np.unique(row)) != len(labels[height]) or row.max() >= len(labels[height]):
             faults.append(f"level {height} has nodes without values, or values without a node")
+        if height and len(set(labels[height])) < len(labels[height]):
+            faults.append(f"two nodes of level {height} are written the same")
         if height and not _nested(ancestors[height - 1], row):
             faults.append(f"a node of level {height - 1} has two parents on level {height}")
     return faults
