@@ -90,14 +90,14 @@ def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, la
         free[block] = left[block] > 0
     else:
         free[block[enough]] = False
-    seeds = _in_order(flat, block[~enough])
+    seeds = in_order(flat, block[~enough])
     stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, label)
     for t in block[enough]:
         rows = left[t] + check.k if check.only_size else flat.n[t]
         found.add(np.array([t]), np.array([rows]))
     for t in stuck:
         found.add(np.array([t]), np.array([flat.n[t]]))
-    _repair(found, check)
+    repair(found, check)
     return found
 
 
@@ -106,7 +106,7 @@ def _alone(flat: Flat, block: Longs, check: Check) -> NDArray[np.bool_]:
     return check.holds(block, flat.n[block], np.arange(len(block)), len(block))
 
 
-def _in_order(flat: Flat, seeds: Longs) -> Longs:
+def in_order(flat: Flat, seeds: Longs) -> Longs:
     """Seeds among the many first: what is rare is then left for the end, when little else is free.
 
     Measured on Adult, k = 5: 6% less lost than in the order of the table, 10% less than rare ones first.
@@ -158,7 +158,7 @@ def _grow_all(
     return stuck
 
 
-def _repair(found: Classes, check: Check) -> None:
+def repair(found: Classes, check: Check) -> None:
     """Merge each class that does not satisfy the criterion with the nearest, until all do."""
     while len(found.members) > 1:
         of = np.concatenate(found.members)

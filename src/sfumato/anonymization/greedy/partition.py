@@ -53,11 +53,6 @@ class Partition:
         """Columns that must be counted besides the quasi-identifiers."""
         return self.loss.needs
 
-    @property
-    def claim(self) -> str:
-        """What the released rows are: classes."""
-        return "classes"
-
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, splits, seconds."""
         start = time.perf_counter()

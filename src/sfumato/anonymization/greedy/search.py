@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +19,12 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.privacy import Claim, KAmbiguity
 from sfumato.progress import report
 
 _CHUNK = 200  # seeds between two reports
+# members, their rows, the bound, whether they are suppressed
+Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], bool]
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,9 @@ class Beam:
         """Columns that must be counted besides the quasi-identifiers."""
         return self.loss.needs
 
-    @property
-    def claim(self) -> str:
-        """What the released rows are: 'classes', or 'ambiguity' where each only covers k originals."""
-        return "classes" if self.closed else "ambiguity"
+    def claims(self, recoding: Recoding) -> tuple[Claim, ...] | None:
+        """What to promise instead of what the criterion counts in classes; None: there are classes."""
+        return None if self.closed else (KAmbiguity(recoding.about["k_reached"], recoding.problem.columns),)
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
@@ -99,47 +102,31 @@ def searched(
 
 def _closed(problem: Problem, flat: Flat, check: Check, width: int, monotone: bool) -> Recoding:
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
-    of, n, nodes, suppressed = [], [], [], []
-    classes = 0
+    parts: list[Part] = []
     for block in blocks(problem):
         found = close(flat, block, check, width, monotone, "greedy classes")
         if found is None:
-            of.append(block)
-            n.append(problem.n[block])
-            nodes.append(np.tile(roots, (len(block), 1)))
-            suppressed.append(np.ones(len(block), np.bool_))
-            continue
-        classes += len(found.members)
-        for members, rows, bound in zip(found.members, found.rows, found.nodes, strict=True):
-            of.append(members)
-            n.append(rows)
-            nodes.append(np.tile(bound, (len(members), 1)))
-            suppressed.append(np.zeros(len(members), np.bool_))
-    return checked(_pieces(problem, of, n, nodes, suppressed, claim="classes", classes=classes), check)
+            parts.append((block, problem.n[block], roots, True))
+        else:
+            parts.extend(
+                (m, r, b, False) for m, r, b in zip(found.members, found.rows, found.nodes, strict=True)
+            )
+    return checked(pieces(problem, parts, claim="classes"), check)
 
 
-def _pieces(
-    problem: Problem,
-    of: list[NDArray[np.int64]],
-    n: list[NDArray[np.int64]],
-    nodes: list[NDArray[np.int32]],
-    suppressed: list[NDArray[np.bool_]],
-    **about: Any,
-) -> Recoding:
-    """In the order of the combinations, without pieces that are empty."""
-    if not of:
+def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
+    """Classes as a recoding: in the order of the combinations, without pieces that are empty."""
+    if not parts:
         empty = np.zeros((0, len(problem.columns)), np.int32)
         return Recoding(problem, np.zeros(0, np.int64), problem.n, empty, np.zeros(0, np.bool_), about)
-    all_of, all_n = np.concatenate(of), np.concatenate(n)
-    order = np.argsort(all_of, kind="stable")
-    order = order[all_n[order] > 0]
+    of = np.concatenate([members for members, _, _, _ in parts])
+    n = np.concatenate([rows for _, rows, _, _ in parts])
+    nodes = np.concatenate([np.tile(bound, (len(members), 1)) for members, _, bound, _ in parts])
+    suppressed = np.repeat([gone for _, _, _, gone in parts], [len(members) for members, _, _, _ in parts])
+    order = np.argsort(of, kind="stable")
+    order = order[n[order] > 0]
     return Recoding(
-        problem,
-        all_of[order],
-        all_n[order],
-        np.concatenate(nodes)[order].astype(np.int32),
-        np.concatenate(suppressed)[order],
-        about,
+        problem, of[order], n[order], nodes[order].astype(np.int32), suppressed[order].astype(np.bool_), about
     )
 
 
