@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.anonymization.degradation import Degradation as Degradation
+    from sfumato.anonymization.greedy.guided import ModelGuided as ModelGuided
+    from sfumato.anonymization.greedy.partition import Partition as Partition
+    from sfumato.anonymization.greedy.search import Beam as Beam
+    from sfumato.anonymization.greedy.search import Greedy as Greedy
+    from sfumato.anonymization.information import ColumnMI as ColumnMI
+    from sfumato.anonymization.information import Height as Height
+    from sfumato.anonymization.information import Precision as Precision
+    from sfumato.anonymization.information import ValueMI as ValueMI
+    from sfumato.anonymization.network import HierarchyNetwork as HierarchyNetwork
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
@@ -42,17 +52,26 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "Beam": "anonymization.greedy.search",
     "BudgetError": "errors",
     "Column": "schema",
+    "ColumnMI": "anonymization.information",
     "Counts": "counts",
     "DataError": "errors",
+    "Degradation": "anonymization.degradation",
+    "Greedy": "anonymization.greedy.search",
     "Guarantee": "privacy.guarantee",
+    "Height": "anonymization.information",
+    "HierarchyNetwork": "anonymization.network",
     "Key": "seeds",
     "Kind": "schema",
     "Ledger": "privacy.ledger",
     "MissingExtraError": "errors",
+    "ModelGuided": "anonymization.greedy.guided",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "Partition": "anonymization.greedy.partition",
+    "Precision": "anonymization.information",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",
@@ -60,6 +79,7 @@ _HOME = {
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
     "Table": "table",
+    "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "assess": "assessment.assess",
     "describe": "description",

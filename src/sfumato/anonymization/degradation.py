@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,23 +45,33 @@ class Target:
     value: Floats | None
 
     @classmethod
-    def of(cls, problem: Problem, name: str, most: int = MOST) -> Target:
-        """Numbers are taken as they are; of classes at most `most` are told apart."""
-        numbers = _numbers(problem, name)
+    def of(cls, problem: Problem, name: str, estimator: Any = None, most: int = MOST) -> Target:
+        """Numbers are taken as they are, unless a classifier is to learn them; of classes at most `most`."""
+        numbers = None if _classifies(estimator) else _numbers(problem, name)
         if numbers is None:
             return cls(outcome(problem, name, most), None)
         return cls(outcome(problem, name, None), numbers)
 
-    def error(self, predicted: Floats, code: NDArray[np.int64]) -> Floats:
-        """|prediction - outcome|, or 1 - the probability given to the outcome that came."""
-        if self.value is None:
-            return np.asarray(1 - predicted[np.arange(len(code)), code])
-        return np.abs(predicted[:, 0] - self.value[code])
+    def error(self, predicted: Floats, code: NDArray[np.int64], power: int) -> Floats:
+        """|prediction - outcome|^power; for classes half the sum over the outcomes: 1 is the worst."""
+        if self.value is not None:
+            return np.asarray(np.abs(predicted[:, 0] - self.value[code]) ** power)
+        apart = predicted.copy()
+        apart[np.arange(len(code)), code] -= 1.0
+        return np.asarray((np.abs(apart) ** power).sum(1) / 2)
 
     def change(self, one: Floats, other: Floats) -> Floats:
         """|difference| of two predictions; of two distributions, half the sum over the outcomes."""
         apart = np.abs(one - other).sum(-1)
         return np.asarray(apart if self.value is not None else apart / 2)
+
+
+def _classifies(estimator: Any) -> bool:
+    if estimator is None or hasattr(estimator, "learn"):
+        return False
+    from sklearn.base import is_classifier
+
+    return bool(is_classifier(estimator))
 
 
 def _numbers(problem: Problem, name: str) -> Floats | None:
@@ -148,7 +158,8 @@ def learn(problem: Problem, target: Target, rows: NDArray[np.int64], estimator: 
     """A model from some rows of a table, each as it stands. rows: (entries of the outcome,).
 
     estimator: any of scikit-learn's (a classifier needs predict_proba), or something with
-    `learn(problem, target, rows)`, such as `HierarchyNetwork`. None: ridge or logistic regression.
+    `learn(problem, target, rows)`, such as `HierarchyNetwork`. None: ridge (its penalty cross-validated) or
+    logistic regression.
     """
     if hasattr(estimator, "learn"):
         return estimator.learn(problem, target, rows)  # type: ignore[no-any-return]
@@ -174,9 +185,11 @@ def learn(problem: Problem, target: Target, rows: NDArray[np.int64], estimator: 
 
 
 def _plain(target: Target) -> Any:
-    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.linear_model import LogisticRegression, RidgeCV
 
-    return Ridge(alpha=1.0) if target.value is not None else LogisticRegression(max_iter=300)
+    if target.value is not None:
+        return RidgeCV(alphas=(0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0))
+    return LogisticRegression(C=0.1, max_iter=300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +198,9 @@ class Degradation:
 
     A model learns from a random share of the rows as they are; the others are held out. The score is the
     mean error on the held-out rows as released, less that on the same rows as they were.
-    error: |prediction - outcome| for numbers, 1 - the probability of what came for classes.
+    error: 'squared' (default): the root mean squared error of numbers, in their unit, and Brier's score of
+    classes, from 0 to 1. Both are best for who predicts what is expected. 'absolute' is the thesis': the mean
+    of |prediction - outcome|. With it a model may look better the less it is told.
     against: 'outcome' (default), or 'prediction': the mean change of the prediction itself, which is never
     negative and does not look at held-out outcomes.
     Not monotone and not a sum over cells: it scores, and `ModelGuided` is the search it goes with. A score
@@ -195,12 +210,13 @@ class Degradation:
     target: str
     estimator: Any = None
     against: Literal["outcome", "prediction"] = "outcome"
+    error: Literal["squared", "absolute"] = "squared"
     share: float = 0.5
     seed: int = 0
 
     name = "degradation of a model"
     monotone = False
-    better: Literal["lower"] = "lower"
+    better: ClassVar[Literal["lower"]] = "lower"
     reads_outcome = True
 
     def __post_init__(self) -> None:
@@ -209,6 +225,8 @@ class Degradation:
             faults.append("share must be between 0 and 1")
         if self.against not in ("outcome", "prediction"):
             faults.append("against must be 'outcome' or 'prediction'")
+        if self.error not in ("squared", "absolute"):
+            faults.append("error must be 'squared' or 'absolute'")
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="Degradation(target='charge')")
 
@@ -229,7 +247,7 @@ class Degradation:
     def scores(self, *recodings: Recoding) -> list[float]:
         """The score of several recodings of one problem: the model learns once."""
         problem = recodings[0].problem
-        target = Target.of(problem, self.target)
+        target = Target.of(problem, self.target, self.estimator)
         learnt, held = halves(target.found, self.share, self.seed)
         if not learnt.any() or not held.any():
             raise ParameterError("too few rows to learn from some and to hold out others.")
@@ -256,5 +274,11 @@ class Degradation:
             )
             return float((change * weight).sum() / held.sum())
         code = found.code[entry]
-        added = target.error(after[piece], code) - target.error(before[found.of[entry]], code)
-        return float((added * weight).sum() / held.sum())
+        power = 2 if self.error == "squared" else 1
+        means = [
+            float((target.error(p, code, power) * weight).sum() / held.sum())
+            for p in (after[piece], before[found.of[entry]])
+        ]
+        if power == 2 and target.value is not None:
+            means = [math.sqrt(m) for m in means]
+        return means[0] - means[1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,9 @@ class Height:
     name = "height"
     monotone = True
     range = (0.0, _INF)
-    better: Literal["lower"] = "lower"
+    better: ClassVar[Literal["lower"]] = "lower"
     reads_outcome = False
-    needs: tuple[str, ...] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, problem: Problem) -> Costs:
         """w_i h / M_i."""
@@ -60,9 +60,9 @@ class Precision:
     name = "precision"
     monotone = True
     range = (0.0, 1.0)
-    better: Literal["higher"] = "higher"
+    better: ClassVar[Literal["higher"]] = "higher"
     reads_outcome = False
-    needs: tuple[str, ...] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, problem: Problem) -> Costs:
         """What is taken off the score: (w_i / sum w) h / M_i."""
@@ -96,7 +96,7 @@ class ColumnMI:
     name = "column information"
     monotone = True
     range = (0.0, _INF)
-    better: Literal["lower"] = "lower"
+    better: ClassVar[Literal["lower"]] = "lower"
     reads_outcome = True
 
     def __post_init__(self) -> None:
@@ -169,7 +169,7 @@ class ValueMI:
 
     name = "value information"
     range = (0.0, _INF)
-    better: Literal["lower"] = "lower"
+    better: ClassVar[Literal["lower"]] = "lower"
     reads_outcome = True
 
     def __post_init__(self) -> None:

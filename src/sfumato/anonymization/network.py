@@ -41,7 +41,7 @@ class HierarchyNetwork:
     links: whether step 3 is done. check: share of the rows that decides what helps.
     """
 
-    prior: float = 5.0
+    prior: float = 20.0
     links: bool = True
     check: float = 0.3
     seed: int = 0

@@ -77,7 +77,7 @@ class ModelGuided:
         check_levels(problem)
         flat = Flat.of(problem, Height().cost(problem))
         check = Check(problem, criterion, flat)
-        target = Target.of(problem, self.target)
+        target = Target.of(problem, self.target, self.estimator)
         learnt, _ = halves(target.found, self.share, self.seed)
         if not learnt.any():
             raise ParameterError("too few rows to learn from.", hint="a larger share, or more rows")
