@@ -238,9 +238,9 @@ def _split(bounds: Bounds, part: list[int], k: int, tries: int) -> tuple[list[in
             to_a, to_b = bounds.distance(a, t), bounds.distance(b, t)
             (ties if to_a == to_b else sides[to_b < to_a]).append(t)
         for t in ties:
-            sides[bounds.n[sides[1]].sum() < bounds.n[sides[0]].sum()].append(t)
+            sides[bool(bounds.n[sides[1]].sum() < bounds.n[sides[0]].sum())].append(t)
         small = [int(bounds.n[side].sum()) < k for side in sides]
         if not any(small):
-            return sides
+            return sorted(sides[0]), sorted(sides[1])
         seeds = [t for t in seeds if not (small[0] and t == a) and not (small[1] and t == b)]
     return None
