@@ -112,19 +112,23 @@ def real(data: Data, sizes: Sequence[int], repeats: int) -> list[Record]:
                 columns = (*data.used, *(data.extra if extra else ()))
                 p = problem_of(data, part, columns)
                 given = Given(model, tuple(range(len(data.used))))
-                runs = {(a, m): make(loss) for a, make in ALGORITHMS.items() for m, loss in MEASURES.items()}
-                runs["Model-guided", "prediction"] = sf.ModelGuided(data.outcome, given)
-                runs["Model-guided (leaking)", "outcome"] = sf.ModelGuided(data.outcome, given, leaking=True)
-                untouched = Recoding.whole(p, p.leaves, np.zeros(p.combinations, bool))
                 base = {"data": data.name, "rows": rows, "extraneous": extra, "repeat": repeat}
-                out.append(
-                    base | {"algorithm": "(not released)", "measure": ""} | errors(untouched, data, given)
-                )
-                for (algorithm, measure), search in runs.items():
-                    found = search.search(p, KAnonymity(K))
-                    out.append(
-                        base | {"algorithm": algorithm, "measure": measure} | errors(found, data, given)
-                    )
+                out.extend(base | found for found in released(p, data, given))
+    return out
+
+
+def released(p: Problem, data: Data, given: Given) -> list[Record]:
+    """What the model errs on the rows as they are, and as each search releases them."""
+    both = p.sensitive["is high"].levels > 1  # in a few draws of 50 rows nobody is
+    losses = MEASURES if both else MEASURES | {"Value-MI": sf.ValueMI("is high")}
+    runs = {(a, m): make(loss) for a, make in ALGORITHMS.items() for m, loss in losses.items()}
+    runs["Model-guided", "prediction"] = sf.ModelGuided(data.outcome, given)
+    runs["Model-guided (leaking)", "outcome"] = sf.ModelGuided(data.outcome, given, leaking=True)
+    untouched = Recoding.whole(p, p.leaves, np.zeros(p.combinations, bool))
+    out = [{"algorithm": "(not released)", "measure": ""} | errors(untouched, data, given)]
+    for (algorithm, measure), search in runs.items():
+        found = search.search(p, KAnonymity(K))
+        out.append({"algorithm": algorithm, "measure": measure} | errors(found, data, given))
     return out
 
 
@@ -246,7 +250,8 @@ def verdicts(records: Sequence[Record], nineteen: Sequence[Record]) -> list[str]
     for r in nineteen:
         heights.setdefault(r["repeat"], {})[r["algorithm"]] = r["height"]
     lines = [
-        "Differences are means over draws with 95% intervals; one that holds 0 is no difference seen.",
+        "Means over draws with 95% intervals; one that holds 0 is no difference seen. Each algorithm stands "
+        "with the measure that came out best for it, as in the thesis, which flatters all of them.",
         "",
     ]
     for greedy in ("Greedy (literal)", "Greedy"):
@@ -274,12 +279,11 @@ def verdicts(records: Sequence[Record], nineteen: Sequence[Record]) -> list[str]
                 )
             for way in (("Greedy", "Vinterbo"), ("Greedy", "Col-MI"), ("Model-guided", "prediction"),
                         ("Model-guided (leaking)", "outcome")):  # fmt: skip
-                gaps = [
-                    against(records, way, ("(not released)", ""), of, **where) for of in ("error", "squared")
-                ]
+                same = ("(not released)", "")
+                first, second = (against(records, way, same, of, **where) for of in ("error", "squared"))
                 lines.append(
-                    f"- {shape}: {way[0]} ({way[1]}) against the rows as they were: absolute error {gaps[0]} %, "
-                    f"squared {gaps[1]} %."
+                    f"- {shape}: {way[0]} ({way[1]}) against the rows as they were: absolute {first} %, "
+                    f"squared {second} %."
                 )
     return lines
 
