@@ -187,9 +187,10 @@ class ValueMI:
     def worth(self, problem: Problem) -> tuple[Floats, ...]:
         """For each column, (nodes,): i(x) or |PMI(x, event)|, in bits."""
         found = outcome(problem, self.target, self.most)
-        if self.event is not None and self.event >= found.levels:
+        count = found.levels
+        if self.event is not None and self.event >= count:
             raise ParameterError(
-                f"event is {self.event}, but the target has {found.levels} outcomes (a pool is one).",
+                f"event is {self.event}, but the target has {count} outcomes (a pool is one).",
                 hint="places count from 0; most= says how many outcomes are told apart",
             )
         return tuple(self._of_nodes(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies))
