@@ -10,7 +10,7 @@ what the searches cost in time against n.
 Data: diabetes130 (days in hospital) and MEPS (a year's cost) in the folder SFUMATO_DATA. Without it, and with
 --quick, simulated members stand in. DxCG is replaced by a ridge regression learnt from other rows, and mutual
 information is taken from these others too: what is scored are outcomes that guided nothing (but in the
-search marked as leaking). Rows are drawn at random and the draw is repeated, so that differences have intervals.
+search marked as leaking). Rows are drawn at random and the draw is repeated: differences have intervals.
 """
 
 from __future__ import annotations
