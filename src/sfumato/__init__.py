@@ -10,7 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
+    import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.anonymization.anonymize import anonymize as anonymize
+    from sfumato.anonymization.datafly import Datafly as Datafly
     from sfumato.anonymization.degradation import Degradation as Degradation
     from sfumato.anonymization.greedy.guided import ModelGuided as ModelGuided
     from sfumato.anonymization.greedy.partition import Partition as Partition
@@ -20,10 +23,24 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.information import Height as Height
     from sfumato.anonymization.information import Precision as Precision
     from sfumato.anonymization.information import ValueMI as ValueMI
+    from sfumato.anonymization.loss import Ambiguity as Ambiguity
+    from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
+    from sfumato.anonymization.loss import Discernibility as Discernibility
+    from sfumato.anonymization.loss import Entropy as Entropy
+    from sfumato.anonymization.loss import Loss as Loss
     from sfumato.anonymization.network import HierarchyNetwork as HierarchyNetwork
+    from sfumato.anonymization.optimal import OptimalRecoding as OptimalRecoding
+    from sfumato.anonymization.preparation import prepare as prepare
+    from sfumato.anonymization.register import Register as Register
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
+    from sfumato.criteria import AlphaK as AlphaK
+    from sfumato.criteria import JAnonymity as JAnonymity
+    from sfumato.criteria import KAnonymity as KAnonymity
+    from sfumato.criteria import KMap as KMap
+    from sfumato.criteria import LDiversity as LDiversity
+    from sfumato.criteria import TCloseness as TCloseness
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
     from sfumato.errors import DataError as DataError
@@ -34,6 +51,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
+    from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.privacy.guarantee import Guarantee as Guarantee
@@ -52,38 +70,56 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "AlphaK": "criteria",
+    "Ambiguity": "anonymization.loss",
+    "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
     "BudgetError": "errors",
     "Column": "schema",
     "ColumnMI": "anonymization.information",
     "Counts": "counts",
     "DataError": "errors",
+    "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
+    "Discernibility": "anonymization.loss",
+    "Entropy": "anonymization.loss",
     "Greedy": "anonymization.greedy.search",
     "Guarantee": "privacy.guarantee",
     "Height": "anonymization.information",
+    "Hierarchy": "hierarchy",
     "HierarchyNetwork": "anonymization.network",
+    "JAnonymity": "criteria",
+    "KAnonymity": "criteria",
+    "KMap": "criteria",
     "Key": "seeds",
     "Kind": "schema",
+    "LDiversity": "criteria",
     "Ledger": "privacy.ledger",
+    "Loss": "anonymization.loss",
     "MissingExtraError": "errors",
     "ModelGuided": "anonymization.greedy.guided",
+    "OptimalRecoding": "anonymization.optimal",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Partition": "anonymization.greedy.partition",
     "Precision": "anonymization.information",
+    "Register": "anonymization.register",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
+    "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
+    "anonymize": "anonymization.anonymize",
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
+    "hierarchy": "hierarchy",
+    "prepare": "anonymization.preparation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",

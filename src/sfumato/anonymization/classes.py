@@ -11,11 +11,18 @@ from sfumato.criteria import Classes, Spread
 _PAIRS = 8_000_000  # comparisons made at once
 
 
-def classes_of(problem: Problem, label: NDArray[np.int64], nodes: NDArray[np.int32] | None = None) -> Classes:
+def classes_of(
+    problem: Problem,
+    label: NDArray[np.int64],
+    nodes: NDArray[np.int32] | None = None,
+    *,
+    matching: bool = False,
+) -> Classes:
     """The classes when combination i goes to class label[i], numbered from 0; -1: to none.
 
     nodes: (classes, columns), how each class is released: needed where a population is counted, or where
-    missing cells match anything. The whole that t-closeness compares with is what all classes hold.
+    missing cells match anything (matching=True; slow, every class is held against every other). The whole
+    that t-closeness compares with is what all classes hold.
     """
     kept = label >= 0
     count = int(label.max(initial=-1)) + 1
@@ -26,12 +33,12 @@ def classes_of(problem: Problem, label: NDArray[np.int64], nodes: NDArray[np.int
         name: np.bincount(label[kept], weight[kept], count).astype(np.float64)
         for name, weight in problem.survey.items()
     }
-    population = matching = None
+    population = alike = None
     if nodes is not None:
         if problem.population is not None:
             population = fitting(problem, nodes)
-        matching = matching_rows(problem, nodes, sizes)
-    return Classes(sizes, persons, tables, survey, population, matching, _max_rows(problem.persons))
+        alike = matching_rows(problem, nodes, sizes) if matching else None
+    return Classes(sizes, persons, tables, survey, population, alike, _max_rows(problem.persons))
 
 
 def _cells(sparse: Sparse) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ combinations, not the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,13 @@ class Sparse:
     names: tuple[str, ...] = ()
     missing: bool = False
 
+    def part(self, kept: NDArray[np.bool_]) -> Sparse:
+        """Some of the combinations only."""
+        lengths = np.diff(self.start)
+        cells = np.repeat(kept, lengths)
+        start = np.append(0, np.cumsum(lengths[kept]))
+        return replace(self, start=start, code=self.code[cells], n=self.n[cells])
+
 
 @dataclass(frozen=True, eq=False)
 class Population:
@@ -56,6 +63,7 @@ class Problem:
     max_level: the highest level a column may be generalized to; 0: do not touch.
     persons: whose rows those of a combination are, where the table says so: codes are persons.
     survey: (combinations,), summed survey weights, by column. population: what k-map counts in.
+    codes: (combinations, columns), sorted, the codes of the table's codebooks; for writing.
     """
 
     columns: tuple[str, ...]
@@ -68,6 +76,7 @@ class Problem:
     persons: Sparse | None = None
     survey: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     population: Population | None = None
+    codes: NDArray[np.uint32] | None = None
 
     def __post_init__(self) -> None:
         q = len(self.columns)
@@ -87,6 +96,18 @@ class Problem:
     def combinations(self) -> int:
         """How many distinct combinations there are."""
         return len(self.n)
+
+    def part(self, kept: NDArray[np.bool_]) -> Problem:
+        """Some of the combinations only."""
+        return replace(
+            self,
+            leaves=np.ascontiguousarray(self.leaves[kept]),
+            n=self.n[kept],
+            sensitive={name: sparse.part(kept) for name, sparse in self.sensitive.items()},
+            persons=None if self.persons is None else self.persons.part(kept),
+            survey={name: weight[kept] for name, weight in self.survey.items()},
+            codes=None if self.codes is None else self.codes[kept],
+        )
 
 
 def leaves_of(
@@ -165,6 +186,7 @@ def compress(
         tables[person] if person else None,
         {w: _summed(joint, table.tabulate([tuple(columns)], weight=w)[tuple(columns)]) for w in survey},
         members,
+        joint.codes,
     )
 
 

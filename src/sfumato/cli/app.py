@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas
+from sfumato.cli import (
+    INTERRUPTED,
+    anonymizing,
+    assessing,
+    demo,
+    hierarchies,
+    looking,
+    releasing,
+    sampling,
+    schemas,
+)
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -42,15 +52,22 @@ def _start(
 
 
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
+hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 
 register(app, looking.describe)
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
 app.add_typer(schema_app, name="schema")
+register(hierarchy_app, hierarchies.build)
+register(hierarchy_app, hierarchies.check)
+register(hierarchy_app, hierarchies.show)
+register(hierarchy_app, hierarchies.convert)
+app.add_typer(hierarchy_app, name="hierarchy")
 register(app, looking.counts)
 register(app, looking.convert)
 register(app, releasing.pseudonymize)
+register(app, anonymizing.anonymize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)

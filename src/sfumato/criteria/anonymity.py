@@ -56,6 +56,11 @@ class KAnonymity(Criterion):
         """Rows of one's own class: nothing else is looked at."""
         return self.missing == OWN_VALUE and self.persons is False
 
+    @property
+    def matching(self) -> bool:
+        """Whether it lets missing cells match anything."""
+        return self.missing == ANYTHING
+
     def satisfied(self, classes: Classes) -> NDArray[np.bool_]:
         """(classes,): which have k."""
         return self._of(classes) >= self.k

@@ -56,6 +56,11 @@ class Criterion(ABC):
         return (self,)
 
     @property
+    def matching(self) -> bool:
+        """Whether it lets missing cells match anything."""
+        return any(p.matching for p in self.parts if p is not self)
+
+    @property
     def only_sizes(self) -> bool:
         """Whether it is the same as: every class has at least k rows."""
         return False

@@ -1,28 +1,63 @@
 """How values become more general: hierarchies with levels, and the posets beneath them."""
 
+from sfumato.hierarchy.augmented import Augmented
 from sfumato.hierarchy.births import Born, DateOfBirth
 from sfumato.hierarchy.bits import PowerSet
+from sfumato.hierarchy.builders import Icd9, Icd10, Intervals, LevelTable, Prefixes, Recipe, ages, zip_codes
+from sfumato.hierarchy.calendar import Calendar
 from sfumato.hierarchy.codes import Cell, SparseCodes
+from sfumato.hierarchy.dsg import (
+    BoundColumn,
+    Columns,
+    parse_columns,
+    parse_posets,
+    read_columns,
+    read_posets,
+    write_columns,
+    write_posets,
+)
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression
+from sfumato.hierarchy.tables import parse_levels, read_levels, write_levels
 
 __all__ = [
+    "Augmented",
     "Born",
+    "BoundColumn",
+    "Calendar",
     "Cell",
+    "Columns",
     "DateOfBirth",
     "Finite",
     "Hierarchy",
+    "Icd9",
+    "Icd10",
     "Interval",
+    "Intervals",
+    "LevelTable",
     "Matrix",
     "PassThrough",
     "Poset",
     "PowerSet",
+    "Prefixes",
     "Product",
     "Range",
+    "Recipe",
     "SparseCodes",
     "Suppression",
+    "ages",
     "loss_of",
+    "parse_columns",
+    "parse_levels",
+    "parse_posets",
+    "read_columns",
+    "read_levels",
+    "read_posets",
+    "write_columns",
+    "write_levels",
+    "write_posets",
+    "zip_codes",
 ]

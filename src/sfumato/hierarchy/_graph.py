@@ -61,11 +61,16 @@ class Graph:
     def _on_cycles(self) -> list[Hashable]:
         """What neither a walk up nor a walk down can put in order (between two cycles: also those)."""
         left = set(self.parents) - set(self.upwards)
-        shrinking = True
-        while shrinking:  # nodes above a cycle have no way up that stays in it
-            over = {n for n in left if not any(p in left for p in self.parents[n])}
-            left -= over
-            shrinking = bool(over)
+        ways = {node: sum(p in left for p in dict.fromkeys(self.parents[node])) for node in left}
+        above = [node for node, n in ways.items() if n == 0]
+        while above:  # what lies above a cycle has no way up that stays in it
+            node = above.pop()
+            left.discard(node)
+            for child in self.children[node]:
+                if child in left:
+                    ways[child] -= 1
+                    if ways[child] == 0:
+                        above.append(child)
         return [node for node in self.parents if node in left]
 
     def twice(self, written: Mapping[Hashable, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 
 _LARGEST = 400  # powers of ten; a text of a few characters must not become a number of a billion digits
@@ -27,7 +27,10 @@ def number(value: object) -> Fraction | None:
 
 
 def said(value: float | Fraction) -> str:
-    """A number in as few characters as say it."""
-    if value == int(value):
-        return str(int(value))
-    return repr(float(value))
+    """A number exactly, in decimal digits: two numbers are never written the same."""
+    exact = number(value)
+    assert exact is not None
+    if exact.denominator == 1:
+        return str(exact.numerator)
+    with localcontext(prec=4 * _LARGEST):  # what was written in decimals ends in decimals
+        return f"{(Decimal(exact.numerator) / Decimal(exact.denominator)).normalize():f}"

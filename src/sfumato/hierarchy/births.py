@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.hierarchy._values import placed
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import at_least_one
@@ -49,13 +50,14 @@ class DateOfBirth:
     def __post_init__(self) -> None:
         faults = []
         object.__setattr__(self, "bands", tuple(self.bands))
-        if not self.bands or list(self.bands) != sorted(set(self.bands)) or self.bands[0] < 0:
+        whole = all(isinstance(b, int) for b in self.bands)
+        if not self.bands or not whole or list(self.bands) != sorted(set(self.bands)) or self.bands[0] < 0:
             faults.append("bands must be ages in ascending order")
         elif self.bands[-1] >= self.oldest:
             faults.append("oldest must be above the bands")
         if self.reckoned not in ("by year", "by day"):
             faults.append("reckoned must be 'by year' or 'by day'")
-        if not 0 < self.oldest < self.base.year - 1:
+        if not isinstance(self.base, date) or not 0 < self.oldest < self.base.year - 1:
             faults.append("oldest is beyond the calendar")
         if faults:
             raise ParameterError(f"these are no dates of birth: {'; '.join(faults)}.")
@@ -165,7 +167,7 @@ class DateOfBirth:
 
     def over(self, levels: Sequence[object]) -> Hierarchy | Matrix:
         """Over the days that occur: a hierarchy with levels "by year", a poset "by day"."""
-        leaves = {str(level): self.node(level) for level in levels if level is not None}
+        leaves = placed(levels, self.node, "no days of birth between the oldest age and the base date")
         if self.reckoned == "by year":
             return Hierarchy.of_rows(
                 [
@@ -173,14 +175,13 @@ class DateOfBirth:
                     for text, leaf in leaves.items()
                 ]
             )
-        nodes = {self.at(leaf.first, g) for leaf in leaves.values() for g in GRANULARITIES[1:]}
-        parents: dict[Hashable, list[Hashable]] = {}
-        for leaf in (*nodes, *leaves.values()):
-            parents[leaf] = [b for b in self._above(leaf) if b in nodes]
-        names: dict[Hashable, str] = {node: self.label(node) for node in nodes}
-        names.update({leaf: text for text, leaf in leaves.items()})
-        ordered = sorted(parents, key=lambda b: (GRANULARITIES.index(b.granularity), b.first))  # type: ignore[attr-defined]
-        return Matrix.of({node: parents[node] for node in ordered}, names=names)
+        inner = {self.at(leaf.first, g) for leaf in leaves.values() for g in GRANULARITIES[1:]}
+        nodes = sorted(inner, key=lambda b: (GRANULARITIES.index(b.granularity), b.first))
+        # Leaves are called by their text: a day may be written in several ways.
+        parents: dict[Hashable, list[Hashable]] = {t: [*self._above(leaf)] for t, leaf in leaves.items()}
+        parents.update({node: [b for b in self._above(node) if b in inner] for node in nodes})
+        names: dict[Hashable, str] = {t: t for t in leaves}
+        return Matrix.of(parents, names={**names, **{node: self.label(node) for node in nodes}})
 
     def _above(self, node: Born) -> list[Born]:
         candidates = [self.at(max(node.first, self.earliest), g) for g in GRANULARITIES]

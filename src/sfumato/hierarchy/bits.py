@@ -19,6 +19,7 @@ from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import at_least_one
 
 _MOST_NUMBERED = 8  # 6,561 nodes
+_MOST_BITS = 1_000
 WITHHELD = -1
 
 
@@ -29,8 +30,8 @@ class PowerSet:
     bits: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bits, int) or self.bits < 1:
-            raise ParameterError("bits must be a whole number from 1 on.")
+        if not isinstance(self.bits, int) or not 1 <= self.bits <= _MOST_BITS:
+            raise ParameterError(f"bits must be a whole number from 1 to {_MOST_BITS}.")
 
     @property
     def top(self) -> str:
@@ -52,7 +53,8 @@ class PowerSet:
         if isinstance(value, (bool, np.bool_, int)) and self.bits == 1:
             value = str(int(value))
         if isinstance(value, Iterable) and not isinstance(value, str):
-            value = "".join({0: "0", 1: "1", None: ROOT}.get(v, "?") for v in value)
+            signs = {"0": "0", "1": "1", "False": "0", "True": "1", "None": ROOT}
+            value = "".join(signs.get(str(v), "?") for v in value)
         if not isinstance(value, str) or len(value) != self.bits or set(value) - set("01*"):
             raise DataError(
                 f"a value is not {self.bits} times 0 or 1.", hint="one sign for each field", values=[value]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.hierarchy._numbers import number
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import at_least_one
@@ -72,20 +73,17 @@ class SparseCodes:
     def node(self, value: object) -> Cell:
         """From a mapping of codes to numbers, a list of codes, or a text as 4278:10;2500; None is empty."""
         entries = self._entries(value)
-        unknown = [code for code, n in entries.items() if not self._known(code)]
-        wrong = [code for code, n in entries.items() if n < 1]
+        unknown = [code for code in entries if not self._known(code)]
         faults = []
         if unknown:
             faults.append(f"{len(unknown)} codes are not in the hierarchy")
-        if wrong:
-            faults.append(f"{len(wrong)} codes have no frequency from 1 on")
         if self.most is not None and len(entries) > self.most:
             faults.append(f"it has {len(entries)} codes, and at most {self.most} are taken")
         if faults:
             raise DataError(
                 f"a cell of codes: {'; '.join(faults)}.",
                 hint="add the codes to the hierarchy; raise `most`",
-                values=[*unknown, *wrong],
+                values=unknown,
             )
         told: dict[int, int] = {}
         for code, n in entries.items():
@@ -115,7 +113,7 @@ class SparseCodes:
         else:
             parts = [(value, 1)]
         for code, n in parts:
-            entries[str(code)] = entries.get(str(code), 0) + int(n)
+            _add(entries, code, n)
         return entries
 
     def joined(
@@ -138,7 +136,7 @@ class SparseCodes:
         for person, code, n in zip(persons, codes, numbers, strict=True):
             entries = gathered.setdefault(person, {})
             if code is not None:
-                entries[str(code)] = entries.get(str(code), 0) + int(n)
+                _add(entries, code, n)
         faults = [len(e) for e in gathered.values() if self.most is not None and len(e) > self.most]
         if faults:
             raise DataError(
@@ -170,6 +168,34 @@ class SparseCodes:
                 named.append((self.codes.label(v), told[v]))
         return named
 
+    def wide(self, cells: Sequence[Cell], name: str) -> dict[str, list[str | None]]:
+        """Name-value pairs side by side, as the thesis stores them: columns name_1, name_1_n, name_2, ...
+
+        Every cell has room for the most that any has; what is left over is None.
+        """
+        pairs = [self.pairs(cell) for cell in cells]
+        found: dict[str, list[str | None]] = {}
+        for i in range(max(map(len, pairs), default=0)):
+            here = [p[i] if i < len(p) else None for p in pairs]
+            found[f"{name}_{i + 1}"] = [None if p is None else p[0] for p in here]
+            found[f"{name}_{i + 1}_n"] = [
+                None if p is None else ROOT if p[1] is None else str(p[1]) for p in here
+            ]
+        return found
+
+    def of_wide(self, names: Sequence[Sequence[object]], numbers: Sequence[Sequence[object]]) -> list[Cell]:
+        """Cells from name-value pairs that stand side by side: columns of codes, and as many of numbers."""
+        if len(names) != len(numbers) or len({len(column) for column in (*names, *numbers)}) > 1:
+            raise ParameterError("names and numbers must be columns of one table, as many of each.")
+        cells = []
+        for row in zip(*names, *numbers, strict=True):
+            entries: dict[str, int] = {}
+            for code, n in zip(row[: len(names)], row[len(names) :], strict=True):
+                if code is not None and code != "":
+                    _add(entries, code, n)
+            cells.append(self.node(entries))
+        return cells
+
     # -- order -----------------------------------------------------------------------------------
 
     @cached_property
@@ -196,16 +222,12 @@ class SparseCodes:
     def lub(self, *members: Cell) -> frozenset[Cell]:
         """What all members agree on."""
         at_least_one(members)
-        numbers = [dict(m.told) for m in members]
-        withheld = set().union(*(m.withheld for m in members))
-        told = []
-        for v in set().union(*numbers) - withheld:
-            n = numbers[0].get(v, 0)
-            if all(other.get(v, 0) == n for other in numbers):
-                told.append((v, n))
-            else:
-                withheld.add(v)
-        return frozenset([Cell(tuple(sorted(told)), frozenset(withheld))])
+        # A number that all agree on stands in every cell, or in none.
+        withheld = frozenset().union(*(m.withheld for m in members))
+        agreed = set(members[0].told).intersection(*(m.told for m in members))
+        told = tuple(sorted((v, n) for v, n in agreed if v not in withheld))
+        named = {v for m in members for v, _ in m.told}
+        return frozenset([Cell(told, withheld | (named - {v for v, _ in told}))])
 
     def rank(self, node: Cell) -> float:
         """How many numbers are withheld."""
@@ -230,6 +252,14 @@ class SparseCodes:
                 out[i, [v for v, _ in cell.told]] = [n for _, n in cell.told]
             out[i, list(cell.withheld)] = -1
         return out
+
+
+def _add(entries: dict[str, int], code: object, n: object) -> None:
+    """Count entries of a code; what is no whole number is refused, not rounded."""
+    exact = number(n)
+    if exact is None or exact.denominator != 1 or exact < 1:
+        raise DataError("a frequency of a code is no whole number from 1 on.", values=[n])
+    entries[str(code)] = entries.get(str(code), 0) + int(exact)
 
 
 def _code_and_number(text: str) -> tuple[str, int]:

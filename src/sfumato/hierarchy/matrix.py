@@ -19,7 +19,7 @@ from sfumato.hierarchy._graph import Graph
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.poset import at_least_one
 
-_MOST_NODES = 60_000  # the closure has a bit for each pair: 450 MB
+MOST_NODES = 60_000  # the closure has a bit for each pair: 450 MB
 _MOST_PAIRS = 6_000  # the table of pairs has four bytes for each: 144 MB
 
 
@@ -50,8 +50,6 @@ class Matrix:
             faults.append("the leaves are not the first nodes")
         if len(set(self.node_labels[: size - len(has_child)])) < size - len(has_child):
             faults.append("a value occurs twice")
-        if size > _MOST_NODES:
-            faults.append(f"it has {size:,} nodes; at most {_MOST_NODES:,} are taken")
         if faults:
             raise ParameterError(f"this is no poset: {'; '.join(faults)}.", hint="build it with Matrix.of")
 
@@ -74,6 +72,8 @@ class Matrix:
         faults, examples = graph.faults()
         if any(node in ps and any(p != node for p in ps) for node, ps in parents.items()):
             faults.append("a node is its own parent and has another")
+        if len(parents) > MOST_NODES:  # before any set of leaves is formed
+            faults.append(f"it has {len(parents):,} nodes; at most {MOST_NODES:,} are taken")
         if not faults:
             twice = graph.twice(written)
             if twice:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.hierarchy._numbers import number, said
+from sfumato.hierarchy._values import placed
 from sfumato.hierarchy.levels import ROOT
 from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import at_least_one
@@ -86,7 +87,7 @@ class Range:
 
     def node(self, value: object) -> Interval:
         """The leaf of a number, or the node of an interval (two numbers)."""
-        ends = value if isinstance(value, (tuple, list)) and len(value) == 2 else (value, value)
+        ends = value if isinstance(value, tuple) and len(value) == 2 else (value, value)
         low, high = (number(end) for end in ends)
         if low is None or high is None or not self.low <= low <= high <= self.high:
             raise DataError(
@@ -144,13 +145,16 @@ class Range:
     def over(self, levels: Sequence[object]) -> Matrix:
         """All intervals between values that occur, numbered, for searches on arrays.
 
-        Their number grows with the square of the values', so there is a limit; beyond it, `Intervals` makes
-        fixed bands.
+        The interval of all values is the top. Their number grows with the square of the values', so there
+        is a limit; beyond it, `Intervals` makes fixed bands.
         """
-        texts: dict[float, str] = {}
-        for level in levels:
-            if level is not None:
-                texts[self.node(level).low] = str(level)
+        leaves = placed(levels, lambda v: self.node(v).low, "no numbers within the range")
+        texts = {low: text for text, low in leaves.items()}
+        if len(texts) < len(leaves):
+            raise DataError(
+                f"{len(leaves) - len(texts)} values are numbers that others are too, written differently.",
+                hint="write each number in one way",
+            )
         points = sorted(texts)
         widest = self.max_width if self.max_width is not None else math.inf
         spans = [(i, j) for i in range(len(points)) for j in _reach(points, i, widest)]

@@ -13,7 +13,7 @@ from sfumato.hierarchy.levels import ROOT, Hierarchy
 from sfumato.hierarchy.poset import Poset, at_least_one
 
 KEPT = "(as it was)"
-_NAMES_PEOPLE = ("identifier", "person", "quasi-identifier")
+_HARMLESS = ("sensitive", "weight", "other")
 _MOST_ROWS = 10_000
 
 
@@ -96,10 +96,10 @@ class PassThrough:
     role: str
 
     def __post_init__(self) -> None:
-        if str(self.role) in _NAMES_PEOPLE:
+        if str(self.role) not in _HARMLESS:
             raise ParameterError(
                 f"a column with the role {self.role} cannot pass through: it would give its persons away.",
-                hint="drop it, replace it by pseudonyms, or generalize it",
+                hint=f"only {', '.join(_HARMLESS)} can; drop it, replace it by pseudonyms, or generalize it",
             )
 
     @property
@@ -184,7 +184,9 @@ class Product:
 
     def node(self, value: Any) -> tuple[Hashable, ...]:
         """The node of a row: its cells in the order of the columns, or by name."""
-        cells = [value[name] for name in self.posets] if isinstance(value, Mapping) else list(value)
+        if isinstance(value, Mapping):
+            value = [value[name] for name in self.posets if name in value]
+        cells = list(value)
         if len(cells) != len(self.posets):
             raise DataError(f"a row has {len(cells)} cells, and there are {len(self.posets)} columns.")
         return tuple(p.node(cell) for p, cell in zip(self._parts, cells, strict=True))
@@ -194,7 +196,7 @@ class Product:
         return all(p.leq(x, y) for p, x, y in zip(self._parts, a, b, strict=True))
 
     def lub_sets(self, *members: tuple[Hashable, ...]) -> tuple[frozenset[Hashable], ...]:
-        """The least upper bounds column by column (thesis: LUB set); any choice from them is one of the rows."""
+        """The least upper bounds by column (thesis: LUB set); any choice from them is one of the rows."""
         at_least_one(members)
         columns = zip(*members, strict=True)
         return tuple(p.lub(*cells) for p, cells in zip(self._parts, columns, strict=True))

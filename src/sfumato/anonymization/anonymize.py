@@ -1,0 +1,255 @@
+"""The driver: count, search, settle, write. It reads as what is done.
+
+Guarantee: the claims of the criterion, with what the classes of the file reach (k = 7 where 5 was asked).
+Because:   `settle` ends only when every class satisfies the criterion, and rows are written from the very
+           pieces that were settled; a row that was not counted stops the writing.
+Assumes:   an intruder knows the quasi-identifiers and nothing else; see the limits of each claim.
+Tested by: tests/anonymization/test_releases.py::test_every_release_recounted_satisfies_its_criteria
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.anonymization.asking import Asked, ask
+from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.defence import common, within_bounds
+from sfumato.anonymization.explanation import explain
+from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.recoding import Recoding
+from sfumato.anonymization.register import Register
+from sfumato.anonymization.settling import Settled, settle
+from sfumato.anonymization.writing import released
+from sfumato.criteria import Classes, Criterion
+from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.privacy import Guarantee
+from sfumato.release import InternalRecord, Release, fingerprint
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.hierarchy import Hierarchy
+
+
+class Search(Protocol):
+    """A way to find what each combination becomes."""
+
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
+        """A recoding whose classes satisfy the criterion, or whose rows are suppressed."""
+        ...
+
+
+def anonymize(
+    table: Table,
+    criterion: Criterion,
+    *,
+    method: Search | None = None,
+    hierarchies: Mapping[str, Hierarchy | Any] | str | Path,
+    quasi_identifiers: Sequence[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    max_level: Mapping[str, int] | None = None,
+    drop: Sequence[str] = (),
+    keep_text: bool = False,
+    drop_rarer_than: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    register: Register | str | Path | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Publish a table whose people hide among others: the least general one the method finds.
+
+    method: the search; by default `OptimalRecoding()`.
+    hierarchies: by column, a Hierarchy or a recipe for one; or a folder of level tables.
+    quasi_identifiers: what an intruder may know; by default the columns of that role.
+    weights: how much a column counts in the loss; max_level: how far it may be generalized, 0 not at all.
+    drop: columns to leave out. Identifiers and the column of persons always are, free text unless
+        keep_text: rows of one person that can be told to be the same person's are no longer alike.
+    drop_rarer_than: leave out rows with a value in a quasi-identifier that fewer rows than this have.
+    bounds: leave out rows whose number in a column lies outside [low, high].
+    register: earlier releases of the same people; a release that would give them away together is refused.
+    seed: for tests and teaching; the order of the rows can then be undone.
+
+    Rows are written batch by batch when the release is read or saved; they are counted now.
+    """
+    if method is None:
+        from sfumato.anonymization.optimal import OptimalRecoding
+
+        method = OptimalRecoding()
+    key = Key.fresh() if seed is None else Key.from_seed(seed)
+    table = within_bounds(table, bounds or {})
+    asked = ask(
+        table,
+        criterion,
+        method,
+        hierarchies,
+        quasi_identifiers,
+        weights or {},
+        max_level or {},
+        drop,
+        keep_text,
+    )
+    whole = asked.compress()
+    kept = common(whole, drop_rarer_than)
+    problem = whole if kept.all() else whole.part(kept)
+    _refuse_hopeless(problem, asked.criterion)
+    start = time.perf_counter()
+    recoding = method.search(problem, asked.criterion)
+    seconds = time.perf_counter() - start
+    made = _settled(table, recoding, asked, key)
+    classes = made.classes
+    if isinstance(register, str | Path):
+        register = Register(register)
+    settled = made.settled if problem is whole else _back(made.settled, whole, kept)
+    entry = register.check(table, settled, asked, key) if register is not None else None
+    guarantee = Guarantee(asked.criterion.claims(classes, asked.columns))
+    record = InternalRecord(
+        key=key,
+        seed=seed,
+        fingerprint=fingerprint(table, key),
+        plan=asked.plan(drop_rarer_than=drop_rarer_than, bounds=_plain(bounds)),
+        tables={"classes": _class_table(made.settled, classes)},
+        extra={
+            "search": {**_plain(recoding.about), "seconds": round(seconds, 3)},
+            "rows": {
+                "read": whole.rows,
+                "with_rare_values": whole.rows - problem.rows,
+                "withheld": made.settled.suppressed - made.settled.left_out,
+                "left_out": made.settled.left_out,
+            },
+            "loss": made.settled.loss(),
+            "explanation": explain(made.settled).to_dict(),
+        },
+    )
+    release = Release(
+        released(table, settled, asked.released, key), guarantee, record, _about(made.settled), table.source
+    )
+    if register is not None and entry is not None:
+        register.add(entry)
+    return release
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    settled: Settled
+    classes: Classes
+
+
+def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
+    """What is written, and its classes. Where alike rows part, the rows themselves are counted."""
+
+    def count(settled: Settled) -> Classes:
+        inner = bool(asked.sensitive or asked.person or asked.criterion.weights)
+        if not (settled.split and inner):
+            whole = not settled.split
+            return settled.classes(asked.criterion.matching) if whole else _sizes(settled)
+        raise ParameterError(
+            "this method parts rows that are alike, and the criterion looks at what is in the rows.",
+            hint="use a method that keeps alike rows together, such as OptimalRecoding",
+        )
+
+    settled = settle(recoding, asked.criterion, count)
+    if not len(settled.class_nodes):
+        raise ParameterError(
+            "nothing could be released: no class satisfies what was asked.",
+            hint="ask for less, or allow higher levels",
+        )
+    beyond = settled.suppressed - int(recoding.n[recoding.suppressed].sum())
+    if beyond:
+        warnings.warn(
+            f"{beyond} rows more than the method had suppressed were withheld: without the rows that had to "
+            "be left out, their classes no longer satisfied what was asked.",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+    return _Made(settled, count(settled))
+
+
+def _sizes(settled: Settled) -> Classes:
+    """Classes of pieces, by their rows alone."""
+    kept = settled.label >= 0
+    sizes = np.bincount(settled.label[kept], settled.n[kept], len(settled.class_nodes)).astype(np.int64)
+    from sfumato.anonymization.classes import fitting, matching_rows
+
+    problem = settled.problem
+    return Classes(
+        sizes,
+        population=fitting(problem, settled.class_nodes) if problem.population is not None else None,
+        matching=matching_rows(problem, settled.class_nodes, sizes),
+    )
+
+
+def _refuse_hopeless(problem: Problem, criterion: Criterion) -> None:
+    """What cannot hold even where nobody is told apart cannot hold at all."""
+    if not problem.rows:
+        raise ParameterError("the table has no rows.", hint="give a table with rows")
+    if problem.rows < criterion.k:
+        raise ParameterError(
+            f"the table has {problem.rows} rows, fewer than the {criterion.k} a class must have.",
+            hint="ask for a smaller k",
+        )
+    root = np.array([[h.root for h in problem.hierarchies]], np.int32)
+    together = classes_of(problem, np.zeros(problem.combinations, np.int64), root, matching=True)
+    broken = [part.describe() for part in criterion.parts if not part.satisfied(together).all()]
+    if broken:
+        raise ParameterError(
+            f"this cannot hold, even with all rows in one class: {'; '.join(broken)}.", hint="ask for less"
+        )
+
+
+def _back(settled: Settled, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Settled:
+    """The pieces of the kept combinations, and those of the others, which are left out."""
+    place = np.flatnonzero(kept)
+    others = np.flatnonzero(~kept)
+    root = np.array([h.root for h in whole.hierarchies], np.int32)
+    of = np.concatenate([place[settled.of], others])
+    order = np.argsort(of, kind="stable")
+    return Settled(
+        whole,
+        of[order],
+        np.concatenate([settled.n, whole.n[others]])[order],
+        np.concatenate([settled.nodes, np.tile(root, (len(others), 1))])[order],
+        np.concatenate([settled.label, np.full(len(others), -1)])[order],
+        settled.class_nodes,
+        np.concatenate([settled.withheld, np.ones(len(others), bool)])[order],
+    )
+
+
+def _class_table(settled: Settled, classes: Classes) -> pa.Table:
+    """The classes of the file: how each is written, and how large it is. Internal."""
+    columns: dict[str, pa.Array] = {
+        name: pa.array(np.array(h.node_labels, object)[settled.class_nodes[:, j]], pa.string())
+        for j, (name, h) in enumerate(zip(settled.problem.columns, settled.problem.hierarchies, strict=True))
+    }
+    name = "n"
+    while name in columns:
+        name += "_"
+    columns[name] = pa.array(classes.sizes)
+    return pa.table(columns)
+
+
+def _about(settled: Settled) -> str:
+    lost = " Some rows were left out." if settled.left_out else ""
+    return (
+        "Person-level data in which what others may know of a person was made more general, so that every "
+        f"person hides among others; the order of the rows was drawn anew.{lost}"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as JSON has them."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

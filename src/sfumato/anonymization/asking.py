@@ -1,0 +1,230 @@
+"""What was asked, checked before any row is counted: roles, hierarchies, criteria; all faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymization.problem import Problem, compress
+from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.hierarchy import Hierarchy, read_levels
+from sfumato.schema import Kind, Role
+from sfumato.table import Table
+
+ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Everything settled before counting. columns: the quasi-identifiers. released: what the file has."""
+
+    table: Table
+    criterion: Criterion
+    method: Any
+    columns: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+    sensitive: tuple[str, ...]
+    person: str | None
+    released: tuple[str, ...]
+    weights: Mapping[str, float]
+    max_level: Mapping[str, int]
+
+    def compress(self) -> Problem:
+        """Count the table."""
+        maps = [
+            p.population for p in self.criterion.parts if isinstance(p, KMap) and p.population is not None
+        ]
+        return compress(
+            self.table,
+            self.columns,
+            self.hierarchies,
+            sensitive=self.sensitive,
+            weights=self.weights,
+            max_level=self.max_level,
+            person=self.person,
+            survey=self.criterion.weights,
+            population=next((m for m in maps if m is not None), None),
+        )
+
+    def plan(self, **more: Any) -> dict[str, Any]:
+        """What was asked, for the record."""
+        return {
+            "anonymize": {
+                "criterion": self.criterion.describe(),
+                "method": described(self.method),
+                "quasi_identifiers": list(self.columns),
+                "weights": dict(self.weights),
+                "max_level": dict(self.max_level),
+                "released": list(self.released),
+                **more,
+            }
+        }
+
+
+def described(value: Any) -> Any:
+    """A method and its settings as plain JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        settings = {f.name: described(getattr(value, f.name)) for f in fields(value) if f.repr}
+        return {type(value).__name__: settings}
+    if isinstance(value, Mapping):
+        return {str(k): described(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [described(v) for v in value]
+    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
+
+
+def ask(
+    table: Table,
+    criterion: Criterion,
+    method: Any,
+    hierarchies: Mapping[str, Any] | str | Path,
+    quasi_identifiers: Sequence[str] | None,
+    weights: Mapping[str, float],
+    max_level: Mapping[str, int],
+    drop: Sequence[str],
+    keep_text: bool,
+) -> Asked:
+    """Settle roles and hierarchies, or list everything that is wrong."""
+    schema = table.schema
+    if not isinstance(criterion, Criterion):
+        raise ParameterError("what is asked must be a criterion.", hint="sf.KAnonymity(5)")
+    if not hasattr(method, "search"):
+        raise ParameterError("the method cannot search.", hint="method=sf.OptimalRecoding()")
+    columns = tuple(schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers)
+    if not columns:
+        raise ParameterError(
+            "no column is a quasi-identifier: nothing would be made more general.",
+            hint="quasi_identifiers=['age', ...], or give columns that role in the schema",
+        )
+    schema.require([*columns, *criterion.sensitive, *criterion.weights, *drop, *weights, *max_level])
+    person = next(iter(schema.of_role(Role.PERSON)), None)
+    faults = _faults(table, criterion, columns, drop, weights, max_level, person)
+    if faults:
+        raise ParameterError(f"{'; '.join(faults)}.", hint="correct these")
+    needs = tuple(getattr(getattr(method, "loss", None), "needs", ()) or ()) + tuple(
+        getattr(method, "needs", ()) or ()
+    )
+    gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
+    gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
+    return Asked(
+        table,
+        criterion,
+        method,
+        columns,
+        _hierarchies(table, hierarchies, columns),
+        tuple(dict.fromkeys([*criterion.sensitive, *needs])),
+        person if _counts_persons(criterion) else None,
+        tuple(c for c in schema.names if c not in gone),
+        weights,
+        max_level,
+    )
+
+
+def _counts_persons(criterion: Criterion) -> bool:
+    return any(isinstance(p, KAnonymity) and p.persons is not False and p.monotone for p in criterion.parts)
+
+
+def _faults(
+    table: Table,
+    criterion: Criterion,
+    columns: tuple[str, ...],
+    drop: Sequence[str],
+    weights: Mapping[str, float],
+    max_level: Mapping[str, int],
+    person: str | None,
+) -> list[str]:
+    schema, faults = table.schema, []
+    if len(set(columns)) < len(columns):
+        faults.append("a quasi-identifier is named twice")
+    naming = [repr(c) for c in columns if schema[c].role in (Role.IDENTIFIER, Role.PERSON)]
+    if naming:
+        faults.append(f"{listed(naming)} name people: they are left out, not made more general")
+    both = [repr(c) for c in columns if c in criterion.sensitive]
+    if both:
+        faults.append(f"{listed(both)} cannot be quasi-identifier and sensitive at once")
+    lost = [repr(c) for c in (*columns, *criterion.sensitive) if c in drop]
+    if lost:
+        faults.append(f"{listed(lost)} are to be left out, but something is asked of them")
+    for part in criterion.parts:
+        if isinstance(part, TCloseness) and part.distance == "ordered" and not _ordered(table, part.column):
+            faults.append(f"the values of '{part.column}' have no order")
+        if isinstance(part, KAnonymity) and part.persons and person is None:
+            faults.append("persons are to be counted, but no column has the role person")
+    if len([p for p in criterion.parts if isinstance(p, KMap) and p.population is not None]) > 1:
+        faults.append("only one population can be counted in")
+    wrong = [repr(c) for c in [*weights, *max_level] if c not in columns]
+    if wrong:
+        faults.append(f"weights or levels are given for {listed(wrong)}, which are no quasi-identifiers")
+    if any(not isinstance(w, int | float) or not 0 <= w < float("inf") for w in weights.values()) or (
+        weights and not sum(weights.get(c, 1.0) for c in columns) > 0
+    ):
+        faults.append("weights must be numbers from 0 up, not all 0")
+    if any(isinstance(m, bool) or not isinstance(m, int) or m < 0 for m in max_level.values()):
+        faults.append("levels must be whole numbers from 0 up")
+    return faults
+
+
+def _ordered(table: Table, name: str) -> bool:
+    column = table.schema[name]
+    return column.kind in ORDERED and (column.kind is not Kind.ORDINAL or column.levels is not None)
+
+
+# -- hierarchies -----------------------------------------------------------------------------------
+
+
+def _hierarchies(
+    table: Table, given: Mapping[str, Any] | str | Path, columns: tuple[str, ...]
+) -> dict[str, Hierarchy]:
+    """Recipes applied to what occurs; every fault of every column at once."""
+    if isinstance(given, str | Path):
+        given = read_folder(given, columns)
+    absent = [repr(c) for c in columns if c not in given]
+    if absent:
+        raise ParameterError(
+            f"{len(absent)} quasi-identifiers have no hierarchy: {listed(absent)}.",
+            hint="give hierarchies={'age': ...}",
+        )
+    books = table.codebooks(columns)
+    found, faults, values = {}, [], []
+    for name in columns:
+        hierarchy = given[name]
+        try:
+            levels = books[name].levels.to_pylist()
+            if not isinstance(hierarchy, Hierarchy):
+                hierarchy = hierarchy.over(levels)
+            unknown = [str(v) for v in levels if str(v) not in hierarchy.places]
+            if unknown:
+                raise DataError(
+                    f"column '{name}': {len(unknown)} of its {len(levels)} values are not in the hierarchy.",
+                    values=unknown,
+                )
+            found[name] = hierarchy
+        except (DataError, ParameterError) as error:
+            faults.append(error.message.rstrip("."))
+            values += list(error.values)
+        except AttributeError:
+            faults.append(f"column '{name}': what was given is no hierarchy")
+    if faults:
+        raise DataError(f"{'; '.join(faults)}.", hint="correct the hierarchies", values=values)
+    return found
+
+
+def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
+    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
+    found = {}
+    for name in columns:
+        exact = folder / f"{name}.csv"
+        files = [exact] if exact.is_file() else sorted(folder.glob(f"*_{name}.csv"))
+        if len(files) > 1:
+            raise DataError(
+                f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
+            )
+        if files:
+            found[name] = read_levels(files[0])
+    return found

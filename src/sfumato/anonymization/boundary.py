@@ -1,0 +1,184 @@
+"""Predictive tagging: for a criterion that generalizing keeps, and no row suppressed.
+
+Nodes that satisfy it lie above a boundary. A check of one node tags all above it or all below it. Nodes
+are taken in the order of their bound, which is their score here; from each a path goes up as long as it is
+cheaper than the best, and binary search finds where it crosses the boundary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.incumbent import TIE, Incumbent
+from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
+
+_UNKNOWN, _YES, _NO = 0, 1, 2
+_KEPT = 20_000_000  # groups that are kept to roll up from
+_BLOCK = 4096
+_WITNESSES = 6  # combinations that are asked first
+Check = Callable[[Levels], bool]
+
+
+def search_boundary(lattice: Lattice, check: Check, found: Incumbent) -> None:
+    """Find the cheapest node that `check` accepts; `check` must accept all generalizations of such a node."""
+    shape = tuple(t + 1 for t in lattice.top)
+    tags = np.zeros(shape, np.int8)
+    bounds = _bounds(lattice)
+    flat = bounds.reshape(-1)
+    order, plain = np.argsort(flat, kind="stable"), flat.tolist()
+    try:
+        if not _tagged(lattice.top, check, tags, bounds, found):
+            return
+        at = _next(order, 0, tags)
+        while at < len(order) and not found.hopeless(float(flat[order[at]])) and not found.stopped:
+            path = _path(int(order[at]), shape, tags.reshape(-1), plain, found.best)
+            _cross([_levels(place, shape) for place in path], check, tags, bounds, found)
+            at = _next(order, at, tags)
+    except KeyboardInterrupt:
+        found.stop("interrupted")
+    if found.stopped:
+        found.leave(float(flat[tags.reshape(-1) == _UNKNOWN].min(initial=np.inf)))
+    for place in np.flatnonzero((tags.reshape(-1) == _YES) & (flat <= found.best + TIE)):
+        levels = _levels(int(place), shape)
+        if levels not in found.ties:
+            found.offer(levels, float(flat[place]))
+
+
+def _next(order: NDArray[np.int64], at: int, tags: NDArray[np.int8]) -> int:
+    """The first node in order, from `at` on, that nothing is known of."""
+    known = tags.reshape(-1)
+    while at < len(order):
+        unknown = known[order[at : at + _BLOCK]] == _UNKNOWN
+        if unknown.any():
+            return at + int(unknown.argmax())
+        at += _BLOCK
+    return at
+
+
+def _bounds(lattice: Lattice) -> NDArray[np.float64]:
+    """The bound of every node, one axis per column."""
+    total = np.zeros((1,) * len(lattice.top))
+    for j, top in enumerate(lattice.top):
+        axis = [1] * len(lattice.top)
+        axis[j] = top + 1
+        total = total + np.array(lattice.means[j][: top + 1]).reshape(axis)
+    return total
+
+
+def _levels(place: int, shape: tuple[int, ...]) -> Levels:
+    levels = []
+    for size in reversed(shape):
+        place, level = divmod(place, size)
+        levels.append(level)
+    return tuple(reversed(levels))
+
+
+def _path(
+    start: int, shape: tuple[int, ...], tags: NDArray[np.int8], bounds: list[float], best: float
+) -> list[int]:
+    """Upwards from a node by the cheapest steps, through nodes nothing is known of, below the best score.
+
+    Nodes are places in the flat lattice, as `tags` and `bounds` are.
+    """
+    strides = [math.prod(shape[j + 1 :]) for j in range(len(shape))]
+    path, here = [start], start
+    while True:
+        cheapest, step = best + TIE, -1
+        for stride, size in zip(strides, shape, strict=True):
+            higher = here + stride
+            if here // stride % size < size - 1 and bounds[higher] < cheapest and tags[higher] == _UNKNOWN:
+                cheapest, step = bounds[higher], higher
+        if step < 0:
+            return path
+        path.append(step)
+        here = step
+
+
+def _cross(
+    path: list[Levels],
+    check: Check,
+    tags: NDArray[np.int8],
+    bounds: NDArray[np.float64],
+    found: Incumbent,
+) -> None:
+    """Where a path crosses the boundary. Its top first: once the best is known, most paths stay below."""
+    if not _tagged(path[-1], check, tags, bounds, found):
+        return
+    low, high = 0, len(path) - 2
+    while low <= high and not found.stopped:
+        middle = (low + high) // 2
+        if _tagged(path[middle], check, tags, bounds, found):
+            high = middle - 1
+        else:
+            low = middle + 1
+
+
+def _tagged(
+    levels: Levels, check: Check, tags: NDArray[np.int8], bounds: NDArray[np.float64], found: Incumbent
+) -> bool:
+    """Check a node, and tag all that follows from it."""
+    found.look()
+    if check(levels):
+        tags[tuple(slice(level, None) for level in levels)] = _YES
+        found.offer(levels, float(bounds[levels]))
+        return True
+    below = tags[tuple(slice(None, level + 1) for level in levels)]
+    below[...] = _NO
+    return False
+
+
+class SizeCheck:
+    """Whether every class has k rows.
+
+    Rare rows are rare at many nodes: those that were too few before are asked first. If they do not refute
+    a node, it is reached from the bottom by raising one column after the other, those with many values
+    first; what such a way has passed is kept, as other nodes begin with the same steps.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice, self._room = lattice, Room()
+        hierarchies = lattice.problem.hierarchies
+        self._order = sorted(range(len(lattice.top)), key=lambda j: (-len(hierarchies[j].leaves), j))
+        self._base = lattice.base()
+        self._known: dict[Levels, Groups] = {}
+        self._held = 0
+        self._rare: list[int] = []
+
+    def __call__(self, levels: Levels) -> bool:
+        """Whether the node has no class below k."""
+        lattice = self._lattice
+        for place, one in enumerate(self._rare):
+            if lattice.rows_with(one, levels, lattice.k) < lattice.k:
+                if place:  # who refutes today refutes tomorrow
+                    self._rare.insert(0, self._rare.pop(place))
+                return False
+        groups = self._groups(levels)
+        if groups.small:
+            key = groups.key[int(np.argmin(groups.n))]
+            self._rare = [lattice.member(key, levels), *self._rare][:_WITNESSES]
+        return groups.small == 0
+
+    def _groups(self, levels: Levels) -> Groups:
+        groups, passed = self._base, list(self._lattice.bottom)
+        for j in self._order:
+            if not levels[j]:
+                continue
+            passed[j] = levels[j]
+            name = tuple(passed)
+            known = self._known.get(name)
+            if known is None:
+                known = self._lattice.leap(groups, j, levels[j], self._room)
+                self._keep(name, known)
+            groups = known
+        return groups
+
+    def _keep(self, name: Levels, groups: Groups) -> None:
+        self._held += len(groups.key)
+        if self._held > _KEPT:
+            self._known.clear()
+            self._held = len(groups.key)
+        self._known[name] = groups

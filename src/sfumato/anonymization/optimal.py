@@ -1,0 +1,269 @@
+"""Full-domain generalization with suppression: the exact optimum, with a certificate.
+
+Each column is released on one level of its hierarchy, the same for all rows; rows whose class does not
+satisfy what was asked are suppressed, up to a limit. Three ways through the lattice of levels, each exact:
+
+- *boundary*: nothing is suppressed and generalizing keeps the criterion: predictive tagging, binary search;
+- *branching*: the criterion is about class sizes: depth-first roll-up, cut off by a lower bound;
+- *ordered*: anything else: nodes in the order of their lower bound, until it passes the best score. Without
+  a bound (the measure is not a sum over cells, or not monotone) every node is looked at.
+
+Stopped early (time limit, Ctrl-C), the best so far comes back with its gap to what is proven.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.boundary import SizeCheck, search_boundary
+from sfumato.anonymization.branching import branch
+from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.incumbent import Incumbent
+from sfumato.anonymization.lattice import Lattice, Levels, Room
+from sfumato.anonymization.loss import Loss, measure_of
+from sfumato.anonymization.measure import CellMeasure, Measure
+from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
+from sfumato.errors import ParameterError, SfumatoWarning
+
+_LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class OptimalRecoding:
+    """One level per column, the best there is.
+
+    loss: a measure, or its name: loss (ncp), entropy, discernibility, class-size, ambiguity.
+    max_suppressed: the share of rows that may be suppressed, 0 to 1.
+    time_limit: seconds; then the best so far is given, with its gap. A lattice of more than two million
+        nodes gets a limit of 60 seconds where none is given.
+    threads: how many search side by side, where class sizes are all that is asked.
+    """
+
+    loss: Measure | str = "loss"
+    max_suppressed: float = 0.0
+    time_limit: float | None = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", measure_of(self.loss))
+        if isinstance(self.max_suppressed, bool) or not 0 <= self.max_suppressed <= 1:
+            raise ParameterError("max_suppressed is a share from 0 to 1.", hint="max_suppressed=0.04")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ParameterError("time_limit is a number of seconds above 0.", hint="time_limit=60")
+        if isinstance(self.threads, bool) or not isinstance(self.threads, int) or self.threads < 1:
+            raise ParameterError("threads must be a whole number from 1 up.", hint="threads=2")
+
+    @property
+    def measure(self) -> Measure:
+        """What is minimized (or maximized, if it says so)."""
+        assert not isinstance(self.loss, str)
+        return self.loss
+
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
+        """The node with the least loss among those that suppress few enough rows."""
+        costs, lost = _costs(self.measure, problem)
+        lattice = Lattice(problem, costs, lost, criterion.k)
+        limit = math.floor(self.max_suppressed * problem.rows + 1e-9)
+        seconds = self.time_limit
+        if seconds is None and lattice.size > _LARGE:
+            seconds = _PATIENCE
+        found = Incumbent(seconds, lattice.size)
+        way = self._way(lattice, criterion, limit)
+        if way == "boundary":
+            sizes = only_sizes(criterion, problem) and lattice.packs
+            search_boundary(lattice, SizeCheck(lattice) if sizes else _Accepts(lattice, criterion), found)
+        elif way == "branching":
+            branch(lattice, limit, found, self.threads)
+        else:
+            _ordered(Judge(lattice, criterion, self.measure, limit), found, self._bounded())
+        return self._given_back(lattice, criterion, found, way)
+
+    def _bounded(self) -> bool:
+        return isinstance(self.measure, CellMeasure) and self.measure.monotone
+
+    def _way(self, lattice: Lattice, criterion: Criterion, limit: int) -> str:
+        if self._bounded() and limit == 0 and criterion.monotone and lattice.size <= _LARGE:
+            return "boundary"
+        if self._bounded() and lattice.packs and only_sizes(criterion, lattice.problem):
+            return "branching"
+        return "ordered"
+
+    def _given_back(self, lattice: Lattice, criterion: Criterion, found: Incumbent, way: str) -> Recoding:
+        if not found.ties:
+            if found.stopped == "interrupted":
+                raise KeyboardInterrupt
+            reason = found.stopped or "no combination of levels suppresses few enough rows"
+            raise ParameterError(
+                f"the search found nothing: {reason}.",
+                hint="allow more rows to be suppressed, higher levels, or more time",
+            )
+        levels = found.choice()
+        judge = Judge(lattice, criterion, self.measure, lattice.problem.rows)
+        recoding = judge.recoding(levels)
+        score = self.measure.score(recoding)
+        recoding.about.update(
+            _certificate(lattice, found, way, score, self.measure, int(recoding.n[recoding.suppressed].sum()))
+        )
+        if found.stopped:
+            gap = recoding.about["gap"]
+            warnings.warn(
+                f"the search was stopped ({found.stopped}): the best of {found.checked} nodes is given"
+                + (
+                    f", at most {gap:.4g} from the optimum." if gap is not None else "; its gap is not known."
+                ),
+                SfumatoWarning,
+                stacklevel=4,
+            )
+        return recoding
+
+
+def _certificate(
+    lattice: Lattice, found: Incumbent, way: str, score: float, measure: Measure, suppressed: int
+) -> dict[str, Any]:
+    """What was found, and what is proven about it."""
+    named = [dict(zip(lattice.problem.columns, t, strict=True)) for t in sorted(set(found.ties))]
+    choice = dict(zip(lattice.problem.columns, found.choice(), strict=True))
+    gap: float | None = max(0.0, found.best - found.bound) if math.isfinite(found.bound) else None
+    if isinstance(measure, CellMeasure) and gap is not None and not isinstance(measure, Loss) and gap > 0:
+        gap = None  # the bound is in units of cost, not of the score
+    return {
+        "method": "OptimalRecoding",
+        "way": way,
+        "tagging": "generalizations of what was found and specializations of what was not were not looked at"
+        if way == "boundary"
+        else "none: the score hangs on what is suppressed; nodes beyond the bound were not looked at"
+        if way == "branching"
+        else "none: nothing follows for other nodes from the criterion or the measure",
+        "levels": choice,
+        "score": score,
+        "measure": measure.name,
+        "bound": None if gap is None else score - gap,
+        "gap": gap,
+        "optimal": not found.stopped,
+        "stopped": found.stopped,
+        "ties": named,
+        "checked": found.checked,
+        "nodes": lattice.size,
+        "suppressed": suppressed,
+    }
+
+
+def only_sizes(criterion: Criterion, problem: Problem) -> bool:
+    """Whether the criterion is the same as: every class has at least criterion.k rows."""
+    return all(
+        (isinstance(p, KAnonymity) and p.missing == OWN_VALUE and not (p.persons or _persons(p, problem)))
+        or (isinstance(p, JAnonymity) and p.fraction is not None)
+        for p in criterion.parts
+    )
+
+
+def _persons(part: KAnonymity, problem: Problem) -> bool:
+    return part.persons is None and problem.persons is not None
+
+
+def _costs(measure: Measure, problem: Problem) -> tuple[tuple[NDArray[np.float64], ...], float]:
+    """Per column what a node costs, and what a suppressed row costs; nothing where cells do not add up."""
+    if not isinstance(measure, CellMeasure):
+        return tuple(np.zeros(h.size) for h in problem.hierarchies), 0.0
+    costs = measure.cost(problem)
+    own = getattr(measure, "suppressed", None)
+    lost = (
+        own(problem)
+        if own is not None
+        else sum(float(cost[h.root]) for cost, h in zip(costs, problem.hierarchies, strict=True))
+    )
+    return costs, float(lost)
+
+
+# -- any criterion, any measure --------------------------------------------------------------------
+
+
+class Judge:
+    """A node, looked at with the criterion and the measure themselves."""
+
+    def __init__(self, lattice: Lattice, criterion: Criterion, measure: Measure, limit: int) -> None:
+        self.lattice, self._criterion, self._measure, self._limit = lattice, criterion, measure, limit
+        self._room = Room()
+
+    def recoding(self, levels: Levels) -> Recoding:
+        """What becomes of each combination: its nodes, or suppression."""
+        lattice, problem = self.lattice, self.lattice.problem
+        label = lattice.labels(levels, self._room)
+        nodes = lattice.nodes(levels)
+        classes = int(label.max(initial=-1)) + 1
+        first = np.zeros(classes, np.int64)
+        first[label[::-1]] = np.arange(len(label))[::-1]
+        good = self._criterion.satisfied(
+            classes_of(problem, label, nodes[first], matching=self._criterion.matching)
+        )
+        suppressed = ~good[label]
+        root = np.array([h.root for h in problem.hierarchies], np.int32)
+        return Recoding.whole(
+            problem, np.where(suppressed[:, None], root, nodes).astype(np.int32), suppressed
+        )
+
+    def score(self, levels: Levels) -> float | None:
+        """The lower the better; None if too many rows are suppressed."""
+        recoding = self.recoding(levels)
+        if int(recoding.n[recoding.suppressed].sum()) > self._limit:
+            return None
+        if isinstance(self._measure, CellMeasure):  # in the units of the bound
+            return _mean(recoding, self.lattice)
+        score = self._measure.score(recoding)
+        return score if self._measure.better == "lower" else -score
+
+
+class _Accepts:
+    """Whether every class of a node satisfies the criterion."""
+
+    def __init__(self, lattice: Lattice, criterion: Criterion) -> None:
+        self._judge = Judge(lattice, criterion, Loss(), 0)
+
+    def __call__(self, levels: Levels) -> bool:
+        """Whether nothing would be suppressed."""
+        return not self._judge.recoding(levels).suppressed.any()
+
+
+def _mean(recoding: Recoding, lattice: Lattice) -> float:
+    cost = np.zeros(len(recoding.of))
+    for j in range(len(lattice.top)):
+        cost += lattice.costs[j][recoding.nodes[:, j]]
+    cost = np.where(recoding.suppressed, lattice.lost, cost)
+    return float((cost * recoding.n).sum() / max(lattice.problem.rows, 1))
+
+
+def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
+    """Nodes in the order of their bound, each once; all of them where there is no bound."""
+    lattice = judge.lattice
+    heap: list[tuple[float, int, Levels]] = [(lattice.bound(lattice.bottom), 0, lattice.bottom)]
+    seen = {lattice.bottom}
+    try:
+        while heap:
+            bound, steps, levels = heap[0]
+            if bounded and found.hopeless(bound):
+                return
+            if not found.look():
+                break
+            score = judge.score(levels)
+            if score is not None:
+                found.offer(levels, score)
+            heapq.heappop(heap)
+            for j, level in enumerate(levels):
+                higher = (*levels[:j], level + 1, *levels[j + 1 :])
+                if level < lattice.top[j] and higher not in seen:
+                    seen.add(higher)
+                    heapq.heappush(heap, (lattice.bound(higher), steps + 1, higher))
+    except KeyboardInterrupt:
+        found.stop("interrupted")
+    if found.stopped:
+        found.leave(heap[0][0] if bounded and heap else -math.inf)

@@ -1,0 +1,225 @@
+"""Rows of the source to rows of the release, batch by batch: memory follows the combinations, not the rows.
+
+A row's quasi-identifiers are looked up among the combinations that were counted; the piece it belongs to
+says what is written. Other columns pass as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.anonymization.problem import MISSING
+from sfumato.anonymization.settling import Settled
+from sfumato.anonymization.shuffling import shuffled
+from sfumato.counts import Codebook, canonical_type
+from sfumato.counts.tables import flat_keys
+from sfumato.errors import DataError
+from sfumato.schema import Column, Kind, Schema
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.table import Table
+
+
+def released(
+    table: Table, settled: Settled, columns: Sequence[str], key: Key, *, shuffle: bool = True
+) -> Table:
+    """The released rows, written anew each time they are read.
+
+    columns: what is kept, quasi-identifiers included. shuffle: False for counting, where order is nothing.
+    """
+    writer = Writer.of(table, settled, key.derive("anonymization", "pieces"))
+    schema = Schema(
+        tuple(writer.column(table.schema[c]) if c in writer.names else table.schema[c] for c in columns)
+    )
+    fields = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+    order = key.derive("anonymization", "order")
+    rows = settled.problem.rows - settled.left_out
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        wanted = pa.schema([fields.field(n) for n in names])
+        written = writer.write(table, names, wanted)
+        return shuffled(written, wanted, rows, order) if shuffle else written
+
+    return Table(BatchSource(fields, read, rows=rows), schema, table.memory_limit)
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """What each combination becomes.
+
+    keys: (combinations,), sorted, with `order` back to the combinations. first, turn: the pieces of
+    combination c are first[c], first[c] + 1, ...; where there are several, its i-th row belongs to piece
+    turn[start[c] + i]. texts: how the nodes of each column are written; None where the column is untouched.
+    """
+
+    names: tuple[str, ...]
+    books: tuple[Codebook, ...]
+    settled: Settled
+    keys: Lookup
+    first: NDArray[np.int64]
+    start: NDArray[np.int64]
+    turn: NDArray[np.int32]
+    texts: tuple[pa.Array | None, ...]
+
+    @classmethod
+    def of(cls, table: Table, settled: Settled, key: Key) -> Writer:
+        """Prepare the writing: the codes of the table, and whose turn it is in split combinations."""
+        problem = settled.problem
+        books = table.codebooks(problem.columns)
+        pieces = np.bincount(settled.of, minlength=problem.combinations)
+        first = np.cumsum(pieces) - pieces
+        split = np.flatnonzero(pieces > 1)
+        start = np.full(problem.combinations, -1, np.int64)
+        turns = []
+        done = 0
+        for c in split:
+            mine = np.arange(first[c], first[c] + pieces[c])
+            whose = np.repeat(mine, settled.n[mine])
+            words = np.atleast_1d(key.words(0, done, len(whose)))
+            turns.append(whose[np.argsort(words, kind="stable")].astype(np.int32))
+            start[c] = done
+            done += len(whose)
+        assert problem.codes is not None, "the problem was compressed from a table"
+        return cls(
+            problem.columns,
+            tuple(books.values()),
+            settled,
+            Lookup(problem.codes, [b.size for b in books.values()]),
+            first,
+            start,
+            np.concatenate(turns) if turns else np.empty(0, np.int32),
+            tuple(_texts(settled, j, book) for j, book in enumerate(books.values())),
+        )
+
+    def column(self, column: Column) -> Column:
+        """What a quasi-identifier is in the release."""
+        j = self.names.index(column.name)
+        texts = self.texts[j]
+        if texts is None:
+            return column
+        used = np.unique(self.settled.class_nodes[:, j])
+        labels = [t for t in texts.take(pa.array(used)).to_pylist() if t is not None]
+        return replace(
+            column,
+            kind=Kind.NOMINAL,
+            type="text",
+            levels=tuple(dict.fromkeys(labels)) or None,
+            labels={},
+            edges=None,
+            clamp=False,
+            missing=True,
+            missing_codes=(),
+            confirmed=False,
+            reason="",
+            description=f"{column.description} (generalized)".strip(),
+        )
+
+    def write(self, table: Table, names: Sequence[str], fields: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The named columns of the release, in the order of the source."""
+        others = [n for n in names if n not in self.names]
+        seen = np.zeros(len(self.first), np.int64)
+        for batch in table.batches([*self.names, *others]):
+            codes = [book.encode(batch.column(i)) for i, book in enumerate(self.books)]
+            piece = self._pieces(self.keys.find(codes), seen)
+            stays = self.settled.label[piece] >= 0
+            if not stays.all():
+                batch, piece = batch.filter(pa.array(stays)), piece[stays]
+            arrays = []
+            for name in names:
+                j = self.names.index(name) if name in self.names else -1
+                texts = self.texts[j] if j >= 0 else None
+                if texts is None:
+                    arrays.append(batch.column(name))
+                else:
+                    arrays.append(texts.take(pa.array(self.settled.nodes[piece, j])))
+            yield pa.RecordBatch.from_arrays(arrays, schema=fields)
+
+    def labels(
+        self, table: Table, columns: Sequence[str]
+    ) -> Iterator[tuple[NDArray[np.int64], pa.RecordBatch]]:
+        """The class of each row of the source, -1 where it is left out, and the named columns beside it."""
+        seen = np.zeros(len(self.first), np.int64)
+        for batch in table.batches([*columns, *self.names]):
+            codes = [book.encode(batch.column(len(columns) + i)) for i, book in enumerate(self.books)]
+            yield self.settled.label[self._pieces(self.keys.find(codes), seen)], batch.select(list(columns))
+
+    def _pieces(self, combination: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The piece of each row. seen: how many rows of each split combination came before."""
+        piece = self.first[combination]
+        several = np.flatnonzero(self.start[combination] >= 0)
+        if len(several):
+            mine = combination[several]
+            order = np.argsort(mine, kind="stable")
+            ordered = mine[order]
+            fresh = np.append(True, ordered[1:] != ordered[:-1])
+            begin = np.flatnonzero(fresh)
+            rank = np.empty(len(mine), np.int64)
+            rank[order] = np.arange(len(mine)) - np.repeat(begin, np.diff(np.append(begin, len(mine))))
+            place = self.start[mine] + seen[mine] + rank
+            end = self.start[mine] + np.bincount(self.settled.of, self.settled.n).astype(np.int64)[mine]
+            if (place >= end).any():
+                raise changed()
+            piece[several] = self.turn[place]
+            np.add.at(seen, mine, 1)
+        return piece
+
+
+def _texts(settled: Settled, j: int, book: Codebook) -> pa.Array | None:
+    """How nodes are written; None where every cell stays as it was, so that its type can stay too.
+
+    A column counted in bins is written as bins: what was counted is what must be released.
+    """
+    hierarchy = settled.problem.hierarchies[j]
+    kept = settled.label >= 0
+    if book.column.edges is None and (hierarchy.level_of[settled.nodes[kept, j]] == 0).all():
+        return None
+    return pa.array([None if t == MISSING else t for t in hierarchy.node_labels], pa.string())
+
+
+class Lookup:
+    """Where a row of codes stands among the combinations."""
+
+    def __init__(self, codes: NDArray[np.uint32], sizes: Sequence[int]) -> None:
+        self._sizes = list(sizes)
+        self._keys = flat_keys(codes, self._sizes)
+        if self._keys is not None and (self._keys[1:] <= self._keys[:-1]).any():
+            raise AssertionError("combinations are sorted")
+        self._steps: list[NDArray[np.uint64]] = []
+        if self._keys is None:  # more than 64 bits: one column after the other, prefixes numbered
+            prefix = np.zeros(len(codes), np.uint64)
+            for j, size in enumerate(self._sizes):
+                pair = prefix * np.uint64(size) + codes[:, j]
+                step, back = np.unique(pair, return_inverse=True)
+                self._steps.append(step)
+                prefix = back.ravel().astype(np.uint64)
+
+    def find(self, columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArray[np.int64]:
+        """(rows,): the combination of each row. columns: one array of codes per column."""
+        if self._keys is not None:
+            key = np.zeros(len(columns[0]), np.uint64)
+            for codes, size in zip(columns, self._sizes, strict=True):
+                key = key * np.uint64(size) + codes
+            return _place(self._keys, key)
+        found = np.zeros(len(columns[0]), np.uint64)
+        for codes, size, step in zip(columns, self._sizes, self._steps, strict=True):
+            found = _place(step, found * np.uint64(size) + codes).astype(np.uint64)
+        return found.astype(np.int64)
+
+
+def _place(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    found = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
+    if len(keys) and (not len(known) or (known[found] != keys).any()):
+        raise changed()
+    return found.astype(np.int64)
+
+
+def changed() -> DataError:
+    """The source gave other rows than when it was counted."""
+    return DataError(
+        "the data changed between counting and writing.", hint="let nobody write to it meanwhile; try again"
+    )

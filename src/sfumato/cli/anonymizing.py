@@ -1,0 +1,225 @@
+"""anonymize: from a table and hierarchies to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.criteria import Criterion
+    from sfumato.release import Release
+
+Settings = Mapping[str, Any]
+_ASKED = "What is asked"
+_HOW = "How it is searched"
+_DEFENCE = "What is taken out first"
+
+
+# -- methods: a new search adds a line -------------------------------------------------------------------
+
+
+def _optimal(given: Settings) -> Any:
+    from sfumato.anonymization.optimal import OptimalRecoding
+
+    return OptimalRecoding(
+        loss=given["loss"],
+        max_suppressed=given["max_suppressed"],
+        time_limit=given["time_limit"],
+        threads=given["threads"],
+    )
+
+
+def _datafly(given: Settings) -> Any:
+    from sfumato.anonymization.datafly import Datafly
+
+    return Datafly(given["max_suppressed"] or None)
+
+
+METHODS: dict[str, Callable[[Settings], Any]] = {
+    "optimal": _optimal,
+    "datafly": _datafly,
+}
+
+
+# -- the command ---------------------------------------------------------------------------------------
+
+
+def _asked(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_ASKED, show_default=False)
+
+
+def _how(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_HOW)
+
+
+def _out(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_DEFENCE, show_default=False)
+
+
+def anonymize(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)
+    ],
+    hierarchies: Annotated[
+        Path,
+        typer.Option(
+            "--hierarchies", metavar="DIR", help="Level tables, COLUMN.csv for each.", show_default=False
+        ),
+    ],
+    schema: SchemaFile = None,
+    k: Annotated[int | None, _asked("--k", "K", "Every class has at least K rows, or persons.")] = None,
+    l: Annotated[  # noqa: E741
+        list[str] | None,
+        _asked("--l", "COLUMN=L", "Every class has L different values there; may be repeated."),
+    ] = None,
+    t: Annotated[
+        list[str] | None,
+        _asked("--t", "COLUMN=T", "Every class is within T of the whole file there; may be repeated."),
+    ] = None,
+    quasi_identifiers: Annotated[
+        str | None, _asked("--quasi-identifiers", "NAMES", "Parted by commas. Default: by role.")
+    ] = None,
+    method: Annotated[str, _how("--method", "NAME", f"One of {', '.join(METHODS)}.")] = "optimal",
+    loss: Annotated[
+        str, _how("--loss", "NAME", "loss, entropy, discernibility, class-size or ambiguity.")
+    ] = "loss",
+    max_suppressed: Annotated[
+        float, _how("--max-suppressed", "SHARE", "Of the rows, how many may be suppressed.")
+    ] = 0.0,
+    weight: Annotated[
+        list[str] | None, _how("--weight", "COLUMN=W", "How much a column counts; may be repeated.")
+    ] = None,
+    max_level: Annotated[
+        list[str] | None, _how("--max-level", "COLUMN=N", "How far a column may go, 0 not at all.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, _how("--time-limit", "SECONDS", "Then the best so far is taken, and its gap said.")
+    ] = None,
+    threads: Annotated[int, _how("--threads", "N", "How many search side by side.")] = 1,
+    drop: Annotated[
+        list[str] | None, _out("--drop", "NAME", "Leave this column out; may be repeated.")
+    ] = None,
+    drop_rarer_than: Annotated[
+        int | None, _out("--drop-rarer-than", "K", "Leave out rows with a value fewer than K rows have.")
+    ] = None,
+    register: Annotated[
+        Path | None, _out("--register", "DIR", "Earlier releases of the same people, and this one.")
+    ] = None,
+    seed: Annotated[
+        int | None, _how("--seed", "N", "For tests and teaching: the order of rows can be undone.")
+    ] = None,
+    keep_text: KeepText = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make a table more general until every person in it hides among others, and write a release.
+
+    The classes of the written file satisfy what was asked. Its public/ may leave, its internal/ must not.
+    """
+    from sfumato.anonymization.anonymize import anonymize as run
+
+    if method not in METHODS:
+        raise ParameterError("a method that is not known.", hint=f"one of {', '.join(METHODS)}")
+    if out.exists() and not overwrite:
+        raise ParameterError(f"'{out.name}' is there already.", hint="--overwrite replaces it")
+    asked = _criterion(k, l or [], t or [])
+    given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
+    table = reading.scan(data, schema, keep_text=keep_text)
+    if schema is None and quasi_identifiers is None:
+        terminal.note("the roles of the columns were guessed: look at them with sfumato describe.")
+    release = run(
+        table,
+        asked,
+        method=METHODS[method](given),
+        hierarchies=hierarchies,
+        quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
+        weights=_numbers("--weight", weight or [], float),
+        max_level=_numbers("--max-level", max_level or [], int),
+        drop=drop or (),
+        keep_text=keep_text,
+        drop_rarer_than=drop_rarer_than,
+        register=register,
+        seed=seed,
+    )
+    release.save(out, overwrite=overwrite)
+    _show(terminal, release, out)
+
+
+def _numbers(option: str, given: list[str], kind: Callable[[str], Any]) -> dict[str, Any]:
+    """NAME=NUMBER; a name may hold an = itself."""
+    found = {}
+    for text in given:
+        name, sign, number = text.rpartition("=")
+        try:
+            found[name] = kind(number)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise ParameterError(f"{option} takes a column and a number.", hint=f"{option} age=2")
+    return found
+
+
+def _criterion(k: int | None, l: list[str], t: list[str]) -> Criterion:  # noqa: E741
+    from sfumato.criteria import All, KAnonymity, LDiversity, TCloseness
+
+    parts: list[Criterion] = [] if k is None else [KAnonymity(k)]
+    parts += [LDiversity(n, column) for column, n in _numbers("--l", l, int).items()]
+    parts += [TCloseness(far, column) for column, far in _numbers("--t", t, float).items()]
+    if not parts:
+        raise ParameterError("nothing is asked of the release.", hint="--k 5")
+    return All(tuple(parts))
+
+
+def _show(terminal: Terminal, release: Release, out: Path) -> None:
+    import json
+
+    assert release.internal is not None
+    extra = release.internal.extra
+    search, rows, told = extra["search"], extra["rows"], extra["explanation"]
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("column", "values before", "after", "loss", "of all loss"):
+        grid.add_column(name, justify="left" if name == "column" else "right")
+    for c in told["columns"]:
+        grid.add_row(
+            Text(c["name"]), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", f"{c['share']:.0%}"
+        )
+    proven = "the optimum" if search.get("optimal") else "not proven to be the optimum"
+    gap = search.get("gap")
+    if not search.get("optimal") and gap:
+        proven = f"at most {gap:.4g} from the optimum"
+    lost = rows["withheld"] + rows["left_out"]
+    terminal.result(
+        [
+            Text(f"Release written to {out.name}: loss {extra['loss']:.4f}, {proven}.", "green"),
+            Text(
+                f"{lost:,} of {rows['read']:,} rows withheld or left out; "
+                f"{search.get('checked', 0):,} nodes looked at."
+            ),
+            Padding(grid, (1, 0, 1, 2)),
+            Padding(Text(release.guarantee.text()), (0, 0, 1, 2)),
+            Text.assemble(
+                ("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"
+            ),
+            Text.assemble(("internal/", "bold"), "  the record, with the classes: must not leave"),
+        ],
+        {
+            "written": str(out),
+            "loss": extra["loss"],
+            "search": search,
+            "rows": rows,
+            "explanation": told,
+            "guarantee": json.loads(release.guarantee.to_json()),
+        },
+    )

@@ -1,0 +1,138 @@
+"""The optimum against brute force, and what a search says when it is stopped."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_tables import criteria, problems
+
+import sfumato as sf
+from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.incumbent import Incumbent
+from sfumato.anonymization.loss import MEASURES
+from sfumato.anonymization.problem import Problem, compress
+from sfumato.anonymization.recoding import Recoding
+from sfumato.errors import ParameterError, SfumatoWarning
+
+SHARES = st.sampled_from([0.0, 0.1, 0.3, 1.0])
+
+
+def brute_force(problem: Problem, criterion, measure, share: float) -> tuple[float, set[tuple[int, ...]]]:
+    """Every node, by the definition: group, look at each class, suppress, score."""
+    limit = math.floor(share * problem.rows + 1e-9)
+    best, nodes_of_best = math.inf, set()
+    root = np.array([h.root for h in problem.hierarchies])
+    for levels in itertools.product(*(range(m + 1) for m in problem.max_level)):
+        nodes = np.array(
+            [[h.nodes[level][leaf] for h, level, leaf in zip(problem.hierarchies, levels, row, strict=True)]
+             for row in problem.leaves]
+        )  # fmt: skip
+        kinds, label = np.unique(nodes, axis=0, return_inverse=True)
+        good = criterion.satisfied(classes_of(problem, label.ravel(), kinds.astype(np.int32), matching=True))
+        suppressed = ~good[label.ravel()]
+        if problem.n[suppressed].sum() > limit:
+            continue
+        nodes[suppressed] = root
+        score = measure.score(Recoding.whole(problem, nodes.astype(np.int32), suppressed))
+        if score < best - 1e-9:
+            best, nodes_of_best = score, {levels}
+        elif score <= best + 1e-9:
+            nodes_of_best.add(levels)
+    return best, nodes_of_best
+
+
+@settings(max_examples=100)
+@given(
+    problems(),
+    criteria(),
+    st.sampled_from(sorted(set(MEASURES) - {"ncp"})),
+    st.sampled_from([0.0, 0.1, 0.3, 1.0]),
+)
+def test_it_is_the_optimum(problem, criterion, name, share) -> None:
+    table, hierarchies = problem
+    counted = compress(table, list(hierarchies), hierarchies, sensitive=["s", "v"])
+    method = sf.OptimalRecoding(loss=name, max_suppressed=share)
+    best, nodes = brute_force(counted, criterion, method.measure, share)
+    if not nodes:
+        with pytest.raises(ParameterError, match="found nothing"):
+            method.search(counted, criterion)
+        return
+    about = method.search(counted, criterion).about
+    assert about["score"] == pytest.approx(best, abs=1e-9)
+    assert {tuple(t.values()) for t in about["ties"]} == nodes
+    assert about["optimal"] and about["checked"] <= about["nodes"] + len(counted.columns) * 10
+
+
+@settings(max_examples=40)
+@given(problems(missing=False), st.integers(1, 4), st.data())
+def test_weights_and_highest_levels_count(problem, k, data) -> None:
+    table, hierarchies = problem
+    weights = {c: data.draw(st.sampled_from([0.5, 1.0, 3.0])) for c in hierarchies}
+    most = {c: data.draw(st.integers(0, h.height)) for c, h in hierarchies.items()}
+    counted = compress(table, list(hierarchies), hierarchies, weights=weights, max_level=most)
+    method = sf.OptimalRecoding(max_suppressed=1.0)
+    best, nodes = brute_force(counted, sf.KAnonymity(k), method.measure, 1.0)
+    about = method.search(counted, sf.KAnonymity(k)).about
+    assert about["score"] == pytest.approx(best, abs=1e-9)
+    assert {tuple(t.values()) for t in about["ties"]} == nodes
+    assert all(about["levels"][c] <= most[c] for c in most)
+
+
+def _larger():
+    table = sf.samples.discharges(3_000, seed=4)
+    values = {
+        c: sorted(table.counts(c).codebooks[0].levels.to_pylist()) for c in ("sex", "pay", "mdc", "county")
+    }
+    made = {c: sf.Hierarchy.of_rows([[str(v), str(v)[:1], "*"] for v in vs]) for c, vs in values.items()}
+    return compress(table, list(made), made)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("criterion", [sf.KAnonymity(5), sf.KAnonymity(5, missing="matches anything")])
+def test_stopped_early_it_gives_the_best_so_far_and_its_gap(monkeypatch, share, criterion) -> None:
+    problem = _larger()
+    exact = sf.OptimalRecoding(max_suppressed=share).search(problem, criterion).about["score"]
+    looks = Incumbent.look
+
+    def impatient(self: Incumbent) -> bool:
+        if self.ties and self.checked > 12:
+            raise KeyboardInterrupt
+        return looks(self)
+
+    monkeypatch.setattr(Incumbent, "look", impatient)
+    with pytest.warns(SfumatoWarning, match="stopped"):
+        about = sf.OptimalRecoding(max_suppressed=share).search(problem, criterion).about
+    assert not about["optimal"] and about["stopped"] == "interrupted"
+    if about["gap"] is not None:
+        assert about["score"] - about["gap"] <= exact + 1e-9 <= about["score"] + 2e-9
+
+
+def test_interrupted_before_anything_was_found_nothing_comes_back(monkeypatch) -> None:
+    def interrupt(self: Incumbent) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Incumbent, "look", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        sf.OptimalRecoding().search(_larger(), sf.KAnonymity(5))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sf.OptimalRecoding(loss="nothing"),
+        lambda: sf.OptimalRecoding(loss=3),
+        lambda: sf.OptimalRecoding(max_suppressed=1.1),
+        lambda: sf.OptimalRecoding(max_suppressed=True),
+        lambda: sf.OptimalRecoding(time_limit=0),
+        lambda: sf.OptimalRecoding(threads=0),
+        lambda: sf.Datafly(max_suppressed=-1),
+    ],
+)
+def test_settings_out_of_range_are_refused(make) -> None:
+    with pytest.raises(ParameterError):
+        make()
