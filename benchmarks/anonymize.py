@@ -43,8 +43,8 @@ def adult(folder: Path) -> None:
             seconds.append(time.process_time() - start)
         ours = min(seconds)
         print(
-            f"  {share:4.0%} suppressed: score {about['score']:.4f}, {about['checked']:,} of {about['nodes']:,} nodes, "
-            f"{ours:.3f} s CPU, {theirs / ours:.1f} times as fast as ARX (wanted: at most {limit} s)"
+            f"  {share:4.0%} suppressed: score {about['score']:.4f}, "
+            f"{about['checked']:,} of {about['nodes']:,} nodes, {ours:.3f} s CPU, {theirs / ours:.1f} times as fast as ARX (wanted: at most {limit} s)"
         )
 
 
@@ -94,9 +94,9 @@ def from_parquet(path: Path, out: Path) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = path.stat().st_size / 1e6
     print(
-        f"{rows['read']:,} rows from {size:.0f} MB of Parquet: counted, searched, fingerprinted in {searched:.0f} s, "
+        f"{rows['read']:,} rows from {size:.0f} MB of Parquet: counted and searched in {searched:.0f} s, "
         f"written in {time.perf_counter() - start - searched:.0f} s, {time.process_time() - cpu:.0f} s CPU, "
-        f"peak {peak:.0f} MB\n  score {about['score']:.4f}, {rows['withheld'] + rows['left_out']:,} rows withheld"
+        f"peak {peak:.0f} MB\n  score {about['score']:.4f}, {rows['withheld'] + rows['left_out']:,} rows lost"
     )
 
 

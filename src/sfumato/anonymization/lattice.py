@@ -96,7 +96,7 @@ class Lattice:
     # -- groups ----------------------------------------------------------------------------------
 
     def base(self) -> Groups:
-        """The combinations themselves."""
+        """The combinations themselves; such as are the same in all columns together."""
         from sfumato.anonymization import _kernels
 
         problem = self.problem
@@ -105,9 +105,7 @@ class Lattice:
         cost = np.zeros(problem.combinations)
         for j, h in enumerate(problem.hierarchies):
             cost += self.costs[j][h.nodes[0][problem.leaves[:, j]]]
-        small = problem.n < self.k
-        total = float((problem.n * np.where(small, self.lost, cost)).sum())
-        return Groups(key, problem.n, cost, int(problem.n[small].sum()), total)
+        return self.leap(Groups(key, problem.n, cost, 0, math.nan), 0, 0, Room())
 
     def up(self, groups: Groups, levels: Sequence[int], j: int, room: Room) -> Groups:
         """One column one level up, from a node's groups."""
@@ -124,18 +122,18 @@ class Lattice:
         return Groups(key[:found], n[:found], cost[:found], small, total)
 
     def leap(self, groups: Groups, j: int, level: int, room: Room) -> Groups:
-        """One column from the bottom to a level; costs are not carried."""
+        """One column from the bottom to a level; costs stay those of the bottom."""
         from sfumato.anonymization import _kernels
 
         count = len(groups.key)
         slots, bits = room.slots(count)
         key, n, cost = np.empty(count, np.uint64), np.empty(count, np.int64), np.empty(count)
         above = self.problem.hierarchies[j].ancestors[level]
-        found, small, _ = _kernels.roll_up(
+        found, small, total = _kernels.roll_up(
             groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, self._nothing,
             slots, bits, self.k, self.lost, key, n, cost,
         )  # fmt: skip
-        return Groups(key[:found], n[:found], cost[:found], small, math.nan)
+        return Groups(key[:found], n[:found], cost[:found], small, total)
 
     def rows_with(self, one: int, levels: Levels, enough: int) -> int:
         """The rows in the class of one combination on these levels, counted up to `enough`."""
