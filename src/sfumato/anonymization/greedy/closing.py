@@ -74,7 +74,8 @@ class Classes:
 def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, label: str) -> Classes | None:
     """The classes of one block; None where not even all of it together satisfies the criterion.
 
-    Splitting rows that are alike over two classes is only done where class sizes are all that is asked.
+    Splitting rows that are alike over two classes is only done where class sizes are all that is asked, and
+    no other column was counted: which of them go where is settled when they are written.
     """
     if not check.all_hold(block):
         return None
@@ -84,7 +85,8 @@ def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, la
     free = np.zeros(len(left), np.bool_)
     free[block] = True
     gives = np.zeros(len(left), np.bool_)
-    if check.only_size:
+    lends = check.only_size and not check.problem.sensitive
+    if lends:
         gives[block[enough]] = True
         left[block[enough]] -= check.k
         free[block] = left[block] > 0
@@ -93,7 +95,7 @@ def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, la
     seeds = in_order(flat, block[~enough])
     stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, label)
     for t in block[enough]:
-        rows = left[t] + check.k if check.only_size else flat.n[t]
+        rows = left[t] + check.k if lends else flat.n[t]
         found.add(np.array([t]), np.array([rows]))
     for t in stuck:
         found.add(np.array([t]), np.array([flat.n[t]]))
