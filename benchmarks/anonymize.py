@@ -44,7 +44,8 @@ def adult(folder: Path) -> None:
         ours = min(seconds)
         print(
             f"  {share:4.0%} suppressed: score {about['score']:.4f}, "
-            f"{about['checked']:,} of {about['nodes']:,} nodes, {ours:.3f} s CPU, {theirs / ours:.1f} times as fast as ARX (wanted: at most {limit} s)"
+            f"{about['checked']:,} of {about['nodes']:,} nodes, {ours:.3f} s CPU, "
+            f"{theirs / ours:.1f} times as fast as ARX (wanted: at most {limit} s)"
         )
 
 

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError, SfumatoWarning
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(problems(), criteria(), methods())
 def test_every_release_recounted_satisfies_its_criteria(problem, criterion, method) -> None:
     table, hierarchies = problem
@@ -49,7 +49,7 @@ def test_every_release_recounted_satisfies_its_criteria(problem, criterion, meth
     assert saved.data.rows() == table.rows() - lost
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problems(), st.integers(1, 4), st.sampled_from([0.0, 0.5]))
 def test_each_released_cell_is_above_the_original(problem, k, share) -> None:
     """Row by row, without the shuffle: a cell is its value or an ancestor; other columns pass as they are."""
@@ -81,8 +81,8 @@ def test_each_released_cell_is_above_the_original(problem, k, share) -> None:
 
 
 def test_pycanon_agrees(peer, tmp_path, data_dir) -> None:
-    table = sf.scan(data_dir / "adult" / "adult_arx_30162.parquet")
     quasi = ["sex", "age", "race", "marital-status"]
+    table = sf.scan(data_dir / "adult" / "adult_arx_30162.parquet").select([*quasi, "occupation"])
     release = sf.anonymize(
         table,
         sf.KAnonymity(10) & sf.LDiversity(3, "occupation"),
@@ -90,7 +90,7 @@ def test_pycanon_agrees(peer, tmp_path, data_dir) -> None:
         hierarchies=data_dir / "adult" / "hierarchies_arx",
         quasi_identifiers=quasi,
     )
-    file = sf.write(release.data.select([*quasi, "occupation"]), tmp_path / "r.csv")
+    file = sf.write(release.data, tmp_path / "r.csv")
     theirs = peer("pycanon", file=str(file), quasi=quasi, sensitive=["occupation"])
     claims = {type(c).__name__: c for c in release.guarantee}
     assert theirs["k"] == claims["KAnonymity"].k

@@ -162,7 +162,7 @@ def test_a_source_that_changes_is_noticed() -> None:
         (sf.KAnonymity(601), {}, "fewer than the 601"),
         (sf.KAnonymity(2), {"quasi_identifiers": []}, "no column is a quasi-identifier"),
         (sf.KAnonymity(2), {"quasi_identifiers": ["name"]}, "name people"),
-        (sf.KAnonymity(2), {"quasi_identifiers": ["age", "dx"]}, "have no hierarchy"),
+        (sf.KAnonymity(2), {"quasi_identifiers": ["age", "dx"], "drop": ["sex"]}, "have no hierarchy"),
         (sf.KAnonymity(2), {"drop": ["age"]}, "left out, but something is asked"),
         (sf.KAnonymity(2), {"weights": {"age": -1}}, "weights must be"),
         (sf.KAnonymity(2), {"max_level": {"dx": 1}}, "no quasi-identifiers"),
@@ -177,6 +177,12 @@ def test_a_source_that_changes_is_noticed() -> None:
 def test_what_cannot_be_is_refused_before_the_work(criterion, more, words) -> None:
     with pytest.raises((ParameterError, DataError), match=words):
         sf.anonymize(people(n=120 if "max_level" in more else 600), criterion, hierarchies=BOTH, **more)
+
+
+def test_a_quasi_identifier_nothing_was_asked_of_is_left_out() -> None:
+    with pytest.warns(sf.SfumatoWarning, match="'sex'"):
+        release = sf.anonymize(people(), sf.KAnonymity(2), hierarchies=BOTH, quasi_identifiers=["age"])
+    assert "sex" not in release.columns
 
 
 def test_no_value_of_a_cell_is_in_a_message() -> None:

@@ -95,6 +95,7 @@ def anonymize(
         drop,
         keep_text,
     )
+    table = asked.table
     whole = asked.compress()
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
@@ -108,7 +109,12 @@ def anonymize(
         register = Register(register)
     settled = made.settled if problem is whole else _back(made.settled, whole, kept)
     entry = register.check(table, settled, asked, key) if register is not None else None
-    guarantee = Guarantee(asked.criterion.claims(classes, asked.columns))
+    claims = asked.criterion.claims(classes, asked.columns)
+    if seed is not None:
+        claims = tuple(
+            c.assuming("Nobody guesses the seed: it tells the order the rows had.") for c in claims
+        )
+    guarantee = Guarantee(claims)
     record = InternalRecord(
         key=key,
         seed=seed,

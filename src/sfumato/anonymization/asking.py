@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from sfumato.anonymization.problem import Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Hierarchy, read_levels
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -104,11 +105,15 @@ def ask(
     faults = _faults(table, criterion, columns, drop, weights, max_level, person)
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="correct these")
+    if isinstance(hierarchies, str | Path):
+        hierarchies = read_folder(hierarchies, columns)
+    table = _unbinned(table, hierarchies, columns)
     needs = tuple(getattr(getattr(method, "loss", None), "needs", ()) or ()) + tuple(
         getattr(method, "needs", ()) or ()
     )
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
+    gone |= _unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
     return Asked(
         table,
         criterion,
@@ -121,6 +126,21 @@ def ask(
         weights,
         max_level,
     )
+
+
+def _unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str]:
+    """Columns an intruder may know that nothing was asked of: released as they are they undo the rest."""
+    schema = table.schema
+    bare = [c for c in schema.of_role(Role.QUASI_IDENTIFIER) if c not in asked and c not in gone]
+    if bare:
+        warnings.warn(
+            f"{len(bare)} quasi-identifier{'s' * (len(bare) > 1)} that nothing was asked of "
+            f"{'are' if len(bare) > 1 else 'is'} left out: {listed([repr(c) for c in bare])}. Name them, "
+            "or give them another role to have them released as they are.",
+            SfumatoWarning,
+            stacklevel=4,
+        )
+    return set(bare)
 
 
 def _counts_persons(criterion: Criterion) -> bool:
@@ -175,12 +195,21 @@ def _ordered(table: Table, name: str) -> bool:
 # -- hierarchies -----------------------------------------------------------------------------------
 
 
-def _hierarchies(
-    table: Table, given: Mapping[str, Any] | str | Path, columns: tuple[str, ...]
-) -> dict[str, Hierarchy]:
+def _unbinned(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) -> Table:
+    """Columns with bins are counted by their values, unless the hierarchy is one of these bins."""
+    schema = table.schema
+    for name in columns:
+        if schema[name].edges is None or name not in given:
+            continue
+        bins = table.codebooks([name])[name].levels.to_pylist()
+        hierarchy = given[name]
+        if not (isinstance(hierarchy, Hierarchy) and all(b in hierarchy.places for b in bins)):
+            schema = schema.with_(name, edges=None, clamp=False)
+    return table if schema is table.schema else table.with_schema(schema)
+
+
+def _hierarchies(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Hierarchy]:
     """Recipes applied to what occurs; every fault of every column at once."""
-    if isinstance(given, str | Path):
-        given = read_folder(given, columns)
     absent = [repr(c) for c in columns if c not in given]
     if absent:
         raise ParameterError(

@@ -152,7 +152,7 @@ class KMap(Criterion):
 
     def satisfied(self, classes: Classes) -> NDArray[np.bool_]:
         """(classes,): which fit k members."""
-        return self._members(classes) >= self.k
+        return self._members(classes) >= self.members
 
     def _members(self, classes: Classes) -> NDArray[np.int64]:
         if self.weight:

@@ -123,6 +123,43 @@ def spend(stage: Stage) -> str:
     return f"a count by sex with epsilon 0.5 (sd of the noise {noisy.sigma:.1f}); {ledger.left:g} left"
 
 
+def anonymize(stage: Stage) -> str:
+    """A release in which everyone hides among others."""
+    import json
+
+    from sfumato.hierarchy import write_levels
+    from sfumato.hierarchy.builders import Intervals
+    from sfumato.hierarchy.levels import Hierarchy
+    from sfumato.io import scan
+    from sfumato.release import Release
+
+    columns = ("age_years", "sex", "county")
+    table = scan(stage / "discharges.parquet", stage / "discharges.toml")
+    levels = {c: table.counts(c).codebooks[0].levels.to_pylist() for c in columns[1:]}
+    made = {
+        "age_years": Intervals((5, 10, 20)).over(list(range(121))),
+        "sex": Hierarchy.of_rows([[v, "*"] for v in levels["sex"]]),
+        "county": Hierarchy.of_rows([[v, "A to D" if v < "E" else "E to Z", "*"] for v in levels["county"]]),
+    }
+    (stage / "hierarchies").mkdir()
+    for name, hierarchy in made.items():
+        (stage / "hierarchies" / f"{name}.csv").write_text(write_levels(hierarchy), encoding="utf-8")
+    stage.command(
+        "anonymize", stage / "discharges.parquet", "--schema", stage / "discharges.toml",
+        "--hierarchies", stage / "hierarchies", "--quasi-identifiers", ",".join(columns), "--k", 5,
+        "--l", "mdc=3", "--max-suppressed", "0.02", "--quiet", "--out", stage / "anonymous",
+    )  # fmt: skip
+    stage.command("verify", stage / "anonymous")
+    release = Release.load(stage / "anonymous")
+    assert release.internal is not None
+    found = json.loads(json.dumps(release.internal.extra))
+    claims = ", ".join(c.title for c in release.guarantee)
+    return (
+        f"{claims}; the best of {found['search']['nodes']} combinations of levels, "
+        f"{found['search']['suppressed']} of {found['rows']['read']:,} rows withheld"
+    )
+
+
 def pseudonymize(stage: Stage) -> str:
     """A release."""
     stage.command(
@@ -189,6 +226,7 @@ STEPS = (
         pseudonymize,
     ),
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
+    Step("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
     Step("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )
