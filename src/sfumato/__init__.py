@@ -14,11 +14,21 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
     from sfumato.anonymization.anonymize import anonymize as anonymize
     from sfumato.anonymization.datafly import Datafly as Datafly
+    from sfumato.anonymization.degradation import Degradation as Degradation
+    from sfumato.anonymization.greedy.guided import ModelGuided as ModelGuided
+    from sfumato.anonymization.greedy.partition import Partition as Partition
+    from sfumato.anonymization.greedy.search import Beam as Beam
+    from sfumato.anonymization.greedy.search import Greedy as Greedy
+    from sfumato.anonymization.information import ColumnMI as ColumnMI
+    from sfumato.anonymization.information import Height as Height
+    from sfumato.anonymization.information import Precision as Precision
+    from sfumato.anonymization.information import ValueMI as ValueMI
     from sfumato.anonymization.loss import Ambiguity as Ambiguity
     from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
     from sfumato.anonymization.loss import Discernibility as Discernibility
     from sfumato.anonymization.loss import Entropy as Entropy
     from sfumato.anonymization.loss import Loss as Loss
+    from sfumato.anonymization.network import HierarchyNetwork as HierarchyNetwork
     from sfumato.anonymization.optimal import OptimalRecoding as OptimalRecoding
     from sfumato.anonymization.preparation import prepare as prepare
     from sfumato.anonymization.register import Register as Register
@@ -63,15 +73,21 @@ _HOME = {
     "AlphaK": "criteria",
     "Ambiguity": "anonymization.loss",
     "AverageClassSize": "anonymization.loss",
+    "Beam": "anonymization.greedy.search",
     "BudgetError": "errors",
     "Column": "schema",
+    "ColumnMI": "anonymization.information",
     "Counts": "counts",
     "DataError": "errors",
     "Datafly": "anonymization.datafly",
+    "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
     "Entropy": "anonymization.loss",
+    "Greedy": "anonymization.greedy.search",
     "Guarantee": "privacy.guarantee",
+    "Height": "anonymization.information",
     "Hierarchy": "hierarchy",
+    "HierarchyNetwork": "anonymization.network",
     "JAnonymity": "criteria",
     "KAnonymity": "criteria",
     "KMap": "criteria",
@@ -81,9 +97,12 @@ _HOME = {
     "Ledger": "privacy.ledger",
     "Loss": "anonymization.loss",
     "MissingExtraError": "errors",
+    "ModelGuided": "anonymization.greedy.guided",
     "OptimalRecoding": "anonymization.optimal",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "Partition": "anonymization.greedy.partition",
+    "Precision": "anonymization.information",
     "Register": "anonymization.register",
     "Release": "release",
     "Role": "schema",
@@ -93,6 +112,7 @@ _HOME = {
     "SfumatoWarning": "errors",
     "TCloseness": "criteria",
     "Table": "table",
+    "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "anonymize": "anonymization.anonymize",
     "assess": "assessment.assess",

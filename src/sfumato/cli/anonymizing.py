@@ -45,9 +45,29 @@ def _datafly(given: Settings) -> Any:
     return Datafly(given["max_suppressed"] or None)
 
 
+def _greedy(given: Settings) -> Any:
+    from sfumato.anonymization.greedy.search import Greedy
+
+    return Greedy(loss=_cells(given))
+
+
+def _partition(given: Settings) -> Any:
+    from sfumato.anonymization.greedy.partition import Partition
+
+    return Partition(loss=_cells(given))
+
+
+def _cells(given: Settings) -> Any:
+    from sfumato.anonymization.loss import measure_of
+
+    return measure_of(given["loss"])
+
+
 METHODS: dict[str, Callable[[Settings], Any]] = {
     "optimal": _optimal,
     "datafly": _datafly,
+    "greedy": _greedy,
+    "partition": _partition,
 }
 
 

@@ -1,0 +1,166 @@
+"""Greedy, literal and closed, and the beam that keeps the n best sets (thesis, p. 48 and 79)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.closing import close
+from sfumato.anonymization.greedy.flat import Flat
+from sfumato.anonymization.information import Height
+from sfumato.anonymization.measure import CellMeasure, Costs
+from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import Criterion
+from sfumato.errors import ParameterError
+from sfumato.privacy import Claim, KAmbiguity
+from sfumato.progress import report
+
+_CHUNK = 200  # seeds between two reports
+# members, their rows, the bound, whether they are suppressed
+Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], bool]
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Each row's set grows by the row that least increases the measure; the `width` best sets are kept.
+
+    width: 1 is Greedy. loss: what guides it, a measure that is a sum over cells.
+    closed: disjoint classes, so that the release is k-anonymous (default). Otherwise the thesis' literal
+    algorithm: each row is released as the bound of its own set. That is k-*ambiguity*: the released rows
+    are not alike, and whoever matches all people with all rows at once finds some.
+    """
+
+    width: int = 5
+    loss: CellMeasure = field(default_factory=Height)
+    closed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ParameterError("width must be at least 1.", hint="Beam(width=5)")
+        if not isinstance(self.loss, CellMeasure):
+            raise ParameterError(
+                "this search is guided by a measure that is a sum over cells.",
+                hint="Height(), ColumnMI(target=...); ModelGuided() is for models",
+            )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that must be counted besides the quasi-identifiers."""
+        return self.loss.needs
+
+    def claims(self, recoding: Recoding) -> tuple[Claim, ...] | None:
+        """What to promise instead of what the criterion counts in classes; None: there are classes."""
+        return None if self.closed else (KAmbiguity(recoding.about["k_reached"], recoding.problem.columns),)
+
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
+        """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
+        start = time.perf_counter()
+        check_levels(problem)
+        found = searched(
+            problem, criterion, self.loss.cost(problem), self.width, self.loss.monotone, self.closed
+        )
+        found.about.update(
+            method=type(self).__name__.lower(),
+            width=self.width,
+            measure=self.loss.name,
+            score=self.loss.score(found),
+            reads_outcome=self.loss.reads_outcome,
+            seconds=time.perf_counter() - start,
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class Greedy(Beam):
+    """`Beam` with one set: the thesis' Greedy, closed into disjoint classes unless `closed=False`."""
+
+    width: int = field(default=1, init=False)
+
+
+def searched(
+    problem: Problem, criterion: Criterion, costs: Costs, width: int, monotone: bool, closed: bool
+) -> Recoding:
+    """Greedy on tables of costs; what guides it is settled."""
+    flat = Flat.of(problem, costs)
+    check = Check(problem, criterion, flat)
+    if not closed and not check.only_size:
+        raise ParameterError(
+            "literal Greedy has no classes, so only k can be asked of it.",
+            hint="KAnonymity(5), or closed=True",
+        )
+    if not closed:
+        return _literal(problem, flat, check, width, monotone)
+    return _closed(problem, flat, check, width, monotone)
+
+
+def _closed(problem: Problem, flat: Flat, check: Check, width: int, monotone: bool) -> Recoding:
+    roots = np.array([h.root for h in problem.hierarchies], np.int32)
+    parts: list[Part] = []
+    for block in blocks(problem):
+        found = close(flat, block, check, width, monotone, "greedy classes")
+        if found is None:
+            parts.append((block, problem.n[block], roots, True))
+        else:
+            parts.extend(
+                (m, r, b, False) for m, r, b in zip(found.members, found.rows, found.nodes, strict=True)
+            )
+    return checked(pieces(problem, parts, claim="classes"), check)
+
+
+def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
+    """Classes as a recoding: in the order of the combinations, without pieces that are empty."""
+    if not parts:
+        empty = np.zeros((0, len(problem.columns)), np.int32)
+        return Recoding(problem, np.zeros(0, np.int64), problem.n, empty, np.zeros(0, np.bool_), about)
+    of = np.concatenate([members for members, _, _, _ in parts])
+    n = np.concatenate([rows for _, rows, _, _ in parts])
+    nodes = np.concatenate([np.tile(bound, (len(members), 1)) for members, _, bound, _ in parts])
+    suppressed = np.repeat([gone for _, _, _, gone in parts], [len(members) for members, _, _, _ in parts])
+    order = np.argsort(of, kind="stable")
+    order = order[n[order] > 0]
+    return Recoding(
+        problem, of[order], n[order], nodes[order].astype(np.int32), suppressed[order].astype(np.bool_), about
+    )
+
+
+def _literal(problem: Problem, flat: Flat, check: Check, width: int, monotone: bool) -> Recoding:
+    """Each combination's own set and its bound.
+
+    Guarantee: k-ambiguity, no more: every released row covers at least k original rows.
+    Because:   its cells are upper bounds of the cells of k rows; counted again below.
+    Assumes:   an intruder looks at one released row by itself. Who matches all people with all rows at once
+               re-identifies some: the rows are not alike.
+    Tested by: tests/anonymization/test_greedy_attack.py
+    """
+    from sfumato.anonymization.greedy._kernels import covered, grow_each
+
+    nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
+    suppressed = np.zeros(problem.combinations, np.bool_)
+    done = 0
+    for block in blocks(problem):
+        if not check.all_hold(block):
+            suppressed[block] = True
+            nodes[block] = [h.root for h in problem.hierarchies]
+            continue
+        free = np.zeros(problem.combinations, np.bool_)
+        free[block] = True
+        for part in np.array_split(block, -(-len(block) // _CHUNK)):
+            out = np.empty((len(part), len(problem.columns)), np.int32)
+            grow_each(flat, part, check.k, width, monotone, free, out)
+            nodes[part] = out
+            done += len(part)
+            report("greedy sets", done, problem.combinations)
+    kept = ~suppressed
+    patterns = np.unique(nodes[kept], axis=0)
+    counts = np.empty(len(patterns), np.int64)
+    covered(flat, patterns, counts)
+    reached = int(counts.min()) if len(counts) else 0
+    assert not len(counts) or reached >= check.k, "a released row covers fewer than k rows"
+    return Recoding.whole(problem, nodes, suppressed, claim="ambiguity", k_reached=reached)
