@@ -166,7 +166,7 @@ def _codes(pair: Pair, name: str, array: pa.Array, released: bool, generator: An
     """Leaf codes; a generalized value is drawn from its spread."""
     if not released:
         book = pair.leaves[name]
-        places = np.asarray(book._locate(canonical(book.column, array)))
+        places = np.asarray(book.locate(canonical(book.column, array)))
         return np.where(places < 0, len(book.levels), places)
     nodes = pair.nodes[name].encode(array).astype(np.int64)
     spread = pair.spread[name]
