@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
     from sfumato.assessment.assess import assess as assess
+    from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
     from sfumato.description import describe as describe
@@ -62,6 +63,7 @@ _HOME = {
     "Table": "table",
     "VerificationError": "errors",
     "assess": "assessment.assess",
+    "audit": "assessment.audit",
     "describe": "description",
     "frontier": "assessment.frontier",
     "pseudonymize": "pseudonyms",

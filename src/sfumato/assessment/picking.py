@@ -50,8 +50,9 @@ class Named:
         """Open the pair, and run what gives the score."""
         from sfumato.assessment.case import case_of
         from sfumato.assessment.parts import giving
+        from sfumato.assessment.subject import Subject
 
-        case = case_of(original, released, control=control, key=key)
+        case = case_of(Subject(original=original, released=released, control=control, key=key))
         found: list[Score] = []
         reasons = []
         for part in giving(self.name):

@@ -72,6 +72,22 @@ def assess(
             "Linked by likelihood; needs --truth rows.",
         ),
     ] = None,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--earlier",
+            metavar="FILE",
+            help="Another release of the same people; may be repeated. Releases are attacked together.",
+        ),
+    ] = None,
+    grown_from: Annotated[
+        list[tuple[str, str]] | None,
+        typer.Option(
+            "--grown-from",
+            metavar="ORIGINAL RELEASED",
+            help="The table as it was before it grew, and what was released of it then; may be repeated.",
+        ),
+    ] = None,
     formula: Annotated[
         list[str] | None,
         typer.Option("--formula", metavar="'Y ~ A + B'", help="A linear regression to compare, as in R."),
@@ -155,6 +171,10 @@ def assess(
         effort=effort,
         database=AttackDatabase(held) if held else None,
         formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
+        earlier=[
+            *(_opened(reading, path) for path in earlier or []),
+            *((_like(reading, old, first), _opened(reading, then)) for old, then in grown_from or []),
+        ],
     )
     for path in reports:
         found.save(path, overwrite=overwrite)
