@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.scales import Scale, common_scale
+from sfumato.assessment.lines import Scale
+from sfumato.assessment.scales import common_scale
 from sfumato.counts import Codebook, Coded, Counts, Survey
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Kind, Role, Schema, Value

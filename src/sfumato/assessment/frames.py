@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.assessment import generalized
 from sfumato.assessment.align import Pair
-from sfumato.assessment.scales import edge_numbers, text_of
+from sfumato.assessment.binned import edge_numbers
+from sfumato.assessment.lines import text_of
 from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, MissingExtraError
 from sfumato.schema import Kind
