@@ -129,10 +129,10 @@ def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
     name = asked or next(iter(first.schema.of_role(Role.WEIGHT)), None)
     if name is None:
         return None
-    if first.schema[name].kind is not Kind.NUMERIC:
+    if first.schema[name].type not in ("integer", "real", "decimal"):
         raise ParameterError(
-            f"the weight '{name}' is not numeric: it is {first.schema[name].kind}.",
-            hint="name a column of numbers, or correct its kind in the schema",
+            f"the weight '{name}' is not numeric: it is {first.schema[name].type}.",
+            hint="name a column of numbers, or correct its type in the schema",
         )
     notes.append(
         f"The weight '{name}' counts in tables, associations and regressions. Attacks and risks count rows, "
@@ -175,6 +175,8 @@ def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
     for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
         for name in asked[part]:
             schema = schema.with_(name, role=role)
+    for name in asked["weight"]:  # a weight of two values looks like a flag
+        schema = schema.with_(name, kind=Kind.NUMERIC, levels=None)
     for name in asked["target"]:
         if schema[name].role in _NAMES_PEOPLE:
             schema = schema.with_(name, role=Role.OTHER)

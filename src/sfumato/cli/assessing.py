@@ -81,11 +81,11 @@ def assess(
         ),
     ] = None,
     grown_from: Annotated[
-        list[tuple[str, str]] | None,
+        tuple[str, str] | None,
         typer.Option(
             "--grown-from",
             metavar="ORIGINAL RELEASED",
-            help="The table as it was before it grew, and what was released of it then; may be repeated.",
+            help="The table as it was before it grew, and what was released of it then.",
         ),
     ] = None,
     formula: Annotated[
@@ -157,6 +157,8 @@ def assess(
     _refuse_existing(overwrite, *reports, card)
     first = _opened(reading, original, schema)
     held = [_like(reading, path, first, others=True) for path in database or []]
+    grown = [grown_from] if grown_from else []
+    then = [(_like(reading, old, first), _opened(reading, made)) for old, made in grown]
     found = judge(
         first,
         _opened(reading, released),
@@ -173,7 +175,11 @@ def assess(
         formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
         earlier=[
             *(_opened(reading, path) for path in earlier or []),
-            *((_like(reading, old, first), _opened(reading, then)) for old, then in grown_from or []),
+            *(
+                [(_like(reading, grown_from[0], first), _opened(reading, grown_from[1]))]
+                if grown_from
+                else []
+            ),
         ],
     )
     for path in reports:
