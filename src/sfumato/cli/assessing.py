@@ -173,14 +173,7 @@ def assess(
         effort=effort,
         database=AttackDatabase(held) if held else None,
         formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
-        earlier=[
-            *(_opened(reading, path) for path in earlier or []),
-            *(
-                [(_like(reading, grown_from[0], first), _opened(reading, grown_from[1]))]
-                if grown_from
-                else []
-            ),
-        ],
+        earlier=[*(_opened(reading, path) for path in earlier or []), *then],
     )
     for path in reports:
         found.save(path, overwrite=overwrite)
