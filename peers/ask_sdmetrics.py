@@ -1,16 +1,34 @@
-"""SDMetrics' quality report of two files of categories: seconds it took, and its score."""
+"""SDMetrics' quality report of two Parquet files of categories: the seconds it takes, and its score.
+
+By default it looks at 50,000 random rows for the pairs; "all_rows" in the question sets `num_rows_subsample`
+so that it looks at all.
+"""
 
 import json
 import sys
 import time
 
 import pandas as pd
-from sdmetrics.reports.single_table import QualityReport
+from sdmetrics.reports import QualityReport
 
 question = json.load(sys.stdin)
-original, released = (pd.read_csv(question[name], dtype=str) for name in ("original", "released"))
-metadata = {"columns": {name: {"sdtype": "categorical"} for name in original.columns}}
-start = time.perf_counter()
+clocks = (time.perf_counter, time.process_time)
+start = [clock() for clock in clocks]
+original, released = (pd.read_parquet(question[name]) for name in ("original", "released"))
+read = [clock() for clock in clocks]
+columns = {name: {"sdtype": "categorical"} for name in original.columns}
 report = QualityReport()
-report.generate(original, released, metadata, verbose=False)
-json.dump({"seconds": time.perf_counter() - start, "score": report.get_score()}, sys.stdout)
+if question.get("all_rows"):
+    report.num_rows_subsample = None
+report.generate(
+    {"t": original},
+    {"t": released},
+    {"tables": {"t": {"columns": columns}}, "relationships": []},
+    verbose=False,
+)
+end = [clock() for clock in clocks]
+answer = {
+    "seconds": end[0] - start[0], "cpu_seconds": end[1] - start[1], "reading": read[0] - start[0],
+    "score": report.get_score(),
+}  # fmt: skip
+json.dump(answer, sys.stdout)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.preparation import prepare as prepare
     from sfumato.anonymization.register import Register as Register
     from sfumato.assessment.assess import assess as assess
+    from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
     from sfumato.criteria import AlphaK as AlphaK
@@ -116,6 +117,7 @@ _HOME = {
     "VerificationError": "errors",
     "anonymize": "anonymization.anonymize",
     "assess": "assessment.assess",
+    "audit": "assessment.audit",
     "describe": "description",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import Codebook, Coded, Counts, canonical, canonical_type, shown_type, type_name
+from sfumato.counts import Codebook, Coded, Counts, Survey, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
 from sfumato.counts.tables import check_set
 from sfumato.counts.tally import Tally
@@ -88,6 +88,19 @@ class Table:
     def with_schema(self, schema: Schema) -> Table:
         """The same rows under another schema."""
         return replace(self, schema=schema, _books={})
+
+    def with_source(self, source: Source) -> Table:
+        """Other rows of the same columns; levels that were found in the old ones are forgotten."""
+        return replace(self, source=source, _books={})
+
+    def with_codebooks(self, books: Iterable[Codebook], *, beside: Sequence[str] = ()) -> Table:
+        """The same rows in exactly these codes, whatever the schema declares.
+
+        The columns are those the codebooks describe, and those named in `beside` as they are.
+        """
+        given = {book.name: book for book in books}
+        columns = [*(book.column for book in given.values()), *(self.schema[n] for n in beside)]
+        return replace(self, schema=Schema(tuple(columns)), _books=given)
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -223,6 +236,18 @@ class Table:
             for tally, array in zip(tallies, batch.columns, strict=True):
                 tally.add(array)
         return {name: tally.counts() for name, tally in zip(names, tallies, strict=True)}
+
+    def survey(self, columns: Sequence[str] | None = None, *, most_bytes: int = 2**29) -> Survey:
+        """What occurs in each column, and the rows in a form that any codebook can encode: one reading.
+
+        most_bytes: what the rows may take up; with 0 they are only counted. Rows of an engine stay there.
+        """
+        names = list(self.columns if columns is None else columns)
+        check_set(names, self.columns)
+        found = Survey([self.schema[n] for n in names], most_bytes)
+        for batch in self._raw(names, "reading"):
+            found.add(batch)
+        return found
 
     def cross_products(self, columns: Sequence[str], *, weight: str | None = None) -> Any:
         """X'X of the named numeric columns with a constant, over complete rows: `CrossProducts`."""

@@ -102,10 +102,11 @@ def test_the_front_is_what_no_other_beats(at: list[tuple[int, int]]) -> None:
         assert point.front is not beaten
 
 
-def test_scores_by_name_are_held_against_people_set_aside() -> None:
-    def everything(table: Table, key: Key) -> Table:
-        return table
+def everything(table: Table, key: Key) -> Table:
+    return table
 
+
+def test_scores_by_name_are_held_against_people_set_aside() -> None:
     table = sf.samples.discharges(1_000, 3).select(["age_years", "sex", "zip", "los_days", "mdc"])
     methods = [Candidate("everything", everything), Candidate("independent", independent)]
     names = {
@@ -114,11 +115,21 @@ def test_scores_by_name_are_held_against_people_set_aside() -> None:
         "key": Key.from_seed(4),
     }
     whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
-    assert whole.risk.name == "linking, at most, above control"
+    assert whole.risk.name == "the worse of linking and membership, above control"
     assert whole.risk.value > nothing.risk.value + 0.2
     assert whole.utility.value == 0 < nothing.utility.value
     guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
-    assert guess.risk.name == "linking, at most, above a guess"
+    assert guess.risk.name == "the worse of linking and membership, above a guess"
+
+
+def test_the_default_risk_tells_a_copy_from_noise_where_people_share_what_is_known() -> None:
+    table = sf.samples.discharges(600, 3).select(["sex", "zip", "los_days", "charge_usd", "age_years", "mdc"])
+    methods = [Candidate("everything", everything), Candidate("independent", independent)]
+    more = {"quasi_identifiers": ["sex"], "sensitive": [], "repeats": 1, "key": Key.from_seed(4)}
+    whole, nothing = frontier(table, methods, **more).points  # type: ignore[arg-type]
+    linked = frontier(table, methods, risk="linking, at most", **more).points  # type: ignore[arg-type]
+    assert max(p.risk.value for p in linked) < 0.01  # half of all people fit, in the data or not
+    assert whole.risk.value > 0.9 and nothing.risk.value < 0.2
 
 
 def test_the_people_set_aside_are_shown_to_no_method() -> None:

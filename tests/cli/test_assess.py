@@ -44,6 +44,20 @@ def test_a_file_of_another_tool(sfumato: Sfumato, visits: Path, coarse: Path) ->
     assert CANARY not in answer.all
 
 
+def test_earlier_releases_are_attacked_together(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
+    lines = coarse.read_text().splitlines()
+    then = coarse.with_name("then.csv")
+    then.write_text("\n".join(lines[:180]) + "\n")
+    before = coarse.with_name("before.csv")
+    before.write_text("\n".join(visits.read_text().splitlines()[:180]) + "\n")
+    answer = sfumato(
+        "assess", visits, coarse, *KNOWN, "--earlier", coarse, "--grown-from", before, then, "--json"
+    )
+    assert answer.code == 0, answer.all
+    names = {s["name"] for s in json.loads(answer.out)["scores"]}
+    assert {"complementary releases, dx", "temporal, dx", "unsorted matching, same order"} <= names
+
+
 def test_exit_codes_for_ci(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
     assert sfumato("assess", visits, visits, *KNOWN, "--max-risk", "0.05").code == 1
     good = sfumato("assess", visits, coarse, *KNOWN, "--max-risk", "0.5", "--min-utility", "0.1")

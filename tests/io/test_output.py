@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
 import errno
-import gzip
-import io
 import os
 import shutil
 import signal
@@ -18,18 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sfumato.errors import DataError, OutputError, ParameterError
-from sfumato.io import output, parquet
+from sfumato.io import output
 from sfumato.io.atomic import atomic_file, explained
-from sfumato.schema import Column, Kind, Schema
 
 SMALL = pa.table({"a": [1, 2, None], "b": ["x", None, "z"]})
+
+
 SUFFIXES = output.suffixes()
+
 
 # Every format, written until the disk or the limit says no; prints the error or "written".
 FILL = """
@@ -230,128 +225,6 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="delimiter"):
         output.write(SMALL, tmp_path / "t.csv", delimiter="x")
     assert list(tmp_path.iterdir()) == []
-
-
-# -- content -------------------------------------------------------------------------------------
-
-
-def pieces(table: pa.Table, cuts: list[int]) -> list[pa.RecordBatch]:
-    ends = sorted({min(c, table.num_rows) for c in cuts} | {table.num_rows})
-    starts = [0, *ends[:-1]]
-    return [b for s, e in zip(starts, ends, strict=True) for b in table.slice(s, e - s).to_batches()]
-
-
-@given(st.lists(st.integers(0, 500), max_size=6), st.sampled_from([".parquet", ".csv", ".csv.gz", ".arrow"]))
-def test_bytes_do_not_depend_on_batches(tmp_path_factory: pytest.TempPathFactory, cuts, suffix) -> None:
-    folder = tmp_path_factory.mktemp("o")
-    table = pa.table(
-        {
-            "n": pa.array([None if i % 7 == 0 else i for i in range(500)]),
-            "t": ["abc"[i % 3] for i in range(500)],
-        }
-    )
-    encoded = table.set_column(1, "t", table["t"].dictionary_encode())
-    chunk, output.CHUNK_ROWS = output.CHUNK_ROWS, 128  # several row groups
-    try:
-        output.write(table, folder / f"1{suffix}")
-        output.write(pieces(encoded, cuts) or encoded, folder / f"2{suffix}")
-    finally:
-        output.CHUNK_ROWS = chunk
-    assert (folder / f"1{suffix}").read_bytes() == (folder / f"2{suffix}").read_bytes()
-
-
-def test_parquet_holds_the_data_the_schema_and_nothing_else(tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
-    table = pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]))
-    schema = Schema((Column("a", Kind.NUMERIC, type="integer", reason="seen in 4321 rows"),))
-    output.write(table.select(["a"]), tmp_path / "t.parquet", schema)
-    content = (tmp_path / "t.parquet").read_bytes()
-    metadata = pq.read_schema(tmp_path / "t.parquet").metadata
-    assert set(metadata) == {parquet.SCHEMA_KEY}
-    for leak in (b"pandas", b"4321", str(tmp_path).encode()):
-        assert leak not in content
-    file = pq.ParquetFile(tmp_path / "t.parquet")
-    assert file.schema_arrow.field("a").metadata is None or b"sfumato" not in str(file.schema_arrow).encode()
-
-
-def test_row_groups_are_of_fixed_size(tmp_path: Path) -> None:
-    rows = 2 * output.CHUNK_ROWS + 5
-    table = pa.table({"a": pa.nulls(rows, pa.int8())})
-    output.write(table.to_batches(max_chunksize=1000), tmp_path / "t.parquet")
-    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
-    assert [metadata.row_group(i).num_rows for i in range(3)] == [output.CHUNK_ROWS, output.CHUNK_ROWS, 5]
-
-
-def test_csv_is_plain_utf8_with_iso_dates(tmp_path: Path) -> None:
-    at = dt.datetime(2020, 1, 2, 3, 4, 5)
-    table = pa.table(
-        {
-            "text": ["é", 'say "x"', "a;b", "two\nlines", "", None],
-            "real": [0.1, float("nan"), None, -1.5, 1e-7, 3.0],
-            "day": pa.array([dt.date(1900, 2, 3)] * 6),
-            "at": pa.array([at, None] * 3, pa.timestamp("us")),
-            "instant": pa.array([at] * 6, pa.timestamp("us", "Europe/Zurich")),
-            "flag": [True, False, None] * 2,
-        }
-    )
-    output.write(table, tmp_path / "t.csv", delimiter=";")
-    text = (tmp_path / "t.csv").read_bytes().decode("utf-8")
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
-    assert [row[0] for row in rows] == ["text", "é", 'say "x"', "a;b", "two\nlines", "", ""]
-    assert [row[1] for row in rows[1:]] == ["0.1", "", "", "-1.5", "1e-7", "3"]
-    assert rows[1][2:] == ["1900-02-03", "2020-01-02T03:04:05", "2020-01-02T03:04:05Z", "true"]
-    output.write(table, tmp_path / "t.csv.gz", delimiter=";")
-    assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode() == text
-
-
-def test_a_single_column_keeps_its_empty_rows(tmp_path: Path) -> None:
-    output.write(pa.table({"a": [1, None, 3]}), tmp_path / "t.csv")
-    with open(tmp_path / "t.csv", newline="") as file:
-        assert [row["a"] for row in csv.DictReader(file)] == ["1", "", "3"]
-
-
-def test_formulas_are_escaped_when_asked_and_numbers_are_not(tmp_path: Path) -> None:
-    words = ["=1+1", "+x", "-x", "@x", "\tx", "-9", "+3.5", "-1e5", "a=b", None]
-    table = pa.table({"=t": words, "n": list(range(-5, 5))})
-    output.write(table, tmp_path / "as_is.csv")
-    output.write(table, tmp_path / "safe.csv", escape_formulas=True)
-
-    def cells(name: str) -> list[list[str]]:
-        with open(tmp_path / name, newline="") as file:
-            return list(csv.reader(file))
-
-    assert [r[0] for r in cells("as_is.csv")] == ["=t", *words[:-1], ""]
-    escaped = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "-9", "+3.5", "-1e5", "a=b", ""]
-    assert [r[0] for r in cells("safe.csv")] == ["'=t", *escaped]
-    assert [r[1] for r in cells("safe.csv")][1] == "-5"
-
-
-class TableLike:
-    """What a Sfumato table shows of itself."""
-
-    schema = Schema((Column("a", Kind.NUMERIC, type="integer"), Column("b", Kind.NOMINAL)))
-
-    def __init__(self, batches: list[pa.RecordBatch]) -> None:
-        self._batches = batches
-
-    def batches(self) -> Any:
-        return iter(self._batches)
-
-
-@pytest.mark.parametrize("rows", [0, 3])
-def test_tables_are_written_with_their_own_schema(tmp_path: Path, rows: int) -> None:
-    output.write(TableLike(SMALL.slice(0, rows).to_batches() if rows else []), tmp_path / "t.parquet")
-    source, hint = parquet.read([tmp_path / "t.parquet"])
-    assert source.rows == rows and hint == TableLike.schema
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_every_format_takes_every_kind_of_data_and_no_rows(tmp_path: Path, suffix: str) -> None:
-    source, _ = parquet.read([output.write(SMALL, tmp_path / "in.parquet")])
-    kinds = [SMALL, SMALL.to_batches()[0], SMALL.to_reader(), source, SMALL.slice(0, 0)]
-    for i, data in enumerate(kinds):
-        path = output.write(data, tmp_path / f"t{i}{suffix}")
-        assert path.stat().st_size > 0
 
 
 # -- directories and small files -----------------------------------------------------------------

@@ -78,6 +78,34 @@ def area(
     return value, min(low, value), max(high, value)
 
 
+def bounded_mean(values: Floats, confidence: float) -> tuple[float, float, float]:
+    """The mean of independent values in [0, 1], and an interval for what it estimates, for any law of theirs.
+
+    Because: for the true mean m both wealths below are fair games, sum_i log(1 +- l_i (x_i - m)) with bets
+    l_i that know only earlier values, so that either exceeds 2 / error with a chance of at most error / 2
+    (Ville). The interval is every m at which neither does (Waudby-Smith and Ramdas 2024, hedged capital).
+    The bets follow the spread seen so far: values that lie close together give a narrow interval.
+    """
+    n = len(values)
+    if not n:
+        return float("nan"), 0.0, 1.0
+    error = 1 - confidence
+    count = np.arange(1, n + 1)
+    centre = (0.5 + np.cumsum(values)) / (count + 1)
+    spread = (0.25 + np.cumsum((values - centre) ** 2)) / (count + 1)
+    before = np.concatenate([[0.25], spread[:-1]])
+    bets = np.sqrt(2 * np.log(2 / error) / (before * n))[:, None]
+    m = np.linspace(0, 1, 2_001)[None, :]
+    gaps = values[:, None] - m
+    up = np.log1p(np.minimum(bets, 0.75 / np.maximum(m, 1e-12)) * gaps).sum(axis=0)
+    down = np.log1p(-np.minimum(bets, 0.75 / np.maximum(1 - m, 1e-12)) * gaps).sum(axis=0)
+    kept = m[0, np.maximum(up, down) < np.log(2 / error)]
+    mean = float(values.mean())
+    step = m[0, 1]  # the ends lie between two points of the grid: outwards
+    low, high = (kept[0] - step, kept[-1] + step) if len(kept) else (mean, mean)
+    return mean, float(max(0.0, min(low, mean))), float(min(1.0, max(high, mean)))
+
+
 def require(*faults: str, hint: str) -> None:
     """Refuse parameters, all faults at once."""
     found = [f for f in faults if f]

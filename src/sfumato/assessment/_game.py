@@ -7,6 +7,7 @@ coins the intruder does not see, say how good it is; people whose coin shows tai
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,7 +135,10 @@ def judged(
             **(details or {}),
         },
     }
-    return separation(game.heads, game.tails, game.calibration, 0.0, name, heads, rates, key, shared)
+    rounds = game if game.coins.shape[1] > 1 else None  # a single person is a round of their own
+    return separation(
+        game.heads, game.tails, game.calibration, 0.0, name, heads, rates, key, shared, rounds=rounds
+    )
 
 
 def separation(
@@ -147,10 +151,17 @@ def separation(
     rates: Sequence[float],
     key: Key,
     shared: dict[str, Any],
+    rounds: Game | None = None,
 ) -> list[Score]:
-    """How well a score tells heads from tails, at thresholds that were set on other scores."""
+    """How well a score tells heads from tails, at thresholds that were set on other scores.
+
+    rounds: the game the scores come from. People of one round share a release, and are found or missed
+    together: the intervals then take the rounds, not the people, for independent.
+    """
     confidence = shared["confidence"]
     area, low, high = _exact.area(heads, tails, confidence, key.generator("pairs", name))
+    if rounds is not None:
+        area, low, high = _around(area, _each(rounds, _area), confidence)
     found = [
         Score(
             name=f"{name}, area under the curve",
@@ -165,26 +176,31 @@ def separation(
             **shared,
         )
     ]
-    for rate in rates:
-        threshold = float(np.quantile(calibration, 1 - rate, method="inverted_cdf"))
-        hits, alarms = int((heads > threshold).sum()), int((tails > threshold).sum())
-        value, low, high = _exact.share(hits, len(heads), confidence)
+    for threshold, rate, said in _thresholds(calibration, rates):
+        hits, alarms = heads > threshold, tails > threshold
+        value, low, high = _exact.share(int(hits.sum()), len(heads), confidence)
+        if rounds is not None:
+            named = _each(rounds, functools.partial(_named, threshold))
+            value, low, high = _around(value, named, confidence)
         found.append(
             Score(
                 name=f"{name}, found at {rate:.3g} false alarms",
                 value=value,
                 range=(0.0, 1.0),
                 meaning=f"The share of people {words} whom the intruder names, when set to name wrongly "
-                f"{rate:.1%} of the others.",
+                f"{rate:.2g} of the others{said}.",
                 low=low,
                 high=high,
                 baseline=rate,
-                control=alarms / len(tails) if len(tails) else None,
+                control=float(alarms.mean()) if len(tails) else None,
                 **shared,
             )
         )
-    hits, alarms = int((heads > cut).sum()), int((tails > cut).sum())
-    value, low, high = _exact.difference((hits, len(heads)), (alarms, len(tails)), confidence)
+    hits_, alarms_ = int((heads > cut).sum()), int((tails > cut).sum())
+    value, low, high = _exact.difference((hits_, len(heads)), (alarms_, len(tails)), confidence)
+    if rounds is not None:
+        gaps = _each(rounds, lambda i, o: ((i > cut).mean() - (o > cut).mean() + 1) / 2)
+        value, low, high = (2 * end - 1 for end in _around((value + 1) / 2, gaps, confidence))
     found.append(
         Score(
             name=f"{name}, advantage",
@@ -200,3 +216,41 @@ def separation(
         )
     )
     return found
+
+
+def _thresholds(calibration: Floats, rates: Sequence[float]) -> list[tuple[float, float, str]]:
+    """For each wished rate of false alarms: a threshold, the rate it has, and what is to be said of it.
+
+    Above the r-th largest of m scores lies a fresh one with a chance of r / (m + 1). The largest r that
+    keeps the wish is taken; where not even r = 1 does, the rate is 1 / (m + 1), and that is what is stated.
+    """
+    order, m = np.sort(calibration)[::-1], len(calibration)
+    out: dict[int, tuple[float, float, str]] = {}
+    for wished in rates:
+        r = max(1, min(m, int(wished * (m + 1) + 1e-9)))
+        kept = r / (m + 1) <= wished
+        said = "" if kept else f", the fewest that {m} people outside can set; {wished:.3g} were wished"
+        out.setdefault(r, (float(order[r - 1]), wished if kept else 1 / (m + 1), said))
+    return list(out.values())
+
+
+def _each(game: Game, measure: Callable[[Floats, Floats], float]) -> Floats:
+    """A measure of heads and tails in each round that has both."""
+    both = game.coins.any(axis=1) & ~game.coins.all(axis=1)
+    pairs = zip(game.scores[both], game.coins[both], strict=True)
+    return np.array([measure(scores[coins], scores[~coins]) for scores, coins in pairs])
+
+
+def _around(value: float, rounds: Floats, confidence: float) -> tuple[float, float, float]:
+    """A value over all people with the interval of its mean over rounds; widened to hold the value."""
+    _, low, high = _exact.bounded_mean(rounds, confidence)
+    return value, min(low, value), max(high, value)
+
+
+def _named(threshold: float, heads: Floats, tails: Floats) -> float:
+    return float((heads > threshold).mean())
+
+
+def _area(heads: Floats, tails: Floats) -> float:
+    gaps = heads[:, None] - tails[None, :]
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.scales import Scale, common_scale
-from sfumato.counts import Codebook, Coded, Counts
+from sfumato.assessment.lines import Scale
+from sfumato.assessment.scales import common_scale
+from sfumato.counts import Codebook, Coded, Counts, Survey
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Kind, Role, Schema, Value
+from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 MAX_LEVELS = 2_000  # of one column: spread matrices and pair tables stay in memory
@@ -79,11 +81,11 @@ class Pair:
         wanted = list(dict.fromkeys(tuple(s) for s in sets))
         self._check(wanted)
         for group in _groups(wanted, self.cells):
-            original = self._counts(self.original, group, self.weight, "original")
-            released = self._counts(self.released, group, self.released_weight, "released")
+            original = self._counted(self.original, group, self.weight, "original")
+            released = self._counted(self.released, group, self.released_weight, "released")
             for columns in group:
-                after = self.spread_over(columns, released.pop(columns).dense().astype(float))
-                yield columns, (original.pop(columns).dense().astype(float), after)
+                after = self.spread_over(columns, released.pop(columns).astype(float))
+                yield columns, (original.pop(columns).astype(float), after)
 
     def spread_over(self, columns: Sequence[str], table: Float) -> Float:
         """A table over nodes as one over leaves, axis by axis."""
@@ -119,21 +121,23 @@ class Pair:
         return kept
 
     def _coded(self, which: str) -> Coded:
+        """A file as codes: remembered from the first reading, but for columns of very many values."""
         if which not in self._kept:
-            table = self.original if which == "original" else self.released
-            self._kept[which] = table.encode(self.columns)
+            original = which == "original"
+            table, books = (self.original, self.leaves) if original else (self.released, self.nodes)
+            self._kept[which] = _encoded(table, books, self._kept.pop(f"read {which}", None))
         coded: Coded = self._kept[which]
         return coded
 
-    def _counts(
+    def _counted(
         self, table: Table, sets: Sequence[tuple[str, ...]], weight: str | None, which: str
-    ) -> dict[tuple[str, ...], Counts]:
+    ) -> dict[tuple[str, ...], NDArray[Any]]:
         books = self.leaves if which == "original" else self.nodes
         width = max(books[c].dtype.itemsize for c in self.columns)
         small = weight is None and table.rows() * len(self.columns) * width <= _CODE_BYTES
-        if small and (which in self._kept or _in_batches(table)):
-            return self._coded(which).tabulate(sets)
-        return table.tabulate(sets, weight=weight)
+        if small and (which in self._kept or isinstance(table.source, BatchSource)):
+            return self._coded(which).dense(sets)
+        return {s: counts.dense() for s, counts in table.tabulate(sets, weight=weight).items()}
 
     def _check(self, sets: Sequence[tuple[str, ...]]) -> None:
         unknown = sorted({repr(c) for s in sets for c in s if c not in self.leaves})
@@ -172,8 +176,8 @@ def align(
     weight = _weight(original, weight)
     names, notes = _shared(original, released, columns, weight)
     scales: dict[str, Scale] = {}
-    before = _found(original, names)
-    after = _found(released, names, original.schema)
+    before, first = _found(original, names)
+    after, second = _found(released, names, original.schema)
     _require_rows(next(iter(before.values())), next(iter(after.values())))
     for name in names:
         large = max(before[name].codebooks[0].size, after[name].codebooks[0].size) > MAX_LEVELS
@@ -185,21 +189,24 @@ def align(
         notes += [f"{name}: {note}" for note in scales[name].notes]
     if not scales:
         raise DataError("no column is left to compare.", hint="; ".join(notes[:4]) or "name the columns")
-    second = weight if weight is not None and weight in released.columns else None
+    again = weight if weight is not None and weight in released.columns else None
     if weight is not None:
-        notes.append(f"{weight}: weights the original" + (" and the released file" if second else " only"))
+        notes.append(f"{weight}: weights the original" + (" and the released file" if again else " only"))
+    leaves = {n: s.leaves for n, s in scales.items()}
+    nodes = {n: s.nodes for n, s in scales.items()}
     return Pair(
         tuple(scales),
-        _with_books(original, {n: s.leaves for n, s in scales.items()}, weight),
-        _with_books(released, {n: s.nodes for n, s in scales.items()}, second),
-        {n: s.leaves for n, s in scales.items()},
-        {n: s.nodes for n, s in scales.items()},
+        original.with_codebooks(leaves.values(), beside=[weight] if weight else []),
+        released.with_codebooks(nodes.values(), beside=[again] if again else []),
+        leaves,
+        nodes,
         {n: s.spread for n, s in scales.items()},
         tuple(notes),
         weight,
-        second,
+        again,
         frozenset(n for n, s in scales.items() if s.cut),
         {n: s.own for n, s in scales.items() if s.own is not None},
+        {"read original": first, "read released": second},
     )
 
 
@@ -248,8 +255,10 @@ def _shared(
     return kept, notes
 
 
-def _found(table: Table, names: Sequence[str], other: Schema | None = None) -> dict[str, Counts]:
-    """What occurs in each column and how often, whatever the schema declares.
+def _found(
+    table: Table, names: Sequence[str], other: Schema | None = None
+) -> tuple[dict[str, Counts], Survey | None]:
+    """What occurs in each column and how often, whatever the schema declares, and the rows if they fit.
 
     other: the schema of the original, whose codes for missing hold in the released file too.
     """
@@ -259,7 +268,27 @@ def _found(table: Table, names: Sequence[str], other: Schema | None = None) -> d
         codes = other[name].missing_codes if other is not None else ()
         columns.append(replace(column, missing_codes=tuple(dict.fromkeys([*column.missing_codes, *codes]))))
     open_ = table.with_schema(Schema(tuple(columns)))
-    return open_.one_way(names)
+    if not isinstance(table.source, BatchSource):  # an engine counts where the rows are
+        return open_.one_way(names), None
+    found = open_.survey(names, most_bytes=_CODE_BYTES)
+    return found.counts(), found
+
+
+def _encoded(table: Table, books: Mapping[str, Codebook], found: Survey | None) -> Coded:
+    """A file as codes: its rows as they were read; columns whose rows were too many values are read anew."""
+    rest = [name for name in books if found is None or not found.remembers(name)]
+    anew = table.encode(rest) if rest else None
+    if found is None or len(rest) == len(books):
+        assert anew is not None
+        return anew
+    width = np.result_type(np.uint8, *(book.dtype for book in books.values()))
+    codes = np.empty((len(books), found.rows), width)
+    for row, book in zip(codes, books.values(), strict=True):
+        if anew is not None and book.name in rest:
+            row[:] = anew.codes[rest.index(book.name)]
+        else:
+            found.encode(book, row)
+    return Coded(tuple(books.values()), codes)
 
 
 def _require_rows(before: Counts, after: Counts) -> None:
@@ -283,20 +312,6 @@ def _too_many(name: str, asked: bool) -> str:
             hint="a level per row says nothing about the population: leave it out, or group its levels",
         )
     return text
-
-
-def _with_books(table: Table, books: Mapping[str, Codebook], weight: str | None) -> Table:
-    """The table with exactly these codes, and its weight."""
-    columns = [book.column for book in books.values()]
-    if weight is not None:
-        columns.append(table.schema[weight])
-    return replace(table, schema=Schema(tuple(columns)), _books=dict(books))
-
-
-def _in_batches(table: Table) -> bool:
-    from sfumato.sources import BatchSource
-
-    return isinstance(table.source, BatchSource)
 
 
 def _groups(sets: Sequence[tuple[str, ...]], cells: Any) -> Iterator[list[tuple[str, ...]]]:

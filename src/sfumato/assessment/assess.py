@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.assessment.case import Case, Hierarchies, case_of
+from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.opening import guarantee_of
 from sfumato.assessment.parts import PARTS, Part, limited_by
+from sfumato.assessment.subject import Hierarchies, Maker, Subject
 from sfumato.assessment.thresholds import judged, require_known
 from sfumato.errors import SfumatoError
 from sfumato.progress import report
@@ -18,6 +19,7 @@ from sfumato.score import Score
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
+    from sfumato.assessment.audit import Audit
     from sfumato.assessment.fellegi_sunter import AttackDatabase
     from sfumato.assessment.models import Model
 
@@ -44,6 +46,9 @@ def assess(
     effort: str = "normal",
     database: AttackDatabase | None = None,
     formulas: Mapping[str, Model] | None = None,
+    earlier: Sequence[Any] = (),
+    maker: Maker | None = None,
+    audit: Audit | Sequence[Audit] | None = None,
 ) -> Assessment:
     """What a release keeps and what it gives away, held against what was asked.
 
@@ -63,20 +68,30 @@ def assess(
     effort: "quick", "normal" or "thorough".
     database: what an intruder could hold, linked with the release by likelihood (`AttackDatabase`).
     formulas: regressions as in R, each "linear" or "logistic": {"charge ~ age + sex": "linear"}.
+    earlier: other releases of the same people; or pairs (original, release) of earlier dates, where the
+        table has grown since. Attacks that put releases together are then tried.
+    maker: what made the release, called as maker(table, key): membership is then attacked by releases that
+        are made with and without some people. It is run some forty times, on at most 4,000 rows.
+    audit: what `sf.audit` found for the mechanism behind the release, or several such.
     """
     limits = dict(thresholds or {})
     known = [m for part in PARTS for m in part.gives]
     require_known(limits, known)
     case = case_of(
-        original, released, control=control, schema=schema, quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive, target=target, weight=weight, population=population, hierarchies=hierarchies,
-        truth=truth, key=key, effort=effort, database=database, formulas=formulas,
+        Subject(
+            original=original, released=released, control=control, schema=schema,
+            quasi_identifiers=quasi_identifiers, sensitive=sensitive, target=target, weight=weight,
+            population=population, hierarchies=hierarchies, truth=truth, key=key, effort=effort,
+            database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
+        )
     )  # fmt: skip
     notes = [*case.files.notes, *case.pair.notes]
     if case.files.control is None:
         notes.append(
             "No control was given: attacks are held against a plain guess only, which overstates them."
         )
+    if any(a.claim is not None and a.refutes() for a in case.subject.audits):
+        notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
@@ -104,7 +119,7 @@ def assess(
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
         effort=effort,
-        schema=case.files.released.schema,
+        schema=case.files.published,
         figures=figures,
     )
 

@@ -2,47 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.align import MAX_LEVELS, Pair, align
 from sfumato.assessment.opening import Opened, opened, opened_pair
+from sfumato.assessment.subject import Hierarchies, Subject
 from sfumato.errors import ParameterError
-from sfumato.schema import Schema, Value
+from sfumato.schema import Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.models import Model
     from sfumato.assessment.risk.classes import Classes
     from sfumato.assessment.risk.uniqueness import Search
-
-EFFORTS = ("quick", "normal", "thorough")
-Hierarchies = Mapping[str, Mapping[str, Sequence[Value]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One original and one release, with what is known about them.
+    """One original and one release, opened, with what is known about them.
 
     population: how many people the original is a sample of, or a table of them.
-    truth: "rows" if row i of the release was made of row i of the original; None if nobody knows.
-    database: what an intruder holds beside the release. formulas: regressions, and whether each is linear
-        or logistic.
     """
 
     files: Opened
+    subject: Subject
     key: Key
     population: int | Table | None = None
-    hierarchies: Hierarchies = field(default_factory=dict)
-    truth: str | None = None
-    effort: str = "normal"
-    database: AttackDatabase | None = None
-    formulas: Mapping[str, Model] = field(default_factory=dict)
 
     @cached_property
     def pair(self) -> Pair:
@@ -50,6 +37,16 @@ class Case:
         return align(
             self.files.original, self.files.released, hierarchies=self.hierarchies, weight=self.files.weight
         )
+
+    @property
+    def hierarchies(self) -> Hierarchies:
+        """What generalized values stand for."""
+        return self.subject.hierarchies or {}
+
+    @property
+    def truth(self) -> str | None:
+        """Whether row i of the release was made of row i of the original."""
+        return self.subject.truth
 
     @cached_property
     def known(self) -> tuple[str, ...]:
@@ -67,13 +64,33 @@ class Case:
 
         Bins are for comparing distributions; in bins of ten years two people look alike who are not.
         """
+        return self._sharp(self.files.original, self.files.released)
+
+    @cached_property
+    def same_people(self) -> tuple[Pair, ...]:
+        """Earlier releases of the same people, each on the finest scale; the release itself comes first."""
+        others = [e.released for e in self.files.earlier if e.original is None]
+        return (self.sharp, *(self._sharp(self.files.original, r) for r in others))
+
+    @cached_property
+    def grown_from(self) -> tuple[Pair, ...]:
+        """The table as it was at earlier dates, each with the release that was made of it."""
+        return tuple(
+            self._sharp(e.original, e.released) for e in self.files.earlier if e.original is not None
+        )
+
+    def _sharp(self, original: Table, released: Table) -> Pair:
         columns = {c.name: c for c in self.pair.original.schema}
         for name in self.known:
             columns[name] = replace(self.files.original.schema[name], edges=None)
-        original = self.files.original.with_schema(Schema(tuple(columns.values())))
-        released = self.files.released.select([n for n in self.files.released.columns if n in columns])
+        there = [n for n in released.columns if n in columns]
+        weight = self.files.weight if self.files.weight in original.columns else None
         return align(
-            original, released, hierarchies=self.hierarchies, bins=MAX_LEVELS, weight=self.files.weight
+            original.with_schema(Schema(tuple(columns[n] for n in columns if n in original.columns))),
+            released.select(there),
+            hierarchies=self.hierarchies,
+            bins=MAX_LEVELS,
+            weight=weight,
         )
 
     @property
@@ -100,68 +117,37 @@ class Case:
     @property
     def depth(self) -> int:
         """How many quasi-identifiers are combined."""
-        return 3 if self.effort == "quick" else 4
+        return 3 if self.subject.effort == "quick" else 4
 
     @property
     def quick(self) -> bool:
         """Whether only what takes little time is wanted."""
-        return self.effort == "quick"
+        return self.subject.effort == "quick"
 
     @property
     def thorough(self) -> bool:
         """Whether what takes long is wanted too."""
-        return self.effort == "thorough"
+        return self.subject.effort == "thorough"
 
 
-def case_of(
-    original: Any,
-    released: Any,
-    *,
-    control: Any = None,
-    schema: Schema | str | Path | None = None,
-    quasi_identifiers: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    population: Any = None,
-    hierarchies: Hierarchies | None = None,
-    truth: str | None = None,
-    key: Key | None = None,
-    effort: str = "normal",
-    database: AttackDatabase | None = None,
-    formulas: Mapping[str, Model] | None = None,
-) -> Case:
+def case_of(subject: Subject) -> Case:
     """Open the files and check what was said about them."""
-    if effort not in EFFORTS:
-        raise ParameterError(f"effort is one of {', '.join(EFFORTS)}.", hint="effort='normal'")
-    if truth not in (None, "rows"):
-        raise ParameterError("truth is 'rows' or None.", hint="'rows': row i was made of row i")
-    files = opened_pair(
-        original,
-        released,
-        control=control,
-        schema=schema,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        target=target,
-        weight=weight,
-    )
-    if truth == "rows" and files.rows[0] != files.rows[1]:
+    files = opened_pair(subject)
+    if subject.truth == "rows" and files.rows[0] != files.rows[1]:
         raise ParameterError(
             f"row i cannot be row i: the files have {files.rows[0]:,} and {files.rows[1]:,} rows.",
             hint="leave truth out where rows were dropped or drawn anew",
         )
-    people: int | Table | None = None
+    return Case(files, subject, subject.key or Key.fresh(), _people(subject.population, files.rows[0]))
+
+
+def _people(population: Any, rows: int) -> int | Table | None:
+    """How many people the original is a sample of, or a table of them."""
     if isinstance(population, int) and not isinstance(population, bool):
-        if population < files.rows[0]:
+        if population < rows:
             raise ParameterError(
-                f"the population ({population:,}) is smaller than the original ({files.rows[0]:,} rows).",
+                f"the population ({population:,}) is smaller than the original ({rows:,} rows).",
                 hint="population: how many people the original is a sample of",
             )
-        people = population
-    elif population is not None:
-        people = opened(population, "the population")
-    return Case(
-        files, key or Key.fresh(), people, dict(hierarchies or {}), truth, effort, database,
-        dict(formulas or {}),
-    )  # fmt: skip
+        return population
+    return None if population is None else opened(population, "the population")

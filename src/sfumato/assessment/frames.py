@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.assessment import generalized
 from sfumato.assessment.align import Pair
-from sfumato.assessment.scales import edge_numbers, text_of
+from sfumato.assessment.binned import edge_numbers
+from sfumato.assessment.lines import text_of
 from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, MissingExtraError
 from sfumato.schema import Kind
@@ -166,7 +167,7 @@ def _codes(pair: Pair, name: str, array: pa.Array, released: bool, generator: An
     """Leaf codes; a generalized value is drawn from its spread."""
     if not released:
         book = pair.leaves[name]
-        places = np.asarray(book._locate(canonical(book.column, array)))
+        places = np.asarray(book.locate(canonical(book.column, array)))
         return np.where(places < 0, len(book.levels), places)
     nodes = pair.nodes[name].encode(array).astype(np.int64)
     spread = pair.spread[name]

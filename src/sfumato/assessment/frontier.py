@@ -58,7 +58,9 @@ def frontier(
     methods: objects with a name and settings that are called as `method(table, key)` and give back a
         Release or a Table; `Candidate(name, function, settings)` makes one of a function.
     risk, utility: the name of a score of `assess`, or a function (original, released, control, key) -> Score.
-        An attack by name counts for what it reaches above its control, or else above a plain guess.
+        An attack by name counts for what it reaches above its control, or else above a plain guess. By
+        default the risk is the worse of linking by the quasi-identifiers and membership by all columns: the
+        first sees nothing where people share what is known of them, the second not through generalized cells.
     quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
     cache: a folder, internal, in which each result is kept as soon as it is there. A run that was stopped
         or killed goes on from there.
@@ -68,7 +70,7 @@ def frontier(
     key: what the runs draw from; a fresh one, or the cache's, by default.
     """
     from sfumato.assessment.opening import opened
-    from sfumato.assessment.picking import DEFAULT_RISK, DEFAULT_UTILITY, measure_of
+    from sfumato.assessment.picking import DEFAULT_UTILITY, Worse, measure_of
 
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -85,7 +87,7 @@ def frontier(
     grid = Grid(
         table=data,
         methods=tuple(methods),
-        risk=measure_of(DEFAULT_RISK if risk is None else risk, "risk"),
+        risk=measure_of(Worse() if risk is None else risk, "risk"),
         utility=measure_of(DEFAULT_UTILITY if utility is None else utility, "utility"),
         repeats=repeats,
         control=others,

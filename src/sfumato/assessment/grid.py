@@ -240,10 +240,18 @@ def _kept(at: tuple[int, int], entry: dict[str, Any] | None) -> Run | None:
 
 
 def _score(entry: dict[str, Any]) -> Score:
+    """A score from its entry; what is not finite was written as nothing."""
+    numbers = ("value", "low", "high", "confidence", "baseline", "control")
+    if not all(entry[n] is None or type(entry[n]) in (int, float) for n in numbers):
+        raise TypeError  # text would compare with text, and pass for an interval
     low, high = entry["range"]
     infinite = (float("-inf") if low is None else low, float("inf") if high is None else high)
     value = float("nan") if entry["value"] is None else entry["value"]
-    return Score(**{**entry, "value": value, "range": infinite, "columns": tuple(entry["columns"])})
+    ends = {end: entry[end] for end in ("low", "high")}
+    if entry["confidence"] is not None and None in ends.values() and set(ends.values()) != {None}:
+        ends = {end: infinite[i] if ends[end] is None else ends[end] for i, end in enumerate(ends)}
+    kept = {**entry, **ends, "value": value, "range": infinite, "columns": tuple(entry["columns"])}
+    return Score(**kept)
 
 
 def _identity(thing: Any) -> list[Any]:

@@ -50,4 +50,4 @@ def _rows(table: Table, kept: NDArray[np.bool_]) -> Table:
             at += batch.num_rows
 
     part = replace(source, open=open_, rows=int(kept.sum()), origin=None)
-    return replace(table, source=part, _books={})
+    return table.with_source(part)

@@ -22,8 +22,8 @@ from sfumato.assessment.attacks.intruder import (
     look,
 )
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
+from sfumato.assessment.binned import edge_numbers
 from sfumato.assessment.fellegi_sunter import AttackDatabase, fellegi_sunter
-from sfumato.assessment.scales import edge_numbers
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError
 from sfumato.schema import Column, Kind

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.assessment.subject import Subject
 from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
@@ -61,6 +62,14 @@ def guarantee_of(data: Any) -> Guarantee | None:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """What was released before: of the same people, or of the original of then."""
+
+    released: Table
+    original: Table | None = None
+
+
+@dataclass(frozen=True)
 class Opened:
     """What is judged: the tables, reduced to the columns they share, and what was noted on the way."""
 
@@ -74,47 +83,90 @@ class Opened:
     weight: str | None
     rows: tuple[int, int]
     notes: tuple[str, ...]
+    whole: Table  # the original with all its columns
+    published: Schema  # of all released columns, compared or not
+    earlier: tuple[Earlier, ...] = ()
 
 
-def opened_pair(
-    original: Any,
-    released: Any,
-    *,
-    control: Any = None,
-    schema: Schema | str | Path | None = None,
-    quasi_identifiers: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-) -> Opened:
+def opened_pair(subject: Subject) -> Opened:
     """Open all of them and settle which columns are judged in which part."""
-    first = opened(original, "the original", schema=schema, keep_text=True)
-    second = opened(released, "the release", keep_text=True)
+    first = opened(subject.original, "the original", schema=subject.schema, keep_text=True)
+    second = opened(subject.released, "the release", keep_text=True)
     asked = {
-        "quasi_identifiers": _names(quasi_identifiers), "sensitive": _names(sensitive),
-        "target": _names(target), "weight": _names(weight),
+        "quasi_identifiers": _names(subject.quasi_identifiers), "sensitive": _names(subject.sensitive),
+        "target": _names(subject.target), "weight": _names(subject.weight),
     }  # fmt: skip
     _require_known(first, asked)
     rows = (_rows(first, "original"), _rows(second, "release"))
     notes: list[str] = []
-    weight = weight or next(iter(first.schema.of_role(Role.WEIGHT)), None)
+    weight = _weight(first, subject.weight, notes)
     chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
     shared = _shared(first, second, weight, notes)
     columns = _judged(first, shared, chosen, rows[0], notes)
-    first = _as_asked(first, asked)
+    whole = _as_asked(first, asked)
     kept = [weight] if weight is not None else []
     return Opened(
-        original=first.select([*columns, *kept]),
+        original=whole.select([*columns, *kept]),
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
-        control=None if control is None else _control(control, first.select(columns), rows[0]),
+        control=None
+        if subject.control is None
+        else _control(subject.control, whole.select(columns), rows[0]),
         columns=columns,
-        quasi_identifiers=_of(first, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
-        sensitive=_of(first, columns, asked["sensitive"], Role.SENSITIVE, notes),
-        target=target if target in columns else None,
+        quasi_identifiers=_of(whole, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
+        sensitive=_of(whole, columns, asked["sensitive"], Role.SENSITIVE, notes),
+        target=subject.target if subject.target in columns else None,
         weight=weight,
         rows=rows,
         notes=tuple(notes),
+        whole=whole,
+        published=second.schema,
+        earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
+
+
+def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
+    """The survey weight: as asked, or by its role; refused here where it is no number."""
+    name = asked or next(iter(first.schema.of_role(Role.WEIGHT)), None)
+    if name is None:
+        return None
+    if first.schema[name].type not in ("integer", "real", "decimal"):
+        raise ParameterError(
+            f"the weight '{name}' is not numeric: it is {first.schema[name].type}.",
+            hint="name a column of numbers, or correct its type in the schema",
+        )
+    notes.append(
+        f"The weight '{name}' counts in tables, associations and regressions. Attacks and risks count rows, "
+        "each once: a person is found or not, however many people they stand for."
+    )
+    return name
+
+
+def _earlier(given: Any, whole: Table, columns: tuple[str, ...]) -> Earlier:
+    """A release of the same people, or an original of an earlier date and what was released of it."""
+    before, released = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
+    table = opened(released, "an earlier release", keep_text=True)
+    shared = [n for n in columns if n in table.schema]
+    if not shared:
+        raise DataError(
+            "an earlier release has no column in common with the two files.",
+            hint=f"those compared are {_quoted(columns)}",
+        )
+    _rows(table, "earlier release")
+    original = None
+    if before is not None:
+        plain = opened(before, "an earlier original")
+        absent = [repr(n) for n in columns if n not in plain.schema]
+        if absent:
+            raise DataError(
+                f"an earlier original lacks {listed(absent)}.", hint="give it the columns of the original"
+            )
+        schema = whole.schema.select(columns)
+        frame = isinstance(before, Table | Release)
+        original = (
+            plain.with_schema(schema) if frame else opened(before, "an earlier original", schema=schema)
+        )
+        _rows(original, "earlier original")
+    return Earlier(_without_text(table.select(shared)), original)
 
 
 def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
@@ -123,6 +175,8 @@ def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
     for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
         for name in asked[part]:
             schema = schema.with_(name, role=role)
+    for name in asked["weight"]:  # a weight of two values looks like a flag
+        schema = schema.with_(name, kind=Kind.NUMERIC, levels=None)
     for name in asked["target"]:
         if schema[name].role in _NAMES_PEOPLE:
             schema = schema.with_(name, role=Role.OTHER)
@@ -138,7 +192,9 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: Any, original: Table, rows: int) -> Table:
+def _control(control: Any, original: Table, rows: int) -> Table | None:
+    if control is None:
+        return None
     table, schema = opened(control, "the control"), original.schema
     absent = [repr(n) for n in schema.names if n not in table.schema]
     if absent:
@@ -147,15 +203,19 @@ def _control(control: Any, original: Table, rows: int) -> Table:
             hint="a control has the columns of the original, of people who are not in it",
         )
     same_size = _rows(table, "control") == rows
-    # Read anew with the original's meaning: "007" must not become 7 in one of two files.
-    frame = isinstance(control, Table | Release) or (isinstance(control, str | Path) and is_release(control))
-    table = table.with_schema(schema) if frame else opened(control, "the control", schema=schema)
+    table = _read_as(control, table, schema, "the control")
     if same_size and _equal(original, table.select(schema.names)):
         raise DataError(
             "the control is the original itself: against it every attack looks harmless.",
             hint="give people who are not in the original, or no control",
         )
     return table
+
+
+def _read_as(given: Any, table: Table, schema: Schema, what: str) -> Table:
+    """A file read anew with the original's meaning: "007" must not become 7 in one of two files."""
+    frame = isinstance(given, Table | Release) or (isinstance(given, str | Path) and is_release(given))
+    return table.with_schema(schema) if frame else opened(given, what, schema=schema)
 
 
 def _equal(first: Table, second: Table) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.grid import Measure
 from sfumato.assessment.thresholds import measure
@@ -13,7 +13,10 @@ from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
 
-DEFAULT_RISK = "linking, at most"
+if TYPE_CHECKING:
+    from sfumato.assessment.case import Case
+
+LINKING, MEMBERSHIP = "linking, at most", "membership by nearest row, area under the curve"
 DEFAULT_UTILITY = "total variation, pairs"
 
 
@@ -48,24 +51,63 @@ class Named:
 
     def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
         """Open the pair, and run what gives the score."""
-        from sfumato.assessment.case import case_of
-        from sfumato.assessment.parts import giving
+        return _taken(self.name, _case(original, released, control, key))
 
-        case = case_of(original, released, control=control, key=key)
-        found: list[Score] = []
-        reasons = []
-        for part in giving(self.name):
-            reason = part.lacks(case)
-            if reason:
-                reasons.append(reason)
-            else:
-                found += part.run(case)
-        scores = [s for s in found if s.name == self.name]
-        scores = scores or [s for s in found if measure(s.name) == measure(self.name)]
-        if not scores:
-            why = reasons[0] if reasons else f"it is called {listed([repr(s.name) for s in found])}"
-            raise DataError(f"'{self.name}' cannot be taken: {why}.", hint="choose another score")
-        return above(scores[0])
+
+@dataclass(frozen=True)
+class Worse:
+    """The default risk: the worse of two attacks, each by what it reaches above its control.
+
+    Linking by the quasi-identifiers alone is blind where most people share them: it reaches nothing, for
+    a copy of the table as for noise. Membership by the nearest row uses every column, and tells a copy from
+    noise always, but cannot see through generalized cells, which linking can. So neither is left out. It
+    needs a control; without one only linking is left, above a plain guess.
+    """
+
+    name: str = "the worse of linking and membership"
+
+    def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
+        """Both attacks on one opened pair."""
+        case = _case(original, released, control, key)
+        found = [_taken(LINKING, case)]  # without a known column the map would not see generalization
+        if control is not None:
+            found.append(_taken(MEMBERSHIP, case))
+        worst = max(found, key=lambda s: s.value)
+        against = "a plain guess" if control is None else "people outside the data"
+        return replace(
+            worst,
+            name=f"{self.name}, above {'a guess' if control is None else 'control'}",
+            columns=(),
+            meaning="The worse of two attacks: picking a record that fits the quasi-identifiers, and telling "
+            f"who was in the data by the nearest row. What it reaches above {against}, as a share of what "
+            "it could.",
+        )
+
+
+def _case(original: Table, released: Table, control: Table | None, key: Key) -> Case:
+    from sfumato.assessment.case import case_of
+    from sfumato.assessment.subject import Subject
+
+    return case_of(Subject(original=original, released=released, control=control, key=key))
+
+
+def _taken(name: str, case: Case) -> Score:
+    from sfumato.assessment.parts import giving
+
+    found: list[Score] = []
+    reasons = []
+    for part in giving(name):
+        reason = part.lacks(case)
+        if reason:
+            reasons.append(reason)
+        else:
+            found += part.run(case)
+    scores = [s for s in found if s.name == name]
+    scores = scores or [s for s in found if measure(s.name) == measure(name)]
+    if not scores:
+        why = reasons[0] if reasons else f"it is called {listed([repr(s.name) for s in found])}"
+        raise DataError(f"'{name}' cannot be taken: {why}.", hint="choose another score")
+    return above(scores[0])
 
 
 def above(score: Score) -> Score:

@@ -58,8 +58,7 @@ def utility(
     """
     facts = two_way(pair)
     out = [*marginals(pair), *frequency_ranks(pair), *missing_rates(pair)]
-    for size in range(1, ways + 1):
-        out += distances(pair, ways=size, most=most, seed=seed)
+    out += distances(pair, ways=range(1, ways + 1), most=most, seed=seed)
     if facts:
         out += conditional(pair, given=given, facts=facts)
         out += associations(pair, facts=facts)
@@ -172,36 +171,39 @@ def column_scores(pair: Pair) -> list[Score]:
 # -- one, two, three columns -----------------------------------------------------------------------
 
 
-def distances(pair: Pair, *, ways: int = 2, most: int = 2_000, seed: int = 0) -> list[Score]:
-    """Mean total variation of all tables of so many columns; of a random sample, where they are too many."""
-    if not 1 <= ways <= 4 or most < 2:
+def distances(pair: Pair, *, ways: int | Sequence[int] = 2, most: int = 2_000, seed: int = 0) -> list[Score]:
+    """Mean total variation of all tables of so many columns; of a random sample, where they are too many.
+
+    ways: a number of columns, or several: they are then counted together, small tables from larger ones.
+    """
+    wanted = (ways,) if isinstance(ways, int) else tuple(dict.fromkeys(ways))
+    if not all(1 <= w <= 4 for w in wanted) or most < 2:
         raise ParameterError("ways must be 1 to 4, and most at least 2.", hint="distances(pair, ways=3)")
-    if ways > len(pair.columns):
-        return []
-    sets, total = _sets(pair, ways, most, seed)
-    kept = [s for s in sets if pair.feasible(s)]
-    if not kept:
-        return []
+    drawn = {w: _sets(pair, w, most, seed) for w in wanted if w <= len(pair.columns)}
+    kept = {w: [s for s in sets if pair.feasible(s)] for w, (sets, _) in drawn.items()}
     rows = pair.rows()[1]
-    values: list[float] = []
-    floors: list[float] = []
-    records: list[dict[str, Any]] = []
-    for columns, (before, after) in pair.stream(kept):
-        values.append(measures.total_variation(before, after))
-        floors.append(measures.total_variation_floor(before, rows))
-        records.append({"columns": list(columns), "value": values[-1], "floor": floors[-1]})
-    records.sort(key=lambda r: -float(r["value"]))
-    said, more = _stated(values, len(sets), total)
-    if len(kept) < len(sets):
-        said += f" {len(sets) - len(kept)} tables with too many cells are left out."
+    records: dict[int, list[dict[str, Any]]] = {w: [] for w in kept}
+    for columns, (before, after) in pair.stream([s for sets in kept.values() for s in sets]):
+        value = measures.total_variation(before, after)
+        floor = measures.total_variation_floor(before, rows)
+        records[len(columns)].append({"columns": list(columns), "value": value, "floor": floor})
+    return [_distance(w, found, len(drawn[w][0]), drawn[w][1]) for w, found in records.items() if found]
+
+
+def _distance(ways: int, records: list[dict[str, Any]], drawn: int, total: int) -> Score:
+    """The mean over the tables that were counted. drawn: how many were to be, of so many in all."""
+    values, floor = [float(r["value"]) for r in records], mean(float(r["floor"]) for r in records)
+    said, more = _stated(values, drawn, total)
+    if len(records) < drawn:
+        said += f" {drawn - len(records)} tables with too many cells are left out."
     label = _WAYS.get(ways, f"{ways} columns")
-    details = {"floor": mean(floors), "sets": len(kept), "of": total, "largest": records[:50]}
-    return [
-        score(f"total variation, {label}", mean(values), 1, "lower",
-              f"Mean share of people who would have to move to make both files alike, looking at {label}; "
-              f"0: alike, about {mean(floors):.2g} comes from the size of the release alone.{said}",
-              details=details, **more)
-    ]  # fmt: skip
+    largest = sorted(records, key=lambda r: -float(r["value"]))[:50]
+    return score(
+        f"total variation, {label}", mean(values), 1, "lower",
+        f"Mean share of people who would have to move to make both files alike, looking at {label}; "
+        f"0: alike, about {floor:.2g} comes from the size of the release alone.{said}",
+        details={"floor": floor, "sets": len(records), "of": total, "largest": largest}, **more,
+    )  # fmt: skip
 
 
 def _sets(pair: Pair, ways: int, most: int, seed: int) -> tuple[list[tuple[str, ...]], int]:

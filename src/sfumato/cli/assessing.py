@@ -72,6 +72,22 @@ def assess(
             "Linked by likelihood; needs --truth rows.",
         ),
     ] = None,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--earlier",
+            metavar="FILE",
+            help="Another release of the same people; may be repeated. Releases are attacked together.",
+        ),
+    ] = None,
+    grown_from: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--grown-from",
+            metavar="ORIGINAL RELEASED",
+            help="The table as it was before it grew, and what was released of it then.",
+        ),
+    ] = None,
     formula: Annotated[
         list[str] | None,
         typer.Option("--formula", metavar="'Y ~ A + B'", help="A linear regression to compare, as in R."),
@@ -141,6 +157,8 @@ def assess(
     _refuse_existing(overwrite, *reports, card)
     first = _opened(reading, original, schema)
     held = [_like(reading, path, first, others=True) for path in database or []]
+    grown = [grown_from] if grown_from else []
+    then = [(_like(reading, old, first), _opened(reading, made)) for old, made in grown]
     found = judge(
         first,
         _opened(reading, released),
@@ -155,6 +173,7 @@ def assess(
         effort=effort,
         database=AttackDatabase(held) if held else None,
         formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
+        earlier=[*(_opened(reading, path) for path in earlier or []), *then],
     )
     for path in reports:
         found.save(path, overwrite=overwrite)

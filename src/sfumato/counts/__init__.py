@@ -3,6 +3,7 @@
 from sfumato.counts.accumulator import Coded
 from sfumato.counts.codebook import Codebook
 from sfumato.counts.planner import cover
+from sfumato.counts.survey import Survey
 from sfumato.counts.tables import Countable, Counts
 from sfumato.counts.values import canonical, canonical_type, decimal_text, shown_type, type_name
 
@@ -11,6 +12,7 @@ __all__ = [
     "Coded",
     "Countable",
     "Counts",
+    "Survey",
     "canonical",
     "canonical_type",
     "cover",

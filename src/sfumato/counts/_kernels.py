@@ -59,3 +59,29 @@ def tally_weighted(
         for j in range(len(columns)):
             key = key * np.uint64(sizes[j]) + np.uint64(codes[columns[j], i])
         table[key] += weights[i]
+
+
+@compiled
+def renumber(
+    indices: NDArray[np.int32],
+    places: NDArray[np.unsignedinteger],
+    rows: NDArray[np.unsignedinteger],
+    n: NDArray[np.int64],
+) -> None:
+    """rows[i] = places[indices[i]], and n[rows[i]] += 1: the number of each row's value, and how often it is.
+
+    indices, rows: (batch,); places: (distinct cells of the batch,); n: (values seen so far,).
+    """
+    for i in range(len(indices)):
+        place = places[indices[i]]
+        rows[i] = place
+        n[place] += 1
+
+
+@compiled
+def look_up(
+    rows: NDArray[np.unsignedinteger], codes: NDArray[np.int64], out: NDArray[np.unsignedinteger]
+) -> None:
+    """out[i] = codes[rows[i]].  rows, out: (batch,); codes: (values seen,)."""
+    for i in range(len(rows)):
+        out[i] = codes[rows[i]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,8 @@ _ROWS = 2**19  # codes in memory are counted in parts that the processor's last 
 _FLUSH_ROWS = 2**31  # before a 32-bit counter could overflow
 
 Joint = tuple[str, ...]
+Matrix = tuple[NDArray[Any], NDArray[np.float64] | None]
+Matrices = Callable[[Sequence[str]], Iterator[Matrix]]
 
 
 def threads() -> int:
@@ -107,9 +109,7 @@ class Accumulator:
         return {j: t.reshape(s) for j, t, s in zip(self.joints, self.flat(), self._sizes, strict=True)}
 
 
-def marginals(
-    sets: Iterable[Joint], dense: Mapping[Joint, NDArray[Any]], books: Mapping[str, Codebook]
-) -> dict[Joint, Counts]:
+def marginals(sets: Iterable[Joint], dense: Mapping[Joint, NDArray[Any]]) -> dict[Joint, NDArray[Any]]:
     """Each wanted set as a marginal of the smallest joint that holds it."""
     by_size = sorted(dense, key=lambda j: dense[j].size)
     out = {}
@@ -117,8 +117,7 @@ def marginals(
         joint = next(j for j in by_size if set(wanted) <= set(j))
         kept = [c for c in joint if c in wanted]
         table = dense[joint].sum(axis=tuple(i for i, c in enumerate(joint) if c not in wanted))
-        table = table.transpose([kept.index(c) for c in wanted])
-        out[wanted] = Counts.of_dense([books[c] for c in wanted], table)
+        out[wanted] = table.transpose([kept.index(c) for c in wanted])
     return out
 
 
@@ -156,7 +155,19 @@ class Coded:
         self, sets: Iterable[Sequence[str]], *, weights: NDArray[np.float64] | None = None
     ) -> dict[Joint, Counts]:
         """The joint counts of many sets of columns, in as few passes as the planner finds."""
+        books = {b.name: b for b in self.books}
+        return tabulate(sets, books, self._matrices(weights), weighted=weights is not None)
 
+    def dense(self, sets: Iterable[Sequence[str]]) -> dict[Joint, NDArray[Any]]:
+        """As `tabulate`, as full arrays with one axis per column, for tables that are small and full."""
+        books = {b.name: b for b in self.books}
+        wanted = [tuple(s) for s in sets]
+        small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
+        out = _count_dense(small, books, self._matrices(None), False)
+        large = self.tabulate([s for s in wanted if s not in out])
+        return {s: out[s] if s in out else large[s].dense() for s in wanted}
+
+    def _matrices(self, weights: NDArray[np.float64] | None) -> Matrices:
         def matrices(columns: Sequence[str]) -> Iterator[Matrix]:
             index = {b.name: i for i, b in enumerate(self.books)}
             rows = [index[c] for c in columns]
@@ -166,16 +177,13 @@ class Coded:
                 part = slice(start, start + _ROWS)
                 yield codes[:, part], None if weights is None else weights[part]
 
-        return tabulate(sets, {b.name: b for b in self.books}, matrices, weighted=weights is not None)
-
-
-Matrix = tuple[NDArray[Any], NDArray[np.float64] | None]
+        return matrices
 
 
 def tabulate(
     sets: Iterable[Sequence[str]],
     books: Mapping[str, Codebook],
-    matrices: Any,
+    matrices: Matrices,
     *,
     weighted: bool = False,
     memory_limit: str | None = None,
@@ -187,21 +195,28 @@ def tabulate(
     wanted = [tuple(s) for s in sets]
     for columns in wanted:
         check_set(columns, tuple(books))
-    sizes = {name: book.size for name, book in books.items()}
     small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
-    out: dict[Joint, Counts] = {}
-    if small:
-        joints = cover(small, sizes)
-        used = [name for name in books if any(name in j for j in joints)]
-        accumulator = Accumulator([books[c] for c in used], joints, weighted)
-        with ThreadPoolExecutor(threads()) as pool:
-            for codes, weights in matrices(used):
-                accumulator.add(codes, weights, pool)
-        out = marginals(small, accumulator.dense(), books)
+    dense = _count_dense(small, books, matrices, weighted)
+    out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense.items()}
     for columns in wanted:
         if columns not in out:
             out[columns] = _count_keys([books[c] for c in columns], matrices(columns), weighted, memory_limit)
     return {s: out[s] for s in wanted}
+
+
+def _count_dense(
+    sets: Sequence[Joint], books: Mapping[str, Codebook], matrices: Matrices, weighted: bool
+) -> dict[Joint, NDArray[Any]]:
+    """Full tables in one pass of the rows."""
+    if not sets:
+        return {}
+    joints = cover(sets, {name: book.size for name, book in books.items()})
+    used = [name for name in books if any(name in j for j in joints)]
+    accumulator = Accumulator([books[c] for c in used], joints, weighted)
+    with ThreadPoolExecutor(threads()) as pool:
+        for codes, weights in matrices(used):
+            accumulator.add(codes, weights, pool)
+    return marginals(sets, accumulator.dense())
 
 
 def _count_keys(

@@ -105,7 +105,7 @@ class Codebook:
             if not len(values) or values.max() < len(self.levels):
                 narrow: Codes = values.astype(self.dtype, copy=False)
                 return narrow
-        return self.narrow(self._locate(array))
+        return self.narrow(self.locate(array))
 
     def narrow(self, places: NDArray[np.int64]) -> Codes:
         """Places (-1 outside, past the levels missing) to codes, or the reason why not."""
@@ -115,7 +115,7 @@ class Codebook:
 
     def _encode_dictionary(self, array: pa.Array) -> Codes:
         """Locate the few distinct values, then look the rows up."""
-        places = np.append(self._locate(array.dictionary), len(self.levels))
+        places = np.append(self.locate(array.dictionary), len(self.levels))
         indices = array.indices
         if indices.null_count:  # the last place is missing's; narrow indices might not reach it
             indices = indices.cast(pa.int64()).fill_null(len(places) - 1)
@@ -124,7 +124,7 @@ class Codebook:
         codes: Codes = places.astype(self.dtype)[rows] if clean else self.narrow(places[rows])
         return codes
 
-    def _locate(self, array: pa.Array) -> NDArray[np.int64]:
+    def locate(self, array: pa.Array) -> NDArray[np.int64]:
         """The place of each cell among the levels: -1 outside, one past the last for missing."""
         if self.column.edges is not None:
             return self._locate_bins(array)

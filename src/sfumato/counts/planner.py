@@ -22,7 +22,7 @@ def cover(
     """Joints such that every wanted set lies inside one of them.
 
     A joint grows beyond a wanted set only while it has at most `limit` cells; a wanted set that is
-    larger by itself is its own joint.
+    larger by itself is its own joint. Long columns come last: marginals then sum over long runs.
     """
     open_ = _maximal([frozenset(s) for s in sets])
     joints: list[Set] = []
@@ -31,7 +31,7 @@ def cover(
         joint = _grown(joint, open_, sizes, limit)
         joints.append(joint)
         open_ = [s for s in open_ if not s <= joint]
-    return [tuple(sorted(j)) for j in _maximal(joints)]
+    return [tuple(sorted(j, key=lambda c: (sizes[c], c))) for j in _maximal(joints)]
 
 
 def _grown(joint: Set, open_: Sequence[Set], sizes: Mapping[str, int], limit: int) -> Set:

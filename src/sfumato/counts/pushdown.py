@@ -39,7 +39,8 @@ def tabulate(
     joints = cover(small, {name: book.size for name, book in books.items()})
     out: dict[Joint, Counts] = {}
     if source.flavour == "spark" and joints:
-        out = marginals(small, _spark_joints(source, joints, books, weight), books)
+        dense = marginals(small, _spark_joints(source, joints, books, weight))
+        out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense.items()}
     else:
         whole = {joint: grouped(source, joint, books, weight) for joint in joints}
         for columns in small:

@@ -6,6 +6,8 @@ single columns the values can be tallied as they come, and the levels follow fro
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +31,11 @@ class Tally:
     def add(self, array: pa.Array) -> None:
         """One batch, as stored."""
         values, n = _dictionary_tally(array) if pa.types.is_dictionary(array.type) else _tally(array)
-        self._parts.append(pa.table({"value": canonical(self.column, values), "n": n}))
+        self.include(canonical(self.column, values), n)
+
+    def include(self, values: pa.Array, n: Any) -> None:
+        """Canonical values, and how often each was seen."""
+        self._parts.append(pa.table({"value": values, "n": n}))
         self._waiting += len(values)
         if self._waiting > max(self._merged, _MERGE):
             self._parts = [self._sum()]

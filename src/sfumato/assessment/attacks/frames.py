@@ -18,6 +18,7 @@ from sfumato.assessment.attacks.success import (
     mean_interval,
 )
 from sfumato.errors import DataError, listed
+from sfumato.schema import Kind
 from sfumato.score import Score
 from sfumato.table import Table
 
@@ -52,7 +53,8 @@ def frames(tables: Sequence[Table | None], columns: Sequence[str] | None = None)
     numeric, cells = [], [np.empty((len(names), a.num_rows)) for a in arrow]
     for i, name in enumerate(names):
         parts = [a.column(name) for a in arrow]
-        is_number = all(_is_number(p.type) for p in parts)
+        kind = given[0].schema[name].kind  # a zip code is a name, however a file happens to store it
+        is_number = kind is Kind.NUMERIC and all(_is_number(p.type) for p in parts)
         numeric.append(is_number)
         if is_number:
             numbers = [pc.cast(p, pa.float64(), safe=False) for p in parts]

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair, align
-from sfumato.assessment.scales import column_numbers, edge_numbers
+from sfumato.assessment.binned import column_numbers, edge_numbers
 from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Value

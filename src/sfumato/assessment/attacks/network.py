@@ -1,11 +1,13 @@
 """A Bayesian network along the hierarchies (Katirai p. 31-34), turned against the release.
 
 Katirai builds a network in which the sensitive value and each column hang together, each column has its
-generalizations as further nodes (zip5 - zip4 - zip3), and a generalized cell is a missing one whose
-ancestor is seen. It is left open there to attack with it; here it is done, in its simplest structure: the
-sensitive value is the parent of every leaf, and each leaf of its generalizations. An ancestor is a
-function of its leaf, so the ancestors' tables are 0/1: what a released value covers. What a generalized
-cell stands for is learnt by expectation and maximization, not taken as even.
+generalizations as further nodes (zip5 - zip4 - zip3), further links are added where columns tell about each
+other (race about zip), and a generalized cell is a missing one whose ancestor is seen. It is left open there
+to attack with it; here it is done. The sensitive value is a parent of every leaf, and each leaf of its
+generalizations; an ancestor is a function of its leaf, so the ancestors' tables are 0/1: what a released
+value covers. Besides, a leaf may depend on a level of one other column: the links are Chow and Liu's forest
+given the secret (`structure`), which makes it a tree-augmented network. What a generalized cell stands for is
+learnt by expectation and maximization, not taken as even.
 """
 
 from __future__ import annotations
@@ -18,12 +20,27 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.beliefs import check_secret, released_nodes, secrets
-from sfumato.assessment.attacks.intruder import Floats, Ints, knows, look
+from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, knows, look
+from sfumato.assessment.attacks.structure import forest, level_of
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
 from sfumato.score import Score
 from sfumato.table import Table
 
 _PRIOR = 0.5  # pseudo-count of every cell of the tables: what was never released is unlikely, not impossible
+_SHRUNK = 5.0  # pseudo-records by which a table given another column is drawn to the one without it
+_WORK = 50_000_000  # steps of one round for one link: dearer links are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A leaf that depends on a level of another column: log P(leaf | secret, group), for the groups seen.
+
+    parent: the other column; group: of each of its leaves, -1 for none; table: (groups, secrets, leaves + 1).
+    """
+
+    parent: int
+    group: Ints
+    table: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +49,18 @@ class Network:
 
     secret: Floats
     columns: tuple[Floats, ...]
+    links: tuple[Link | None, ...]
 
     def guess(self, people: Ints) -> Ints:
         """The most probable secret of each person, given the true values of the columns."""
         total = np.repeat(self.secret[None, :], len(people), axis=0)
-        for c, table in enumerate(self.columns):
-            total += table[:, np.minimum(people[:, c], table.shape[1] - 1)].T
+        for c, (table, link) in enumerate(zip(self.columns, self.links, strict=True)):
+            cells = np.minimum(people[:, c], table.shape[1] - 1)
+            found = table[:, cells].T
+            if link is not None:
+                group = link.group[np.minimum(people[:, link.parent], len(link.group) - 1)]
+                found = np.where(group[:, None] >= 0, link.table[group, :, cells], found)
+            total += found
         return np.asarray(total.argmax(axis=1), np.int64)
 
 
@@ -50,39 +73,86 @@ def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, r
     secrets_ = spread.shape[1]
     # A record's secret is fixed by its cell where that is exact, else shared out among what it covers.
     belief = spread[nodes]
-    tables = [np.full((secrets_, c.shape[1]), 1 / c.shape[1]) for c in covers]
+    levels = [level_of(c) for c in covers]
+    groups = np.column_stack([level.of_node[released[:, c]] for c, level in enumerate(levels)])
+    parents = forest(groups, [level.size for level in levels], belief)
+    columns = [
+        _Column(released[:, c], cover, groups[:, p] if (p := parents[c]) >= 0 else None, secrets_)
+        for c, cover in enumerate(covers)
+    ]
     prior = belief.sum(axis=0) + _PRIOR
     before = -np.inf
     for _ in range(rounds):
         prior = (belief.sum(axis=0) + _PRIOR) / (belief.sum() + _PRIOR * secrets_)
-        tables = [_maximize(belief, released[:, c], cover, tables[c]) for c, cover in enumerate(covers)]
-        belief, fitness = _expect(prior, tables, released, covers, (spread > 0)[nodes])
+        for column in columns:
+            column.maximize(belief)
+        belief, fitness = _expect(prior, columns, (spread > 0)[nodes])
         if fitness - before < 1e-7 * abs(fitness):
             break
         before = fitness
-    return Network(np.log(prior), tuple(np.log(t) for t in tables))
+    links = [
+        Link(p, levels[p].of_leaf, np.log(column.given)) if column.given is not None else None
+        for p, column in zip(parents, columns, strict=True)
+    ]
+    return Network(np.log(prior), tuple(np.log(column.table) for column in columns), tuple(links))
 
 
-def _maximize(belief: Floats, cells: Ints, covers: Floats, table: Floats) -> Floats:
-    """P(leaf | secret) from the expected leaves: a generalized cell is shared out by the present table."""
-    seen = np.zeros((len(covers), belief.shape[1]))
-    np.add.at(seen, cells, belief)  # (nodes, secrets): how often a released value goes with a secret
-    mass = np.maximum(covers @ table.T, 1e-300)  # P(node | secret)
-    leaves = table * ((seen / mass).T @ covers) + _PRIOR
-    return np.asarray(leaves / leaves.sum(axis=1, keepdims=True))
+class _Column:
+    """The tables of one column while they are learnt: P(leaf | secret), and given a group where linked.
+
+    cells: the released values of the records. group: of the linked column, -1 where a record says nothing.
+    """
+
+    def __init__(self, cells: Ints, covers: Floats, group: Ints | None, secrets_: int) -> None:
+        self.covers = covers
+        pairs = np.column_stack([np.full(len(cells), -1) if group is None else group, cells])
+        self.distinct = Distinct.among(pairs)  # records that look alike in both columns are one
+        self.group, self.cell = self.distinct.rows.T
+        leaves = covers.shape[1]
+        self.table: Floats = np.full((secrets_, leaves), 1 / leaves)
+        self.given: Floats | None = None
+        size = int(self.group.max(initial=-1)) + 1
+        if size * secrets_ * leaves <= _WORK and len(self.group) * secrets_ * leaves <= _WORK and size:
+            self.given = np.full((size, secrets_, leaves), 1 / leaves)
+
+    def mass(self) -> Floats:
+        """P(released value | secret), given the group where it is known: (distinct records, secrets)."""
+        out = (self.covers @ self.table.T)[self.cell]
+        if self.given is not None:
+            known = self.group >= 0
+            tables = self.given[self.group[known]]
+            out[known] = np.einsum("rsl,rl->rs", tables, self.covers[self.cell[known]])
+        return np.asarray(np.maximum(out, 1e-300))
+
+    def maximize(self, belief: Floats) -> None:
+        """Tables from the expected leaves: a generalized cell is shared out by the present tables."""
+        seen = np.zeros((len(self.group), belief.shape[1]))
+        np.add.at(seen, self.distinct.of, belief)  # how often what a record shows goes with a secret
+        share = seen / self.mass()
+        covers = self.covers[self.cell]
+        leaves = np.zeros_like(self.table)
+        if self.given is None:
+            leaves = self.table * (share.T @ covers)
+            self.table = _normal(leaves + _PRIOR)
+            return
+        known = self.group >= 0
+        within = np.zeros_like(self.given)
+        parts = self.given[self.group[known]] * share[known][:, :, None] * covers[known][:, None, :]
+        np.add.at(within, self.group[known], parts)
+        leaves = within.sum(axis=0) + self.table * (share[~known].T @ covers[~known])
+        self.table = _normal(leaves + _PRIOR)
+        self.given = _normal(within + _SHRUNK * self.table[None])
 
 
-def _expect(
-    prior: Floats,
-    tables: Sequence[Floats],
-    released: Ints,
-    covers: Sequence[Floats],
-    possible: NDArray[np.bool_],
-) -> tuple[Floats, float]:
+def _normal(table: Floats) -> Floats:
+    return np.asarray(table / table.sum(axis=-1, keepdims=True))
+
+
+def _expect(prior: Floats, columns: Sequence[_Column], possible: NDArray[np.bool_]) -> tuple[Floats, float]:
     """P(secret | record) and the log-likelihood of the release."""
     total = np.where(possible, np.log(prior)[None, :], -np.inf)
-    for c, (table, cover) in enumerate(zip(tables, covers, strict=True)):
-        total = total + np.log(np.maximum(cover @ table.T, 1e-300))[released[:, c]]
+    for column in columns:
+        total = total + np.log(column.mass())[column.distinct.of]
     top = total.max(axis=1, keepdims=True)
     weights = np.exp(total - top)
     sums = weights.sum(axis=1, keepdims=True)
@@ -100,7 +170,8 @@ def bayesian_network(
     """Guess the most probable sensitive value in a Bayesian network learnt from the release.
 
     Unlike a model of exact cells, it uses generalized cells for what they may stand for, learns which of
-    their leaves is meant, and uses records whose sensitive cell is generalized.
+    their leaves is meant, and uses records whose sensitive cell is generalized. Known columns that tell
+    about each other are linked, so that what they say together counts.
     """
     check_secret(known, sensitive)
     view = look(pair, known)

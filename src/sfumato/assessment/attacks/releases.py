@@ -225,7 +225,7 @@ def rare_values(releases: Pair | Sequence[Pair], columns: Sequence[str], *, k: i
         found.append({"column": column, "rare_values": int(rare.sum()), "with_few_cells": int(shown.sum())})
     return [
         Score(
-            name=f"values of fewer than {k} people",
+            name=f"values of few people, fewer than {k}",
             section="attack",
             value=exposed / holders if holders else 0.0,
             range=(0.0, 1.0),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from sfumato.assessment.parts import attacking, keeping, showing
+from sfumato.assessment.parts import attacking, joining, keeping, showing
 from sfumato.assessment.parts.base import Part
 from sfumato.assessment.thresholds import RISK, UTILITY, measure
 
 __all__ = ["PARTS", "Part", "giving", "limited_by"]
 
-PARTS: tuple[Part, ...] = (*keeping.PARTS, *showing.PARTS, *attacking.PARTS)
+PARTS: tuple[Part, ...] = (*keeping.PARTS, *showing.PARTS, *attacking.PARTS, *joining.PARTS)
 
 
 def limited_by(part: Part) -> str:
     """The limit that speaks of all parts like this one; nothing for counts of the file alone."""
-    names = {p.name: RISK for p in attacking.PARTS} | {p.name: UTILITY for p in keeping.PARTS}
+    names = {p.name: RISK for p in (*attacking.PARTS, *joining.PARTS)} | {
+        p.name: UTILITY for p in keeping.PARTS
+    }
     return names.get(part.name, "")
 
 

@@ -41,7 +41,9 @@ def _matching(case: Case) -> list[Score]:
 def _probabilistic(case: Case) -> list[Score]:
     from sfumato.assessment.fellegi_sunter import fellegi_sunter
 
-    return fellegi_sunter(case.sharp, case.known, database=case.database, truth=case.truth, seed=case.seed)
+    return fellegi_sunter(
+        case.sharp, case.known, database=case.subject.database, truth=case.truth, seed=case.seed
+    )
 
 
 def _inferring(case: Case) -> list[Score]:
@@ -99,15 +101,6 @@ def _membership(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
-def _nothing(case: Case) -> list[Score]:
-    return []
-
-
-def _by_hand(name: str, why: str) -> Part:
-    """What two files are not enough for: named, so that silence is not read as good news."""
-    return Part(name, (), _nothing, (lambda case: why,))
-
-
 PARTS = (
     Part("linking", ("linking",), _linking, (known,)),
     Part("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
@@ -127,7 +120,4 @@ PARTS = (
         "linking a database of the intruder's (Fellegi and Sunter)", ("probabilistic linking",),
         _probabilistic, (known, truth, database),
     ),
-    _by_hand("attacks on several releases of the same people", "one release was given"),
-    _by_hand("membership by shadow releases", "it needs the method, not a file"),
-    _by_hand("audit of a claim of differential privacy", "it needs the mechanism, not a file"),
 )  # fmt: skip

@@ -74,12 +74,35 @@ def truth(case: Case) -> str:
 
 def database(case: Case) -> str:
     """What an intruder holds beside the release."""
-    return "" if case.database is not None else "no database of the intruder's was given (database)"
+    return "" if case.subject.database is not None else "no database of the intruder's was given (database)"
 
 
 def formulas(case: Case) -> str:
     """Regressions the user cares about."""
-    return "" if case.formulas else "no regression was named (formulas)"
+    return "" if case.subject.formulas else "no regression was named (formulas)"
+
+
+def earlier(case: Case) -> str:
+    """Another release of the same people."""
+    there = any(e.original is None for e in case.files.earlier)
+    return "" if there else "no other release of the same people was given (earlier=[release])"
+
+
+def grown(case: Case) -> str:
+    """The table of an earlier date, and what was released of it."""
+    there = any(e.original is not None for e in case.files.earlier)
+    return "" if there else "no release of an earlier date was given (earlier=[(original, release)])"
+
+
+def same_length(case: Case) -> str:
+    """A release whose rows can be put beside those of another."""
+    others = [e.released.rows() for e in case.files.earlier if e.original is None]
+    return "" if case.files.rows[1] in others else "no earlier release has as many rows as this one"
+
+
+def made(case: Case) -> str:
+    """What made the release, to be run again."""
+    return "" if case.subject.maker is not None else "the method was not given, only its file (maker)"
 
 
 def several(case: Case) -> str:

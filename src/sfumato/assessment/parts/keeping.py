@@ -31,7 +31,7 @@ def _regressions(case: Case) -> list[Score]:
 
     return [
         score
-        for formula, model in case.formulas.items()
+        for formula, model in (case.subject.formulas or {}).items()
         for score in regression(case.pair, formula, model=model, seed=case.seed)
     ]
 

@@ -1,0 +1,83 @@
+"""What every scale rests on: leaves, nodes, and how much of a node falls on each leaf."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.assessment.generalized import Span
+from sfumato.counts import Codebook, Counts
+from sfumato.schema import Value
+
+Tree = Mapping[str, Sequence[Value]]
+Float = NDArray[np.float64]
+CLOCKS = {"date": "date", "datetime": "datetime", "instant": "datetime"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One column of both files."""
+
+    leaves: Codebook
+    nodes: Codebook
+    spread: Float
+    notes: tuple[str, ...] = ()
+    cut: bool = False  # at the original's quantiles: its bins are equally frequent by construction
+    own: Float | None = None  # the original's values, where each of them is a bin by itself
+
+
+def text_of(value: object) -> str:
+    """A value as it would stand in a file: 1.0 is '1', true is 'true'."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return str(value).strip()
+
+
+def has_missing(counts: Counts) -> bool:
+    """Whether a column that was counted openly has missing cells."""
+    return bool((counts.codes[:, 0] == len(counts.codebooks[0].levels)).any())
+
+
+@dataclass(frozen=True)
+class Line:
+    """Leaves on the number line: points, or intervals measured by whole numbers or by length."""
+
+    spans: tuple[Span, ...]
+    whole: bool
+    points: bool
+
+    def weights(self, node: Span) -> Float:
+        """How much of a node falls on each leaf."""
+        if self.points or node.point:
+            lows = np.array([s.low for s in self.spans])
+            if self.points:
+                return node.holds(lows).astype(float)
+            first = next((i for i, s in enumerate(self.spans) if s.holds(np.array([node.low]))[0]), None)
+            return np.eye(len(self.spans))[first] if first is not None else np.zeros(len(self.spans))
+        lows, highs = np.array([s.wholes() if self.whole else (s.low, s.high) for s in self.spans]).T
+        low, high = node.wholes() if self.whole else (node.low, node.high)
+        # an open-ended interval ends where the domain ends
+        low, high = max(low, lows[np.isfinite(lows)].min()), min(high, highs[np.isfinite(highs)].max())
+        weights: Float = np.clip(np.minimum(high, highs) - np.maximum(low, lows), 0, None)
+        return weights
+
+
+def measured(spans: Sequence[Span | None]) -> Line | None:
+    """Named leaves on the number line, if every one of them is a number or an interval."""
+    every = [s for s in spans if s is not None]
+    if not every or len(every) < len(spans):
+        return None
+    whole = all(float(e).is_integer() or math.isinf(e) for s in every for e in (s.low, s.high))
+    return Line(tuple(every), whole, all(s.point for s in every))

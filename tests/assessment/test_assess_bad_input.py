@@ -1,0 +1,132 @@
+"""Bad input of an assessment: handled, or refused with what to do."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+from assess_files import KEY, QUICK, frame
+from cli_support import CANARY
+from toys import people
+
+import sfumato as sf
+from sfumato.assessment.assess import assess
+from sfumato.errors import DataError, ParameterError, SfumatoError
+
+
+def test_files_with_different_columns() -> None:
+    first, second = frame(), frame().rename(columns={"zip": "postcode"}).assign(extra=1)
+    found = assess(first, second, effort="quick", quasi_identifiers=["age", "sex", "zip"])
+    assert any("'zip'" in n and "original only" in n for n in found.notes)
+    assert any("'postcode'" in n and "release only" in n for n in found.notes)
+    assert any("not used as quasi-identifier: 'zip'" in n for n in found.notes)
+    with pytest.raises(DataError, match="no column in common") as caught:
+        assess(first[["age"]], second[["sex"]])
+    assert "rename" in caught.value.hint
+
+
+def test_empty_files() -> None:
+    with pytest.raises(DataError, match="release") as caught:
+        assess(frame(), frame().head(0))
+    assert caught.value.hint
+    table = people()
+    for pair in ((table, people(0)), (people(0), table)):
+        with pytest.raises(DataError, match="has no rows"):
+            assess(*pair)
+    with pytest.raises(DataError, match="control"):
+        assess(table, table, control=people(0))
+
+
+def test_a_column_that_is_all_missing() -> None:
+    gone = frame().assign(dx=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = assess(frame(), gone, **QUICK)
+    assert found["total variation, column dx"].value == pytest.approx(1)
+    assert not [s for s in found.skipped if "failed" in s.reason]
+    turned = assess(gone, frame(), effort="quick", quasi_identifiers=["age", "sex"])
+    assert not [s for s in turned.skipped if "failed" in s.reason]
+
+
+def test_models_do_without_a_number_that_the_release_lost() -> None:
+    """Words for numbers count as missing; the trees cannot cut a column that has no value at all."""
+    words = frame().assign(age=["young" if age < 50 else "old" for age in frame()["age"]])
+    found = assess(frame(), words, control=frame(seed=2), target="dx", key=KEY)
+    assert "training on the release" not in [s.part for s in found.skipped]
+
+
+def test_categories_the_original_does_not_have() -> None:
+    found = assess(frame(), frame().assign(dx="plague"), **QUICK)
+    assert found["total variation, column dx"].value == pytest.approx(1)
+    assert not [s for s in found.skipped if "failed" in s.reason]
+
+
+def test_a_column_with_a_level_per_row() -> None:
+    first = frame().assign(code=[f"c{i * 7919 % 10007}" for i in range(300)])
+    found = assess(first, first, **QUICK)
+    assert "code" not in found.columns
+    assert any("'code'" in n for n in found.notes)
+    asked = assess(first, first, effort="quick", quasi_identifiers=["code", "sex"])
+    assert asked["unique on all quasi-identifiers"].value == 1
+    with pytest.raises(DataError, match="no shared column is left") as caught:
+        assess(first[["code"]], first[["code"]])
+    assert "quasi_identifiers" in caught.value.hint
+
+
+def test_a_column_that_is_named_twice_counts_once() -> None:
+    once, twice = (assess(frame(), frame(), **{**QUICK, "quasi_identifiers": known})  # type: ignore[arg-type]
+                   for known in (["age", "sex"], ["age", "sex", "age"]))  # fmt: skip
+    assert once.names == twice.names and once.skipped == twice.skipped
+
+
+def test_a_control_without_the_columns() -> None:
+    with pytest.raises(DataError, match="the control lacks 'zip'"):
+        assess(frame(), frame(), control=frame().drop(columns="zip"), **QUICK)
+
+
+def test_the_original_is_no_control(tmp_path: Path) -> None:
+    """Against itself every attack is at its control, and any release would meet `risk`."""
+    frame().to_csv(tmp_path / "first.csv", index=False)
+    frame()[["dx", "zip", "sex", "age"]].to_csv(tmp_path / "again.csv", index=False)
+    for control in (tmp_path / "first.csv", tmp_path / "again.csv", sf.scan(tmp_path / "first.csv")):
+        with pytest.raises(DataError, match="the control is the original itself"):
+            assess(tmp_path / "first.csv", frame(), control=control, **QUICK)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"quasi_identifiers": ["agee"]}, "'agee'"), ({"target": "nobody"}, "'nobody'"),
+        ({"weight": "heavy"}, "'heavy'"), ({"effort": "heroic"}, "effort"), ({"truth": "yes"}, "truth"),
+        ({"population": 10}, "smaller than the original"), ({"schema": "none.toml"}, "none.toml"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_parameters(change: dict[str, object], words: str) -> None:
+    with pytest.raises(SfumatoError, match=words) as caught:
+        assess(frame(), frame(), **change)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+def test_rows_that_cannot_be_the_same() -> None:
+    with pytest.raises(ParameterError, match="row i cannot be row i"):
+        assess(frame(), frame(200), truth="rows")
+
+
+def test_no_message_holds_a_cell(tmp_path: Path) -> None:
+    first = frame().assign(dx=[CANARY if i == 3 else "flu" for i in range(300)])
+    second = frame().assign(age=[CANARY if i == 5 else str(a) for i, a in enumerate(frame()["age"])])
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for pair in ((first, second), (second, first)):
+            found = assess(*pair, thresholds={"risk": 0.01, "utility": 0.99}, **QUICK)
+            said += [
+                str(found),
+                *found.notes,
+                *map(str, found.skipped),
+                *(t.sentence for t in found.thresholds),
+            ]
+    said += [str(w.message) for w in caught]
+    assert not [s for s in said if CANARY in s]
