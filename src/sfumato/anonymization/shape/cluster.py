@@ -39,7 +39,7 @@ class Clustering:
     """
 
     response_weight: float = 1.0
-    block: int | None = 16_000
+    block: int | None = 12_000
     furthest_from: Literal["start", "centroid"] = "start"
     ties: Literal["first", "random"] = "first"
 
@@ -54,7 +54,7 @@ class Clustering:
         if self.ties not in ("first", "random"):
             faults.append("ties must be first or random")
         if faults:
-            raise ParameterError(f"clustering: {'; '.join(faults)}.", hint="Clustering(block=16000)")
+            raise ParameterError(f"clustering: {'; '.join(faults)}.", hint="Clustering(block=12000)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def against_exact(points: Floats, k: int, how: Clustering, generator: np.random.
 
 
 def _blocks(points: Floats, order: Ints, k: int, size: int) -> list[Ints]:
-    """Cut at the median of the coordinate that varies most, at a multiple of k, until none exceeds the size."""
+    """Cut at the median of the coordinate that varies most, at a multiple of k, until none is too large."""
     waiting, done = [order], []
     while waiting:
         rows = waiting.pop()
