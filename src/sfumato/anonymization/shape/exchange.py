@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization.shape.cluster import Clustering, Clusters, against_exact, k_member
 from sfumato.anonymization.shape.draws import Draws
+from sfumato.anonymization.shape.rosenblatt import variable
 from sfumato.anonymization.shape.space import numbers, space
+from sfumato.anonymization.shape.variety import beyond_size, widen
+from sfumato.criteria import Criterion
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.hierarchy import Hierarchy
 from sfumato.privacy import Guarantee
@@ -25,6 +28,7 @@ from sfumato.table import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_BINS = 10  # of a numeric column whose variety is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,7 @@ class Grouped:
 
 def group(
     table: Table,
-    k: int,
+    criterion: Criterion,
     how: Clustering,
     *,
     columns: tuple[str, ...] | None,
@@ -85,6 +89,8 @@ def group(
 ) -> Grouped:
     """Check everything, read the table, and cluster it."""
     schema = table.schema
+    varied = beyond_size(criterion)
+    schema.require([s for part in varied for s in part.sensitive])
     quasi = tuple(columns) if columns is not None else schema.of_role(Role.QUASI_IDENTIFIER)
     _refuse(schema, quasi, response)
     weight = weight or next(iter(schema.of_role(Role.WEIGHT)), None)
@@ -103,11 +109,18 @@ def group(
         None if weight is None else weights,
     ).points
     generator = secret.generator("clustering")
-    clusters = k_member(points, k, how, weights=None if weight is None else weights, generator=generator)
-    about: dict[str, Any] = {"clusters": len(clusters.sizes), "distortion": clusters.distortion}
-    ratio = against_exact(points, k, how, secret.generator("sample"))
+    own = None if weight is None else weights
+    clusters = k_member(points, criterion.k, how, weights=own, generator=generator)
+    about: dict[str, Any] = {"asked": criterion.describe()}
+    ratio = against_exact(points, criterion.k, how, secret.generator("sample"))
     if ratio is not None:
         about["distortion, times the exact one on a sample"] = ratio
+    if varied:
+        codes = {
+            s: variable(schema[s], data.column(s), _BINS).codes for part in varied for s in part.sensitive
+        }
+        clusters = widen(points, clusters, varied, codes)
+    about |= {"clusters": len(clusters.sizes), "distortion": clusters.distortion}
     found = fingerprint(table, secret)
     return Grouped(data, kept.schema, quasi, response, weights, clusters, secret, table.source, found, about)
 

@@ -26,7 +26,7 @@ from sfumato.anonymization.shape.gaussian import Dither, GaussianDither
 from sfumato.anonymization.shape.rosenblatt import donors, variable
 from sfumato.anonymization.shape.space import codebook, numbers
 from sfumato.counts import canonical_type
-from sfumato.criteria import KAnonymity
+from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
 from sfumato.privacy import BoundedReidentification, Claim, Guarantee
@@ -61,15 +61,19 @@ class _Cluster:
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def _grouped(
-        self, table: Table, k: int, hierarchies: Mapping[str, Hierarchy] | None, key: Key | None
+        self, table: Table, criterion: Criterion, hierarchies: Mapping[str, Hierarchy] | None, key: Key | None
     ) -> Grouped:
         return group(
-            table, k, self.clustering, columns=self.columns, response=self.response, weight=self.weight,
-            hierarchies=hierarchies or {}, key=key,
+            table, criterion, self.clustering, columns=self.columns, response=self.response,
+            weight=self.weight, hierarchies=hierarchies or {}, key=key,
         )  # fmt: skip
 
-    def _plan(self, k: int) -> dict[str, object]:
-        return {"method": type(self).__name__, "k": k, "clustering": asdict(self.clustering)}
+    def _plan(self, criterion: Criterion) -> dict[str, object]:
+        return {
+            "method": type(self).__name__,
+            "criterion": criterion.describe(),
+            "clustering": asdict(self.clustering),
+        }
 
 
 def _bounded(grouped: Grouped) -> Guarantee:
@@ -90,13 +94,13 @@ class ClusterResample(_Cluster):
     def release(
         self,
         table: Table,
-        criterion: KAnonymity,
+        criterion: Criterion,
         *,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         key: Key | None = None,
     ) -> Release:
         """Cluster, exchange, and say what is promised."""
-        grouped = self._grouped(table, criterion.k, hierarchies, key)
+        grouped = self._grouped(table, criterion, hierarchies, key)
         label = grouped.clusters.label
         if self.replacement:
             donor = grouped.draws.drawn_within("exchange", label, grouped.weights)
@@ -107,7 +111,7 @@ class ClusterResample(_Cluster):
             _bounded(grouped),
             f"Person-level data in which {', '.join(grouped.quasi)} were exchanged between rows that are "
             "alike. A row no longer describes one person.",
-            **self._plan(criterion.k),
+            **self._plan(criterion),
             replacement=self.replacement,
         )
 
@@ -135,13 +139,13 @@ class ClusterDither(_Cluster):
     def release(
         self,
         table: Table,
-        criterion: KAnonymity,
+        criterion: Criterion,
         *,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         key: Key | None = None,
     ) -> Release:
         """Cluster, dither, transform to uniform numbers and on to the original's law."""
-        grouped = self._grouped(table, criterion.k, hierarchies, key)
+        grouped = self._grouped(table, criterion, hierarchies, key)
         order = _permuted(grouped.quasi, self.order)
         variables = [variable(grouped.schema[c], grouped.data.column(c), self.bins) for c in order]
         points = np.stack([_scaled(v.score[v.codes], grouped.weights) for v in variables], axis=1)
@@ -153,7 +157,7 @@ class ClusterDither(_Cluster):
             _bounded(grouped),
             f"Person-level data in which {', '.join(grouped.quasi)} were drawn anew around groups of rows "
             "that are alike. A row no longer describes one person.",
-            **self._plan(criterion.k),
+            **self._plan(criterion),
             dither=repr(self.dither),
             order=order,
             bins=self.bins,
@@ -170,13 +174,13 @@ class Centroid(_Cluster):
     def release(
         self,
         table: Table,
-        criterion: KAnonymity,
+        criterion: Criterion,
         *,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         key: Key | None = None,
     ) -> Release:
         """Cluster, and replace each quasi-identifier by the cluster's middle."""
-        grouped = self._grouped(table, criterion.k, hierarchies, key)
+        grouped = self._grouped(table, criterion, hierarchies, key)
         middles = {c: _middle(grouped, grouped.schema[c]) for c in grouped.quasi}
         schema = grouped.schema
         for name, array in middles.items():
@@ -189,7 +193,7 @@ class Centroid(_Cluster):
             Guarantee.of(claim),
             f"Person-level data in which {', '.join(grouped.quasi)} were replaced by the middle of groups "
             "of rows that are alike.",
-            **self._plan(criterion.k),
+            **self._plan(criterion),
         )
 
 
