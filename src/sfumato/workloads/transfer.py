@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.table import Table
@@ -99,8 +99,3 @@ def _shift(aligned: Aligned, codes: Ints, which: Ints, task: int, shifted: bool)
     q = np.bincount(goal, minlength=aligned.cells) / len(goal)
     ratio: Floats = np.divide(q, p, out=np.zeros(aligned.cells), where=p > 0)[cells]
     return ratio
-
-
-def pooled(arrays: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """The tasks' arrays one after the other, in the order of the weights."""
-    return np.concatenate([np.asarray(a, np.float64) for a in arrays])
