@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.anonymization.shape.cluster import Clustering as Clustering
+    from sfumato.anonymization.shape.gaussian import GaussianDither as GaussianDither
+    from sfumato.anonymization.shape.methods import Centroid as Centroid
+    from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
+    from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
@@ -37,15 +42,24 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
     from sfumato.table import Table as Table
+    from sfumato.workloads.combine import combine_estimates as combine_estimates
+    from sfumato.workloads.market import market_risk as market_risk
+    from sfumato.workloads.shift import shift_weights as shift_weights
+    from sfumato.workloads.transfer import transfer_weights as transfer_weights
 
     __version__: str
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
     "BudgetError": "errors",
+    "Centroid": "anonymization.shape.methods",
+    "ClusterDither": "anonymization.shape.methods",
+    "ClusterResample": "anonymization.shape.methods",
+    "Clustering": "anonymization.shape.cluster",
     "Column": "schema",
     "Counts": "counts",
     "DataError": "errors",
+    "GaussianDither": "anonymization.shape.gaussian",
     "Guarantee": "privacy.guarantee",
     "Key": "seeds",
     "Kind": "schema",
@@ -62,11 +76,15 @@ _HOME = {
     "Table": "table",
     "VerificationError": "errors",
     "assess": "assessment.assess",
+    "combine_estimates": "workloads.combine",
     "describe": "description",
     "frontier": "assessment.frontier",
+    "market_risk": "workloads.market",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "shift_weights": "workloads.shift",
+    "transfer_weights": "workloads.transfer",
     "verify": "release",
     "write": "io",
 }

@@ -44,7 +44,7 @@ class Combined:
         return self.estimate - half, self.estimate + half
 
 
-def combine(
+def combine_estimates(
     estimates: ArrayLike,
     variances: ArrayLike,
     *,
@@ -66,7 +66,7 @@ def combine(
     if not size_ratio > 0:
         faults.append("size_ratio is positive")
     if faults:
-        raise ParameterError(f"{'; '.join(faults)}.", hint="combine([1.0, 1.2], [0.1, 0.1])")
+        raise ParameterError(f"{'; '.join(faults)}.", hint="combine_estimates([1.0, 1.2], [0.1, 0.1])")
     m, mean, between, within = len(q), float(q.mean()), float(q.var(ddof=1)), float(v.mean())
     if kind == "partially":
         variance = between / m + within
