@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.progress import report
+from sfumato.seeds import Key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,7 +82,7 @@ def k_member(
         raise DataError(f"{rows:,} rows cannot form a cluster of {k}.", hint="a smaller k, or more rows")
     order = np.arange(rows)
     if how.ties == "random":
-        order = (generator or np.random.default_rng(0)).permutation(rows)
+        order = (generator or Key.from_seed(0).generator("ties")).permutation(rows)
     block = rows if how.block is None else max(how.block, min(_PER_BLOCK * k, _LARGEST))
     blocks = _blocks(points, order, k, block)
     label = np.empty(rows, np.int64)

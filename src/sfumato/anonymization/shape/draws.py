@@ -23,7 +23,7 @@ class Draws:
         """(rows,) numbers in [0, 1)."""
         return uniform(self.key.derive(name).words(0, 0, rows))
 
-    def normal(self, name: str, rows: int, columns: int) -> Floats:
+    def deviates(self, name: str, rows: int, columns: int) -> Floats:
         """(rows, columns) standard normal numbers, by the inverse of their CDF."""
         from scipy.special import ndtri
 

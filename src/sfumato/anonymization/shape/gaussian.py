@@ -80,7 +80,7 @@ class GaussianMixture:
 
     def draw(self, label: Ints, draws: Draws) -> Floats:
         """mean_l + root_l z with z standard normal."""
-        z = draws.normal("dither", len(label), self.mean.shape[1])
+        z = draws.deviates("dither", len(label), self.mean.shape[1])
         out: Floats = self.mean[label] + np.einsum("nij,nj->ni", self.root[label], z)
         return out
 
