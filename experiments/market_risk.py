@@ -7,6 +7,7 @@ are released by one of three methods, and the new market, where the prediction i
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from markets import AREAS, People, area, clustered, enrolled, load, released
@@ -15,6 +16,7 @@ from shape_output import arguments, picture, table
 from sfumato.seeds import Key
 
 METHODS = ("centroid", "resample", "dither")
+Ratio = Callable[[np.ndarray], np.ndarray]
 SHIFTS = ("none", "logistic", "counts")
 CODINGS = ("dummy", "numeric")
 FOCUS = "old"  # the area of figures 7 to 9
@@ -35,24 +37,23 @@ def cells(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return np.ravel_multi_index(tuple(near.T), tuple(sizes))
 
 
-def importance(
-    x: np.ndarray, old: People, new: People, sizes: np.ndarray, shift: str, coding: str
-) -> np.ndarray:
-    """w(x) = new(x) / old(x) at the released rows."""
+def ratio(old: People, new: People, sizes: np.ndarray, shift: str, coding: str) -> Ratio:
+    """w(x) = new(x) / old(x) as a function of the released rows; it does not look at them itself."""
     if shift == "none":
-        return np.ones(len(x))
+        return lambda x: np.ones(len(x))
     if shift == "counts":
         many = int(np.prod(sizes))
         p = np.bincount(cells(old.codes, sizes), old.weight, many) / old.weight.sum()
         q = np.bincount(cells(new.codes, sizes), new.weight, many) / new.weight.sum()
-        return np.divide(q, p, out=np.zeros(many), where=p > 0)[cells(x, sizes)]
+        table = np.divide(q, p, out=np.zeros(many), where=p > 0)
+        return lambda x: table[cells(x, sizes)]
     from sklearn.linear_model import LogisticRegression
 
     both = np.vstack([design(old.codes, sizes, coding), design(new.codes, sizes, coding)])[:, 1:]
     weight = np.concatenate([old.weight / old.weight.sum(), new.weight / new.weight.sum()]) * len(old)
     model = LogisticRegression(max_iter=500)
     model.fit(both, np.repeat([0, 1], [len(old), len(new)]), sample_weight=weight)
-    return np.exp(model.decision_function(design(x, sizes, coding)[:, 1:]))
+    return lambda x: np.exp(model.decision_function(design(x, sizes, coding)[:, 1:]))
 
 
 def scored(
@@ -61,8 +62,8 @@ def scored(
     """Relative bias in per cent, R2, and similarity of the estimated and the actual new members."""
     weight = members.weight * w
     features = design(x, sizes, coding)
-    root = np.sqrt(weight)[:, None]
-    beta = np.linalg.lstsq(features * root, members.cost * root[:, 0], rcond=None)[0]
+    weighted = features * weight[:, None]
+    beta = np.linalg.pinv(weighted.T @ features, hermitian=True) @ (weighted.T @ members.cost)
     guess = design(goal.codes, sizes, coding) @ beta
     mean = np.average(goal.cost, weights=goal.weight)
     bias = 100 * (np.average(guess, weights=goal.weight) / mean - 1)
@@ -84,8 +85,15 @@ def one_split(people: People, split: int, ks: tuple[int, ...]) -> list[tuple]:
     goals = {name: enrolled(market, people) for name, market in markets.items()}
     out = []
 
+    weigh = {
+        (name, shift, coding): ratio(old, market, sizes, shift, coding)
+        for name, market in markets.items()
+        for shift in SHIFTS
+        for coding in CODINGS
+    }
+
     def add(k: int, method: str, x: np.ndarray, name: str, shift: str, coding: str) -> None:
-        w = importance(x, old, markets[name], sizes, shift, coding)
+        w = weigh[name, shift, coding](x)
         out.append((name, k, method, shift, coding, *scored(x, members, goals[name], w, sizes, coding)))
 
     plain = members.codes.astype(float)
