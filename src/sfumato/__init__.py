@@ -32,6 +32,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.optimal import OptimalRecoding as OptimalRecoding
     from sfumato.anonymization.preparation import prepare as prepare
     from sfumato.anonymization.register import Register as Register
+    from sfumato.anonymization.shape.cluster import Clustering as Clustering
+    from sfumato.anonymization.shape.gaussian import GaussianDither as GaussianDither
+    from sfumato.anonymization.shape.methods import Centroid as Centroid
+    from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
+    from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
@@ -66,6 +71,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
     from sfumato.table import Table as Table
+    from sfumato.workloads.combine import combine_estimates as combine_estimates
+    from sfumato.workloads.market import market_risk as market_risk
+    from sfumato.workloads.shift import shift_weights as shift_weights
+    from sfumato.workloads.transfer import transfer_weights as transfer_weights
 
     __version__: str
 
@@ -76,6 +85,10 @@ _HOME = {
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
     "BudgetError": "errors",
+    "Centroid": "anonymization.shape.methods",
+    "ClusterDither": "anonymization.shape.methods",
+    "ClusterResample": "anonymization.shape.methods",
+    "Clustering": "anonymization.shape.cluster",
     "Column": "schema",
     "ColumnMI": "anonymization.information",
     "Counts": "counts",
@@ -85,6 +98,7 @@ _HOME = {
     "Discernibility": "anonymization.loss",
     "Entropy": "anonymization.loss",
     "Greedy": "anonymization.greedy.search",
+    "GaussianDither": "anonymization.shape.gaussian",
     "Guarantee": "privacy.guarantee",
     "Height": "anonymization.information",
     "Hierarchy": "hierarchy",
@@ -122,9 +136,15 @@ _HOME = {
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
     "prepare": "anonymization.preparation",
+    "combine_estimates": "workloads.combine",
+    "describe": "description",
+    "frontier": "assessment.frontier",
+    "market_risk": "workloads.market",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "shift_weights": "workloads.shift",
+    "transfer_weights": "workloads.transfer",
     "verify": "release",
     "write": "io",
 }

@@ -1,0 +1,162 @@
+"""Figures 6 to 10 and tables 1 and 2 of Wei et al. (2017), in shape, on MEPS 2004.
+
+Each repeat splits the adults in two halves: the existing market, whose members of the plan have costs and
+are released by one of three methods, and the new market, where the prediction is tested.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from markets import AREAS, People, area, clustered, enrolled, load, released
+from shape_output import arguments, picture, table
+
+from sfumato.seeds import Key
+
+METHODS = ("centroid", "resample", "dither")
+Ratio = Callable[[np.ndarray], np.ndarray]
+SHIFTS = ("none", "logistic", "counts")
+CODINGS = ("dummy", "numeric")
+FOCUS = "old"  # the area of figures 7 to 9
+
+
+def design(codes: np.ndarray, sizes: np.ndarray, coding: str) -> np.ndarray:
+    """An intercept and the features; a centroid takes the dummy of its nearest level."""
+    if coding == "numeric":
+        return np.column_stack([np.ones(len(codes)), codes])
+    near = np.clip(np.rint(codes), 0, sizes - 1).astype(int)
+    return np.column_stack(
+        [np.ones(len(codes)), *(np.eye(s)[near[:, j]][:, 1:] for j, s in enumerate(sizes))]
+    )
+
+
+def cells(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    near = np.clip(np.rint(codes), 0, sizes - 1).astype(int)
+    return np.ravel_multi_index(tuple(near.T), tuple(sizes))
+
+
+def ratio(old: People, new: People, sizes: np.ndarray, shift: str, coding: str) -> Ratio:
+    """w(x) = new(x) / old(x) as a function of the released rows; it does not look at them itself."""
+    if shift == "none":
+        return lambda x: np.ones(len(x))
+    if shift == "counts":
+        many = int(np.prod(sizes))
+        p = np.bincount(cells(old.codes, sizes), old.weight, many) / old.weight.sum()
+        q = np.bincount(cells(new.codes, sizes), new.weight, many) / new.weight.sum()
+        table = np.divide(q, p, out=np.zeros(many), where=p > 0)
+        return lambda x: table[cells(x, sizes)]
+    from sklearn.linear_model import LogisticRegression
+
+    both = np.vstack([design(old.codes, sizes, coding), design(new.codes, sizes, coding)])[:, 1:]
+    weight = np.concatenate([old.weight / old.weight.sum(), new.weight / new.weight.sum()]) * len(old)
+    model = LogisticRegression(max_iter=500)
+    model.fit(both, np.repeat([0, 1], [len(old), len(new)]), sample_weight=weight)
+    return lambda x: np.exp(model.decision_function(design(x, sizes, coding)[:, 1:]))
+
+
+def scored(
+    x: np.ndarray, members: People, goal: People, w: np.ndarray, sizes: np.ndarray, coding: str
+) -> tuple[float, float, float]:
+    """Relative bias in per cent, R2, and similarity of the estimated and the actual new members."""
+    weight = members.weight * w
+    features = design(x, sizes, coding)
+    weighted = features * weight[:, None]
+    beta = np.linalg.pinv(weighted.T @ features, hermitian=True) @ (weighted.T @ members.cost)
+    guess = design(goal.codes, sizes, coding) @ beta
+    mean = np.average(goal.cost, weights=goal.weight)
+    bias = 100 * (np.average(guess, weights=goal.weight) / mean - 1)
+    error = np.average((goal.cost - guess) ** 2, weights=goal.weight)
+    r2 = 1 - error / np.average((goal.cost - mean) ** 2, weights=goal.weight)
+    many = int(np.prod(sizes))
+    mine = np.bincount(cells(x, sizes), weight, many) / weight.sum()
+    theirs = np.bincount(cells(goal.codes, sizes), goal.weight, many) / goal.weight.sum()
+    return float(bias), float(r2), float(np.minimum(mine, theirs).sum())
+
+
+def one_split(people: People, split: int, ks: tuple[int, ...]) -> list[tuple]:
+    """(scenario, area, k, method, shift, coding, bias, R2, similarity) of one split."""
+    order = np.random.default_rng(split).permutation(len(people))
+    old, rest = people[order[: len(order) // 2]], people[order[len(order) // 2 :]]
+    members = enrolled(old, people)
+    sizes = people.codes.max(axis=0) + 1
+    markets = {"same": rest, **{name: area(rest, tilt) for name, tilt in AREAS.items()}}
+    goals = {name: enrolled(market, people) for name, market in markets.items()}
+    out = []
+
+    weigh = {
+        (name, shift, coding): ratio(old, market, sizes, shift, coding)
+        for name, market in markets.items()
+        for shift in SHIFTS
+        for coding in CODINGS
+    }
+
+    def add(k: int, method: str, x: np.ndarray, name: str, shift: str, coding: str) -> None:
+        w = weigh[name, shift, coding](x)
+        out.append((name, k, method, shift, coding, *scored(x, members, goals[name], w, sizes, coding)))
+
+    plain = members.codes.astype(float)
+    for coding in CODINGS:
+        for name in markets:
+            for shift in SHIFTS:
+                add(1, "original", plain, name, shift, coding)
+    for k in ks:
+        clusters = clustered(members, k)
+        for method in METHODS:
+            x = released(members, clusters, method, Key.from_seed(1_000 * split + k))
+            for coding in CODINGS:
+                add(k, method, x, "same", "none", coding)
+                for shift in SHIFTS:
+                    add(k, method, x, FOCUS, shift, coding)
+    return out
+
+
+def main() -> None:
+    given = arguments(__doc__ or "")
+    people = load()
+    ks = (5, 100) if given.quick else (2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+    splits = 1 if given.quick else 200
+    start, rows = time.time(), []
+    for split in range(splits):
+        rows += one_split(people, split, ks)
+        if not given.quick and split % 20 == 19:
+            print(f"{split + 1} of {splits} splits, {time.time() - start:.0f} s", flush=True)
+    names = ("market", "k", "method", "shift", "coding")
+    groups: dict[tuple, list] = {}
+    for row in rows:
+        groups.setdefault(row[:5], []).append(row[5:])
+    means = [
+        {
+            **dict(zip(names, key, strict=True)),
+            **dict(zip(("bias", "r2", "similarity"), np.mean(found, axis=0).tolist(), strict=True)),
+            "bias, standard error": float(np.std([f[0] for f in found], ddof=1) / np.sqrt(len(found)))
+            if len(found) > 1 else 0.0,
+        }
+        for key, found in groups.items()
+    ]  # fmt: skip
+    for number, coding in enumerate(CODINGS, 1):
+        chosen = [m for m in means if m["method"] == "original" and m["coding"] == coding]
+        print(f"\nTable {number}, {coding}\n" + table(chosen, given.out, f"market_table_{number}"))
+    curves = [m for m in means if m["method"] != "original"]
+    print("\nFigures 6 to 9\n" + table(curves, given.out, "market_curves"))
+    for value in ("bias", "r2", "similarity"):
+        picture(
+            {
+                "facet": {"row": {"field": "coding"}, "column": {"field": "method", "sort": list(METHODS)}},
+                "spec": {
+                    "mark": {"type": "line", "point": True}, "width": 200, "height": 150,
+                    "encoding": {
+                        "x": {"field": "k", "type": "quantitative", "scale": {"type": "log"}},
+                        "y": {"field": value, "type": "quantitative"},
+                        "color": {"field": "shift"}, "strokeDash": {"field": "market"},
+                    },
+                },
+                "resolve": {"scale": {"y": "shared"}},
+            },
+            curves, given.out, f"market_{value}",
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

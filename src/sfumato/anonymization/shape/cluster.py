@@ -1,0 +1,185 @@
+"""k-member clustering: as many clusters as there can be with k rows each, rows alike within them.
+
+The greedy algorithm of Byun et al. with the squared Euclidean distortion of Wei et al. (4). What they leave
+open is a parameter here. Exact, it looks at all rows for every row: fine to tens of thousands. Beyond that
+the rows are first cut into blocks by medians (a kd-tree whose leaves hold a multiple of k rows), and each
+block is clustered by itself. The greedy choice leaves scattered rows for the last clusters of each block, so
+the worst clusters of all blocks are then pooled and clustered again. What is left of the cost in distortion
+is measured against the exact algorithm on a sample.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, ParameterError
+from sfumato.progress import report
+from sfumato.seeds import Key
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_SAMPLE = 10_000  # rows on which blocks are compared with the exact algorithm
+_POOLS = 4  # times the worst clusters of all blocks are clustered again
+_PER_BLOCK, _LARGEST = 400, 64_000  # clusters a block should have at least, unless it grows beyond reason
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """What k-member clustering leaves open.
+
+    response_weight: w of (4), how much the response counts beside the quasi-identifiers; all standardized.
+    block: rows clustered together (more where k is large); None for all (exact).
+    furthest_from: where the next cluster starts: furthest from the "start" of the last one (Byun et al.)
+        or from its "centroid".
+    ties: among rows equally far: the "first", or a "random" one (rows are put in random order).
+    """
+
+    response_weight: float = 1.0
+    block: int | None = 12_000
+    furthest_from: Literal["start", "centroid"] = "start"
+    ties: Literal["first", "random"] = "first"
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not (np.isfinite(self.response_weight) and self.response_weight >= 0):
+            faults.append("response_weight must be a number from 0 up")
+        if self.block is not None and self.block < 2:
+            faults.append("block must be at least 2 rows, or None")
+        if self.furthest_from not in ("start", "centroid"):
+            faults.append("furthest_from must be start or centroid")
+        if self.ties not in ("first", "random"):
+            faults.append("ties must be first or random")
+        if faults:
+            raise ParameterError(f"clustering: {'; '.join(faults)}.", hint="Clustering(block=12000)")
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which cluster each row is in. label: (rows,), 0, 1, ...; sizes: (clusters,); distortion: summed (4)."""
+
+    label: Ints
+    sizes: Ints
+    distortion: float
+
+
+def k_member(
+    points: Floats,
+    k: int,
+    how: Clustering | None = None,
+    *,
+    weights: Floats | None = None,
+    generator: np.random.Generator | None = None,
+) -> Clusters:
+    """Clusters of at least k rows: floor(rows / k) of them."""
+    how = how or Clustering()
+    rows = len(points)
+    if k < 1 or rows < k:
+        raise DataError(f"{rows:,} rows cannot form a cluster of {k}.", hint="a smaller k, or more rows")
+    order = np.arange(rows)
+    if how.ties == "random":
+        order = (generator or Key.from_seed(0).generator("ties")).permutation(rows)
+    block = rows if how.block is None else max(how.block, min(_PER_BLOCK * k, _LARGEST))
+    blocks = _blocks(points, order, k, block)
+    label = np.empty(rows, np.int64)
+    first, done = 0, 0
+    with ThreadPoolExecutor(2) as pool:
+        parts = pool.map(lambda rows_: _clustered(points, rows_, k, how, weights), blocks)
+        for rows_, part in zip(blocks, parts, strict=True):
+            label[rows_] = part + first
+            first += len(rows_) // k
+            done += len(rows_)
+            report("clustering", done, rows)
+    for _ in range(_POOLS if len(blocks) > 1 else 0):
+        if not _pooled(points, label, k, block, how, weights):
+            break
+    return Clusters(label, np.bincount(label, minlength=first), distortion(points, label, weights))
+
+
+def distortion(points: Floats, label: Ints, weights: Floats | None = None) -> float:
+    """The sum over rows of (4): squared distance to the (weighted) mean of the own cluster."""
+    return float(_distortions(points, label, weights).sum())
+
+
+def _distortions(points: Floats, label: Ints, weights: Floats | None) -> Floats:
+    """(clusters,): the distortion of each."""
+    mass = weights if weights is not None else np.ones(len(points))
+    total = np.bincount(label, mass)
+    out = np.zeros(len(total))
+    for column in points.T:
+        mean = np.bincount(label, mass * column) / np.where(total > 0, total, 1)
+        out += np.bincount(label, mass * (column - mean[label]) ** 2, len(out))
+    return out
+
+
+def _pooled(points: Floats, label: Ints, k: int, block: int, how: Clustering, weights: Floats | None) -> bool:
+    """Cluster the rows of the worst clusters anew, as many as a block holds; whether that was better."""
+    each = _distortions(points, label, weights)
+    worst = np.argsort(-each, kind="stable")
+    pool = worst[: max(2, int(np.searchsorted(np.cumsum(np.bincount(label)[worst]), block)))]
+    rows = np.flatnonzero(np.isin(label, pool))
+    fresh = _clustered(points, rows, k, how, weights)
+    own = None if weights is None else weights[rows]
+    if fresh.max() + 1 != len(pool) or distortion(points[rows], fresh, own) >= each[pool].sum():
+        return False
+    label[rows] = pool[fresh]
+    return True
+
+
+def against_exact(points: Floats, k: int, how: Clustering, generator: np.random.Generator) -> float | None:
+    """How many times the exact distortion the blocks have, on a sample of rows; None if they are exact."""
+    if how.block is None or len(points) <= max(how.block, min(_PER_BLOCK * k, _LARGEST)):
+        return None
+    some = points[np.sort(generator.choice(len(points), min(len(points), _SAMPLE), replace=False))]
+    if len(some) < 2 * _PER_BLOCK * k:  # too few clusters for the sample to stand for the whole
+        return None
+    exact = k_member(some, k, replace(how, block=None, ties="first")).distortion
+    cut = k_member(some, k, replace(how, block=len(some) // 2, ties="first")).distortion
+    return cut / exact if exact > 0 else None
+
+
+def _blocks(points: Floats, order: Ints, k: int, size: int) -> list[Ints]:
+    """Cut at the median of the coordinate that varies most, at a multiple of k, until none is too large."""
+    waiting, done = [order], []
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= size:
+            done.append(rows)
+            continue
+        part = points[rows]
+        axis = int(np.argmax(part.var(axis=0)))
+        half = len(rows) // 2 // k * k
+        cut = np.argsort(part[:, axis], kind="stable")
+        waiting += [rows[cut[half:]], rows[cut[:half]]]
+    return done
+
+
+def _clustered(points: Floats, rows: Ints, k: int, how: Clustering, weights: Floats | None) -> Ints:
+    """The clusters of one block, from 0. Rows at the same point are clustered as one, with multiplicity."""
+    from sfumato.anonymization.shape import _kernels
+
+    here = points[rows]
+    if weights is None:
+        distinct, inverse, room = np.unique(here, axis=0, return_inverse=True, return_counts=True)
+        mass = np.ones(len(distinct))
+    else:  # rows of different weight are not alike
+        both = np.column_stack([here, weights[rows]])
+        distinct, inverse, room = np.unique(both, axis=0, return_inverse=True, return_counts=True)
+        distinct, mass = np.ascontiguousarray(distinct[:, :-1]), distinct[:, -1].copy()
+    inverse = inverse.ravel()
+    # Points in the order of their first rows, so that ties go to the first row, not to the lowest value.
+    by_row = np.argsort(inverse, kind="stable")
+    starts = np.append(0, np.cumsum(room))
+    arrival = np.argsort(by_row[starts[:-1]], kind="stable")
+    of, cluster, taken = _kernels.k_member(
+        distinct[arrival], room[arrival], mass[arrival], k, 0, how.furthest_from == "centroid"
+    )
+    point = arrival[of]
+    in_order = np.argsort(point, kind="stable")  # pieces of a point one after the other, as its rows lie
+    out = np.empty(len(rows), np.int64)
+    out[by_row] = np.repeat(cluster[in_order], taken[in_order])
+    return out

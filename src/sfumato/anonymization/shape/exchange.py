@@ -1,0 +1,170 @@
+"""The parts all methods share: which columns, which clusters, and the released file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.anonymization.shape.cluster import Clustering, Clusters, against_exact, k_member
+from sfumato.anonymization.shape.draws import Draws
+from sfumato.anonymization.shape.rosenblatt import variable
+from sfumato.anonymization.shape.space import numbers, space
+from sfumato.anonymization.shape.variety import beyond_size, widen
+from sfumato.criteria import Criterion
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.hierarchy import Hierarchy
+from sfumato.privacy import Guarantee
+from sfumato.release import InternalRecord, Release, fingerprint
+from sfumato.schema import Role, Schema
+from sfumato.seeds import Key
+from sfumato.sources import Source
+from sfumato.table import Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_BINS = 10  # of a numeric column whose variety is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A table in memory, its quasi-identifiers, and its clusters."""
+
+    data: pa.Table
+    schema: Schema
+    quasi: tuple[str, ...]
+    response: str | None
+    weights: Floats
+    clusters: Clusters
+    key: Key
+    origin: Source
+    fingerprint: str
+    about: Mapping[str, Any]
+
+    @property
+    def draws(self) -> Draws:
+        """Random numbers of this release."""
+        return Draws(self.key.derive("shape"))
+
+    @property
+    def reached(self) -> int:
+        """The rows of the smallest cluster: the k that was reached."""
+        return int(self.clusters.sizes.min())
+
+    def released(
+        self, columns: Mapping[str, pa.Array], guarantee: Guarantee, about: str, **plan: Any
+    ) -> Release:
+        """The file: quasi-identifiers replaced, the rest as it was, in a secret random order."""
+        data = self.data
+        for name, array in columns.items():
+            data = data.set_column(data.column_names.index(name), name, array)
+        data = data.take(self.draws.permutation("order", data.num_rows))
+        sizes = pa.table({"cluster": np.arange(len(self.clusters.sizes)), "rows": self.clusters.sizes})
+        record = InternalRecord(
+            key=self.key,
+            fingerprint=self.fingerprint,
+            plan={**plan, "columns": self.quasi, "response": self.response},
+            tables={"clusters": sizes},
+            extra=dict(self.about),
+        )
+        promise = guarantee.seeded() if self.key.seeded else guarantee
+        return Release(Table.from_arrow(data, self.schema), promise, record, about, self.origin)
+
+
+def group(
+    table: Table,
+    criterion: Criterion,
+    how: Clustering,
+    *,
+    columns: tuple[str, ...] | None,
+    response: str | None,
+    weight: str | None,
+    hierarchies: Mapping[str, Hierarchy],
+    key: Key | None,
+) -> Grouped:
+    """Check everything, read the table, and cluster it."""
+    schema = table.schema
+    varied = beyond_size(criterion)
+    schema.require([s for part in varied for s in part.sensitive])
+    quasi = tuple(columns) if columns is not None else schema.of_role(Role.QUASI_IDENTIFIER)
+    _refuse(schema, quasi, response)
+    weight = weight or next(iter(schema.of_role(Role.WEIGHT)), None)
+    gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON)} - set(quasi)
+    secret = key or Key.fresh()
+    _one_row_each(table)
+    kept = table.drop(gone) if gone else table
+    data = kept.to_arrow()
+    weights = _weights(kept, data, weight)
+    points = space(
+        data,
+        [schema[c] for c in quasi],
+        None if response is None else schema[response],
+        how.response_weight,
+        hierarchies,
+        None if weight is None else weights,
+    ).points
+    generator = secret.generator("clustering")
+    own = None if weight is None else weights
+    clusters = k_member(points, criterion.k, how, weights=own, generator=generator)
+    about: dict[str, Any] = {"asked": criterion.describe()}
+    ratio = against_exact(points, criterion.k, how, secret.generator("sample"))
+    if ratio is not None:
+        about["distortion, times the exact one on a sample"] = ratio
+    if varied:
+        codes = {
+            s: variable(schema[s], data.column(s), _BINS).codes for part in varied for s in part.sensitive
+        }
+        clusters = widen(points, clusters, varied, codes)
+    about |= {"clusters": len(clusters.sizes), "distortion": clusters.distortion}
+    found = fingerprint(table, secret)
+    return Grouped(data, kept.schema, quasi, response, weights, clusters, secret, table.source, found, about)
+
+
+def _refuse(schema: Schema, quasi: tuple[str, ...], response: str | None) -> None:
+    schema.require([*quasi, *filter(None, [response])])
+    faults = []
+    if not quasi:
+        faults.append("no column has the role quasi-identifier")
+    if len(set(quasi)) < len(quasi):
+        faults.append("a column is named twice")
+    if response in quasi:
+        faults.append("the response is one of the quasi-identifiers")
+    naming = [repr(c) for c in quasi if schema[c].role in (Role.IDENTIFIER, Role.PERSON)]
+    if naming:
+        faults.append(f"columns that name people cannot be exchanged: {listed(naming)}")
+    if faults:
+        raise ParameterError(
+            f"{'; '.join(faults)}.", hint='columns=["sex", "age"], or set roles in the schema'
+        )
+
+
+def _one_row_each(table: Table) -> None:
+    """The bound is for rows: a person with several rows could be found by any of them."""
+    for name in table.schema.of_role(Role.PERSON):
+        counts = table.one_way([name])[name]
+        several = int((counts.n > 1).sum())
+        if several:
+            raise DataError(
+                f"{several:,} persons have several rows by column '{name}', and the promise is for rows.",
+                hint="bring the table to one row a person first",
+            )
+
+
+def _weights(table: Table, data: pa.Table, name: str | None) -> Floats:
+    if name is None:
+        return np.ones(data.num_rows)
+    table.schema.require([name])
+    values = numbers(table.schema[name], data.column(name))
+    if np.isnan(values).any() or (values <= 0).any():
+        raise DataError(f"weights in '{name}' must all be positive.", hint="drop rows without weight first")
+    return values
+
+
+def taken(data: pa.Table, columns: tuple[str, ...], donor: Ints) -> dict[str, pa.Array]:
+    """The quasi-identifiers of other rows, whole."""
+    return {name: pc.take(data.column(name), pa.array(donor)) for name in columns}

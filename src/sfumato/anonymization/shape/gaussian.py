@@ -1,0 +1,109 @@
+"""Dithers: continuous noise around each cluster, and the way from it to uniform numbers."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.shape.draws import Draws
+from sfumato.errors import ParameterError
+from sfumato.progress import report
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_ROWS = 512
+
+
+class Law(Protocol):
+    """A continuous law that depends on the clusters only: `draw` around them, `uniforms` by its own CDFs."""
+
+    def draw(self, label: Ints, draws: Draws) -> Floats:
+        """(rows, variables): a dithered point for each row, drawn given its cluster."""
+        ...
+
+    def uniforms(self, dithered: Floats) -> Floats:
+        """Rosenblatt's first half, Eq. (6): u_ij = F(x_j | x_1 .. x_(j-1)) under the mixture of clusters."""
+        ...
+
+
+class Dither(Protocol):
+    """What makes a law from the standardized rows of each cluster."""
+
+    def fit(self, points: Floats, label: Ints, weights: Floats) -> Law:
+        """points: (rows, variables) in the order of the transformation; label: (rows,); weights: (rows,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class GaussianDither:
+    """Section 3.2.2: N(mean_l, Sigma_l + loading I) for every cluster l.
+
+    loading: keeps the covariance of few or equal rows regular; larger hides more and blurs more.
+    """
+
+    loading: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.loading) and self.loading > 0):
+            raise ParameterError(
+                "loading must be a positive number: most clusters have too few rows for a covariance.",
+                hint="GaussianDither(loading=1/3)",
+            )
+
+    def fit(self, points: Floats, label: Ints, weights: Floats) -> GaussianMixture:
+        """Means, covariances and shares of the clusters."""
+        mass = np.bincount(label, weights)
+        d = points.shape[1]
+        mean = np.stack([np.bincount(label, weights * x) / mass for x in points.T], axis=1)
+        centred = points - mean[label]
+        covariance = np.empty((len(mass), d, d))
+        for i in range(d):
+            for j in range(i + 1):
+                both = np.bincount(label, weights * centred[:, i] * centred[:, j]) / mass
+                covariance[:, i, j] = covariance[:, j, i] = both
+        covariance += self.loading * np.eye(d)
+        root = np.linalg.cholesky(covariance).astype(np.float64)
+        return GaussianMixture(mean, root, mass / mass.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMixture:
+    """The law of Gaussian dither. mean: (c, d); root: (c, d, d), lower Cholesky factors; share: (c,)."""
+
+    mean: Floats
+    root: Floats
+    share: Floats
+
+    def draw(self, label: Ints, draws: Draws) -> Floats:
+        """mean_l + root_l z with z standard normal."""
+        z = draws.deviates("dither", len(label), self.mean.shape[1])
+        out: Floats = self.mean[label] + np.einsum("nij,nj->ni", self.root[label], z)
+        return out
+
+    def uniforms(self, dithered: Floats) -> Floats:
+        """Eqs. (12) to (14), in parts, so that progress shows and Ctrl-C is heard."""
+        from sfumato.anonymization.shape import _kernels
+
+        mean, root, share = self._distinct()
+        out = np.empty_like(dithered)
+
+        def part(start: int) -> int:
+            rows = slice(start, start + _ROWS)
+            _kernels.mixture_uniforms(dithered[rows], mean, root, share, out[rows])
+            return min(start + _ROWS, len(out))
+
+        with ThreadPoolExecutor(2) as pool:
+            for done in pool.map(part, range(0, len(out), _ROWS)):
+                report("dithering", done, len(out))
+        return out
+
+    def _distinct(self) -> tuple[Floats, Floats, Floats]:
+        """Clusters alike in mean and covariance as one: where values are coarse, most are."""
+        flat = np.column_stack([self.mean, self.root.reshape(len(self.mean), -1)])
+        _, first, inverse = np.unique(flat.round(12), axis=0, return_index=True, return_inverse=True)
+        share: Floats = np.bincount(inverse.ravel(), self.share).astype(np.float64)
+        return self.mean[first], self.root[first], share

@@ -1,0 +1,244 @@
+"""Three ways to release clusters of k rows: by their centroids, by exchange within them, or by dither.
+
+Guarantee: for every row, the chance that an intruder who knows all quasi-identifiers picks its released
+           row is at most 1/k (ClusterResample, ClusterDither); k-anonymity (Centroid).
+Because:   given the clusters, the released quasi-identifiers of the rows of a cluster are exchangeable:
+           they are drawn alike and do not look at which row is which. So a match that falls into the
+           own cluster is the own row with chance 1/n_l, and n_l >= k; one that does not is wrong.
+           Rows leave in secret random order, so the order tells nothing.
+Assumes:   the intruder goes by quasi-identifiers; the other columns are released as they are. The key
+           stays secret.
+Tested by: tests/anonymization/test_shape.py::test_no_record_is_found_more_often_than_one_in_k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.anonymization.shape.cluster import Clustering
+from sfumato.anonymization.shape.exchange import Grouped, group, taken
+from sfumato.anonymization.shape.gaussian import Dither, GaussianDither
+from sfumato.anonymization.shape.rosenblatt import donors, variable
+from sfumato.anonymization.shape.space import codebook, numbers
+from sfumato.counts import canonical_type
+from sfumato.criteria import Criterion
+from sfumato.errors import ParameterError
+from sfumato.hierarchy import Hierarchy
+from sfumato.privacy import BoundedReidentification, Claim, Guarantee
+from sfumato.privacy import KAnonymity as KAnonymityClaim
+from sfumato.release import Release
+from sfumato.schema import Column, Kind
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+Floats = NDArray[np.float64]
+_ORDER = "The rows were put in a secret random order."
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """What all three need.
+
+    response: a column rows of a cluster should be alike in, such as the cost; it is released as it is.
+    columns: the quasi-identifiers; by default those of that role in the schema.
+    weight: survey weights; by default the column of role weight, if there is one.
+    """
+
+    response: str | None = None
+    columns: tuple[str, ...] | None = None
+    weight: str | None = None
+    clustering: Clustering = field(default_factory=Clustering)
+
+    def __post_init__(self) -> None:
+        if self.columns is not None:
+            if isinstance(self.columns, str):
+                raise ParameterError("columns must be a list of names.", hint='columns=["sex", "age"]')
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def _grouped(
+        self, table: Table, criterion: Criterion, hierarchies: Mapping[str, Hierarchy] | None, key: Key | None
+    ) -> Grouped:
+        return group(
+            table, criterion, self.clustering, columns=self.columns, response=self.response,
+            weight=self.weight, hierarchies=hierarchies or {}, key=key,
+        )  # fmt: skip
+
+    def _plan(self, criterion: Criterion) -> dict[str, object]:
+        return {
+            "method": type(self).__name__,
+            "criterion": criterion.describe(),
+            "clustering": asdict(self.clustering),
+        }
+
+
+def _bounded(grouped: Grouped) -> Guarantee:
+    claim: Claim = BoundedReidentification(grouped.reached, grouped.quasi)
+    return Guarantee.of(claim.assuming(_ORDER, "Every row is another person."))
+
+
+@dataclass(frozen=True)
+class ClusterResample(_Cluster):
+    """Section 3.2.1: each row takes the quasi-identifiers of a row of its cluster.
+
+    replacement: drawn anew for each row (Lemma 1: the law of the quasi-identifiers is kept on average, by
+        weight where there are weights), or else a permutation (kept exactly, row for row).
+    """
+
+    replacement: bool = True
+
+    def release(
+        self,
+        table: Table,
+        criterion: Criterion,
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        key: Key | None = None,
+    ) -> Release:
+        """Cluster, exchange, and say what is promised."""
+        grouped = self._grouped(table, criterion, hierarchies, key)
+        label = grouped.clusters.label
+        if self.replacement:
+            donor = grouped.draws.drawn_within("exchange", label, grouped.weights)
+        else:
+            donor = grouped.draws.shuffled_within("exchange", label)
+        return grouped.released(
+            taken(grouped.data, grouped.quasi, donor),
+            _bounded(grouped),
+            f"Person-level data in which {', '.join(grouped.quasi)} were exchanged between rows that are "
+            "alike. A row no longer describes one person.",
+            **self._plan(criterion),
+            replacement=self.replacement,
+        )
+
+
+@dataclass(frozen=True)
+class ClusterDither(_Cluster):
+    """Section 3.2.2: continuous noise around each cluster, transformed back to the law of the original.
+
+    dither: the noise; any object with `fit`, see `sfumato.anonymization.shape.gaussian`.
+    order: the order of the variables in the transformation; by default that of the columns.
+    bins: how many bins a numeric column without edges gets at most.
+    """
+
+    dither: Dither = field(default_factory=GaussianDither)
+    order: tuple[str, ...] | None = None
+    bins: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bins < 1:
+            raise ParameterError("bins must be at least 1.", hint="ClusterDither(bins=10)")
+        if self.order is not None:
+            object.__setattr__(self, "order", tuple(self.order))
+
+    def release(
+        self,
+        table: Table,
+        criterion: Criterion,
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        key: Key | None = None,
+    ) -> Release:
+        """Cluster, dither, transform to uniform numbers and on to the original's law."""
+        grouped = self._grouped(table, criterion, hierarchies, key)
+        order = _permuted(grouped.quasi, self.order)
+        variables = [variable(grouped.schema[c], grouped.data.column(c), self.bins) for c in order]
+        points = np.stack([_scaled(v.score[v.codes], grouped.weights) for v in variables], axis=1)
+        law = self.dither.fit(points, grouped.clusters.label, grouped.weights)
+        uniforms = law.uniforms(law.draw(grouped.clusters.label, grouped.draws))
+        donor = donors(uniforms, variables, grouped.weights, grouped.draws)
+        return grouped.released(
+            taken(grouped.data, grouped.quasi, donor),
+            _bounded(grouped),
+            f"Person-level data in which {', '.join(grouped.quasi)} were drawn anew around groups of rows "
+            "that are alike. A row no longer describes one person.",
+            **self._plan(criterion),
+            dither=repr(self.dither),
+            order=order,
+            bins=self.bins,
+        )
+
+
+@dataclass(frozen=True)
+class Centroid(_Cluster):
+    """The conventional release: each row shows its cluster's middle.
+
+    Numbers and dates: the mean. Ordered levels: the level nearest to the mean. Others: the most frequent.
+    """
+
+    def release(
+        self,
+        table: Table,
+        criterion: Criterion,
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        key: Key | None = None,
+    ) -> Release:
+        """Cluster, and replace each quasi-identifier by the cluster's middle."""
+        grouped = self._grouped(table, criterion, hierarchies, key)
+        middles = {c: _middle(grouped, grouped.schema[c]) for c in grouped.quasi}
+        schema = grouped.schema
+        for name, array in middles.items():
+            if pa.types.is_floating(array.type) and schema[name].type != "real":
+                schema = schema.with_(name, type="real")
+        settled = Grouped(**{**vars(grouped), "schema": schema})
+        claim = KAnonymityClaim(grouped.reached, grouped.quasi)
+        return settled.released(
+            middles,
+            Guarantee.of(claim),
+            f"Person-level data in which {', '.join(grouped.quasi)} were replaced by the middle of groups "
+            "of rows that are alike.",
+            **self._plan(criterion),
+        )
+
+
+def _permuted(quasi: tuple[str, ...], order: Sequence[str] | None) -> tuple[str, ...]:
+    if order is None:
+        return quasi
+    if sorted(order) != sorted(quasi):
+        raise ParameterError("order must name each quasi-identifier once.", hint="leave it out, or list all")
+    return tuple(order)
+
+
+def _scaled(values: Floats, weights: Floats) -> Floats:
+    centred = values - np.average(values, weights=weights)
+    spread = np.sqrt(np.average(centred**2, weights=weights))
+    out: Floats = centred / (spread if spread > 0 else 1.0)
+    return out
+
+
+def _middle(grouped: Grouped, column: Column) -> pa.Array:
+    """The middle of each row's cluster; missing cells count only where nothing else is there."""
+    label, weights = grouped.clusters.label, grouped.weights
+    array = grouped.data.column(column.name)
+    if column.kind in (Kind.NUMERIC, Kind.DATE):
+        mean = _means(numbers(column, array), label, weights)
+        if column.kind is Kind.NUMERIC:
+            return pa.array(mean[label], from_pandas=True)
+        stamps = pa.array(
+            np.where(np.isnan(mean), 0, mean * 86_400e6).astype(np.int64)[label], mask=np.isnan(mean)[label]
+        )
+        return stamps.cast(pa.timestamp("us")).cast(canonical_type(column), safe=False)
+    book = codebook(column, array)
+    codes = book.encode(array.combine_chunks()).astype(np.int64)
+    if column.kind is Kind.ORDINAL:
+        ranks = np.where(codes == len(book.levels), np.nan, codes)
+        mean = _means(ranks, label, weights)
+        middle = np.where(np.isnan(mean), len(book.levels), np.rint(np.nan_to_num(mean)))
+        return book.decode(middle[label].astype(book.dtype))
+    table = np.zeros((len(grouped.clusters.sizes), book.size))
+    np.add.at(table, (label, codes), weights)
+    return book.decode(table.argmax(axis=1)[label].astype(book.dtype))
+
+
+def _means(values: Floats, label: NDArray[np.int64], weights: Floats) -> Floats:
+    there = ~np.isnan(values)
+    mass = np.bincount(label, weights * there)
+    total = np.bincount(label, weights * np.where(there, values, 0.0))
+    out: Floats = np.divide(total, mass, out=np.full(len(mass), np.nan), where=mass > 0)
+    return out
