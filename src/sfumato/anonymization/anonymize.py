@@ -12,14 +12,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask
+from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies, unprotected
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.explanation import explain
@@ -29,9 +29,10 @@ from sfumato.anonymization.register import Register
 from sfumato.anonymization.settling import Settled, settle
 from sfumato.anonymization.writing import released
 from sfumato.criteria import Classes, Criterion
-from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release, fingerprint
+from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -47,12 +48,28 @@ class Search(Protocol):
         ...
 
 
+@runtime_checkable
+class Exchange(Protocol):
+    """A way that changes values row by row instead, and promises something of its own."""
+
+    def release(
+        self,
+        table: Table,
+        criterion: Criterion,
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None,
+        key: Key | None,
+    ) -> Release:
+        """The release."""
+        ...
+
+
 def anonymize(
     table: Table,
     criterion: Criterion,
     *,
-    method: Search | None = None,
-    hierarchies: Mapping[str, Hierarchy | Any] | str | Path,
+    method: Search | Exchange | None = None,
+    hierarchies: Mapping[str, Hierarchy | Any] | str | Path | None = None,
     quasi_identifiers: Sequence[str] | None = None,
     weights: Mapping[str, float] | None = None,
     max_level: Mapping[str, int] | None = None,
@@ -65,7 +82,8 @@ def anonymize(
 ) -> Release:
     """Publish a table whose people hide among others: the least general one the method finds.
 
-    method: the search; by default `OptimalRecoding()`.
+    method: the search; by default `OptimalRecoding()`. Methods that exchange values between rows instead
+        (`ClusterResample` and its like) need no hierarchies.
     hierarchies: by column, a Hierarchy or a recipe for one; or a folder of level tables.
     quasi_identifiers: what an intruder may know; by default the columns of that role.
     weights: how much a column counts in the loss; max_level: how far it may be generalized, 0 not at all.
@@ -84,6 +102,14 @@ def anonymize(
         method = OptimalRecoding()
     key = Key.fresh() if seed is None else Key.from_seed(seed)
     table = within_bounds(table, bounds or {})
+    if isinstance(method, Exchange):
+        useless = {"weights": weights, "max_level": max_level, "drop_rarer_than": drop_rarer_than,
+                   "register": register}  # fmt: skip
+        return _exchanged(table, criterion, method, hierarchies, quasi_identifiers, drop, useless, key)
+    if hierarchies is None:
+        raise ParameterError(
+            "generalizing needs hierarchies.", hint="hierarchies={'age': ...}, or a folder of level tables"
+        )
     asked = ask(
         table,
         criterion,
@@ -103,13 +129,16 @@ def anonymize(
     start = time.perf_counter()
     recoding = method.search(problem, asked.criterion)
     seconds = time.perf_counter() - start
-    made = _settled(table, recoding, asked, key)
+    own = method.claims(recoding) if hasattr(method, "claims") else None
+    made = _settled(table, recoding, asked, key) if own is None else _as_found(recoding)
     classes = made.classes
     if isinstance(register, str | Path):
         register = Register(register)
     settled = made.settled if problem is whole else _back(made.settled, whole, kept)
     entry = register.check(table, settled, asked, key) if register is not None else None
-    claims = asked.criterion.claims(classes, asked.columns)
+    claims = asked.criterion.claims(classes, asked.columns) if own is None else own
+    for sentence in getattr(method, "assumptions", ()):
+        claims = tuple(c.assuming(sentence) for c in claims)
     if seed is not None:
         claims = tuple(
             c.assuming("Nobody guesses the seed: it tells the order the rows had.") for c in claims
@@ -134,10 +163,42 @@ def anonymize(
         },
     )
     release = Release(
-        released(table, settled, asked.released, key), guarantee, record, _about(made.settled), table.source
+        released(table, settled, asked.released, key),
+        guarantee,
+        record,
+        _about(made.settled, hidden=own is None),
+        table.source,
     )
     if register is not None and entry is not None:
         register.add(entry)
+    return release
+
+
+def _exchanged(
+    table: Table,
+    criterion: Criterion,
+    method: Any,
+    hierarchies: Mapping[str, Any] | str | Path | None,
+    quasi_identifiers: Sequence[str] | None,
+    drop: Sequence[str],
+    useless: Mapping[str, object],
+    key: Key,
+) -> Release:
+    """A release by exchange; what it has no use for is refused: silence would look like consent."""
+    named = [name for name, value in useless.items() if value]
+    if named:
+        raise ParameterError(
+            f"{type(method).__name__} has no use for {listed(named)}.", hint="leave them out"
+        )
+    if quasi_identifiers is not None:
+        method = replace(method, columns=tuple(quasi_identifiers))
+    columns = method.columns or table.schema.of_role(Role.QUASI_IDENTIFIER)
+    table.schema.require([*columns, *drop])
+    found = read_folder(hierarchies, columns) if isinstance(hierarchies, str | Path) else hierarchies or {}
+    gone = {*drop, *unprotected(table, (*columns, *criterion.sensitive, method.response or ""), set(drop))}
+    nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
+    settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
+    release: Release = method.release(table.drop(gone), criterion, hierarchies=settled, key=key)
     return release
 
 
@@ -151,7 +212,7 @@ def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
     """What is written, and its classes. Where alike rows part, the rows themselves are counted."""
 
     def count(settled: Settled) -> Classes:
-        inner = bool(asked.sensitive or asked.person or asked.criterion.weights)
+        inner = bool(asked.criterion.sensitive or asked.person or asked.criterion.weights)
         if not (settled.split and inner):
             whole = not settled.split
             return settled.classes(asked.criterion.matching) if whole else _sizes(settled)
@@ -175,6 +236,18 @@ def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
             stacklevel=3,
         )
     return _Made(settled, count(settled))
+
+
+def _as_found(recoding: Recoding) -> _Made:
+    """What a method without classes releases: as it is, under the claims the method makes itself."""
+    label, sizes = recoding.classes()
+    top = recoding.suppressed
+    if top.any():
+        label, sizes = np.where(top, len(sizes), label), np.append(sizes, recoding.n[top].sum())
+    nodes = np.empty((len(sizes), recoding.nodes.shape[1]), np.int32)
+    nodes[label] = recoding.nodes
+    settled = Settled(recoding.problem, recoding.of, recoding.n, recoding.nodes, label, nodes, top)
+    return _Made(settled, Classes(sizes))
 
 
 def _sizes(settled: Settled) -> Classes:
@@ -240,11 +313,12 @@ def _class_table(settled: Settled, classes: Classes) -> pa.Table:
     return pa.table(columns)
 
 
-def _about(settled: Settled) -> str:
+def _about(settled: Settled, *, hidden: bool) -> str:
     lost = " Some rows were left out." if settled.left_out else ""
+    so = ", so that every person hides among others" if hidden else ""
     return (
-        "Person-level data in which what others may know of a person was made more general, so that every "
-        f"person hides among others; the order of the rows was drawn anew.{lost}"
+        f"Person-level data in which what others may know of a person was made more general{so}; the order "
+        f"of the rows was drawn anew.{lost}"
     )
 
 

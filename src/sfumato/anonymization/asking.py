@@ -113,13 +113,13 @@ def ask(
     )
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
-    gone |= _unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
+    gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
     return Asked(
         table,
         criterion,
         method,
         columns,
-        _hierarchies(table, hierarchies, columns),
+        settle_hierarchies(table, hierarchies, columns),
         tuple(dict.fromkeys([*criterion.sensitive, *needs])),
         person if _counts_persons(criterion) else None,
         tuple(c for c in schema.names if c not in gone),
@@ -128,7 +128,7 @@ def ask(
     )
 
 
-def _unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str]:
+def unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str]:
     """Columns an intruder may know that nothing was asked of: released as they are they undo the rest."""
     schema = table.schema
     bare = [c for c in schema.of_role(Role.QUASI_IDENTIFIER) if c not in asked and c not in gone]
@@ -208,7 +208,9 @@ def _unbinned(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) 
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _hierarchies(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Hierarchy]:
+def settle_hierarchies(
+    table: Table, given: Mapping[str, Any], columns: tuple[str, ...]
+) -> dict[str, Hierarchy]:
     """Recipes applied to what occurs; every fault of every column at once."""
     absent = [repr(c) for c in columns if c not in given]
     if absent:
