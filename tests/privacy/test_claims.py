@@ -10,6 +10,7 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.privacy import (
     ZCDP,
+    AlphaK,
     ApproxDP,
     BoundedReidentification,
     DiverseLaw,
@@ -39,6 +40,8 @@ EXAMPLES = [
     LDiversity(3, ("age",), ("diagnosis",), "recursive", 2.0),
     TCloseness(0.2, ("age",), ("cost",), "ordered"),
     KAmbiguity(3, ("age",)),
+    AlphaK(5, ("age", "sex"), 0.5, ("diagnosis",)),
+    KAnonymity(5, ("age",), matching="anything"),
     BoundedReidentification(10, ("age", "zip")),
     DiverseLaw(2.5, ("a", "b"), ("b",)),
     PureDP(1.0),

@@ -18,19 +18,31 @@ from sfumato.hierarchy import Hierarchy
 from sfumato.table import Table
 
 MISSING = "(missing)"
+_NAMED = 1_000_000  # levels whose texts are kept
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
     """For each combination, how often each level of one further column occurs (rows of a sparse matrix).
 
-    start: (combinations + 1,); code, n: the levels that occur, and how often.
+    start: (combinations + 1,); code, n: the levels that occur, and how often. names: how levels are written.
+    missing: the last level stands for missing cells.
     """
 
     name: str
     levels: int
     start: NDArray[np.int64]
     code: NDArray[np.int32]
+    n: NDArray[np.int64]
+    names: tuple[str, ...] = ()
+    missing: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The combinations of a population. leaves: (combinations, columns); n: (combinations,), its members."""
+
+    leaves: NDArray[np.int32]
     n: NDArray[np.int64]
 
 
@@ -42,6 +54,8 @@ class Problem:
     leaves: (combinations, columns), the leaf of each cell. n: (combinations,), how many rows.
     sensitive: what criteria look at besides. weights: how much each column counts in a loss.
     max_level: the highest level a column may be generalized to; 0: do not touch.
+    persons: whose rows those of a combination are, where the table says so: codes are persons.
+    survey: (combinations,), summed survey weights, by column. population: what k-map counts in.
     """
 
     columns: tuple[str, ...]
@@ -51,6 +65,9 @@ class Problem:
     sensitive: Mapping[str, Sparse] = field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
     max_level: NDArray[np.int32] | None = None
+    persons: Sparse | None = None
+    survey: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    population: Population | None = None
 
     def __post_init__(self) -> None:
         q = len(self.columns)
@@ -109,32 +126,71 @@ def compress(
     sensitive: Sequence[str] = (),
     weights: Mapping[str, float] | None = None,
     max_level: Mapping[str, int] | None = None,
+    person: str | None = None,
+    survey: Sequence[str] = (),
+    population: Table | None = None,
 ) -> Problem:
-    """Count the table once: the combinations of `columns`, and those with each sensitive column."""
+    """Count the table once: the combinations of `columns`, and those with each sensitive column.
+
+    person: the column that says whose row it is. survey: columns of survey weights to add up.
+    population: a table of the population, with the same columns.
+    """
     without = [repr(c) for c in columns if c not in hierarchies]
     if without:
         raise ParameterError(
             f"{len(without)} quasi-identifiers have no hierarchy: {listed(without)}.",
             hint="give hierarchies={'age': ...}",
         )
-    sets = [tuple(columns), *((*columns, s) for s in sensitive)]
+    further = [*sensitive, *([person] if person else ())]
+    sets = [tuple(columns), *((*columns, s) for s in further)]
     counted = table.tabulate(sets)
     joint = counted[sets[0]]
     found = [
         leaves_of(book, hierarchies[book.name], joint.codes[:, i]) for i, book in enumerate(joint.codebooks)
     ]
     leaves = np.stack([leaf for _, leaf in found], axis=1)
+    used = [h for h, _ in found]
+    members = None
+    if population is not None:
+        used, leaves, members = _population(population, columns, used, leaves)
+    tables = {s: _sparse(s, counted[(*columns, s)]) for s in further}
     return Problem(
         tuple(columns),
-        tuple(h for h, _ in found),
+        tuple(used),
         np.ascontiguousarray(leaves, np.int32),
         joint.n.astype(np.int64),
-        {s: _sparse(s, counted[(*columns, s)]) for s in sensitive},
+        {s: tables[s] for s in sensitive},
         np.array([(weights or {}).get(c, 1.0) for c in columns]),
-        np.array(
-            [(max_level or {}).get(c, h.height) for c, (h, _) in zip(columns, found, strict=True)], np.int32
-        ),
+        np.array([(max_level or {}).get(c, h.height) for c, h in zip(columns, used, strict=True)], np.int32),
+        tables[person] if person else None,
+        {w: _summed(joint, table.tabulate([tuple(columns)], weight=w)[tuple(columns)]) for w in survey},
+        members,
     )
+
+
+def _population(
+    table: Table, columns: Sequence[str], hierarchies: list[Hierarchy], leaves: NDArray[np.int32]
+) -> tuple[list[Hierarchy], NDArray[np.int32], Population]:
+    """The population's combinations under the same hierarchies. A missing cell there adds its leaf to both.
+
+    `with_missing` puts its leaf last, so the numbers of the other leaves stay what they are.
+    """
+    joint = table.counts(*columns)
+    found = [
+        leaves_of(book, h, joint.codes[:, i])
+        for i, (book, h) in enumerate(zip(joint.codebooks, hierarchies, strict=True))
+    ]
+    theirs = np.ascontiguousarray(np.stack([leaf for _, leaf in found], axis=1), np.int32)
+    return [h for h, _ in found], leaves, Population(theirs, joint.n.astype(np.int64))
+
+
+def _summed(joint: Counts, weighted: Counts) -> NDArray[np.float64]:
+    """The weights of each combination, in the order of `joint`; combinations without weight have 0."""
+    both = np.concatenate([joint.codes, weighted.codes])
+    _, back = np.unique(both, axis=0, return_inverse=True)
+    total = np.zeros(int(back.max(initial=-1)) + 1)
+    total[back[joint.cells :]] = weighted.n
+    return total[back[: joint.cells]]
 
 
 def _sparse(name: str, counts: Counts) -> Sparse:
@@ -142,6 +198,7 @@ def _sparse(name: str, counts: Counts) -> Sparse:
     keys = counts.codes[:, :-1]
     first = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: counts.cells]
     start = np.append(np.flatnonzero(first), counts.cells)
-    return Sparse(
-        name, counts.shape[-1], start, counts.codes[:, -1].astype(np.int32), counts.n.astype(np.int64)
-    )
+    book = counts.codebooks[-1]
+    names = tuple(map(str, book.levels.to_pylist())) if len(book.levels) < _NAMED else ()
+    codes, n = counts.codes[:, -1].astype(np.int32), counts.n.astype(np.int64)
+    return Sparse(name, counts.shape[-1], start, codes, n, names, book.missing)

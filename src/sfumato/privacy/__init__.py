@@ -1,7 +1,7 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent."""
 
 from sfumato.privacy.base import Claim, Neighbours, Unit
-from sfumato.privacy.claims import JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
+from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
@@ -10,6 +10,7 @@ from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuaran
 
 __all__ = [
     "ZCDP",
+    "AlphaK",
     "ApproxDP",
     "BoundedReidentification",
     "Budget",

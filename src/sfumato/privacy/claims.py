@@ -6,7 +6,7 @@ against every intruder and adds up is in `differential.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfumato.errors import listed
 from sfumato.privacy.base import Claim, Unit
@@ -51,7 +51,18 @@ def column_faults(columns: tuple[str, ...], name: str = "columns") -> list[str]:
 
 @dataclass(frozen=True)
 class KAnonymity(GroupSize):
-    """Every row shares its quasi-identifiers with k - 1 others."""
+    """Every row shares its quasi-identifiers with k - 1 others.
+
+    matching: "anything": empty and withheld cells match every value; empty: they are values of their own.
+    """
+
+    matching: str = field(default="", kw_only=True)
+
+    def _faults(self) -> list[str]:
+        faults = [] if self.matching in ("", "anything") else ["matching must be empty or 'anything'"]
+        if self.matching and self.unit.of == "person":
+            faults.append("persons are not counted where empty cells match anything")
+        return super()._faults() + faults
 
     @property
     def title(self) -> str:
@@ -61,6 +72,13 @@ class KAnonymity(GroupSize):
     def promise(self) -> str:
         """What is promised, and against whom."""
         group = f"{_those(self.unit, self.k)}"
+        if self.matching:
+            return (
+                f"In the released file, every row fits at least {group} in {names(self.columns)}, itself "
+                "included, where an empty cell or a * fits any value. An intruder who knows a person's "
+                "values in these columns, but not which of them are empty in the file, cannot narrow the "
+                f"search to fewer.{self._weak()}"
+            )
         return (
             f"In the released file, every combination of values in {names(self.columns)} that occurs is "
             f"shared by at least {group}. An intruder who knows a person's values in these columns, and has "
@@ -74,6 +92,39 @@ class KAnonymity(GroupSize):
             "It does not promise that the other columns stay secret: where a whole group has the same "
             "diagnosis, the diagnosis is known. It does not hold against someone who knows further columns, "
             f"or the way the groups were formed, or who has another release of the same people.{rows}"
+        )
+
+
+@dataclass(frozen=True)
+class AlphaK(GroupSize):
+    """Every class has k rows, and no sensitive value takes more than a share alpha of them."""
+
+    alpha: float
+    sensitive: tuple[str, ...]
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults() + column_faults(self.sensitive, "sensitive")
+        return faults + ([] if 0 < self.alpha <= 1 else ["alpha must be in (0, 1]"])
+
+    @property
+    def title(self) -> str:
+        """The claim in a few words."""
+        return f"alpha-k-anonymity with alpha = {shown(self.alpha)}, k = {self.k}"
+
+    def promise(self) -> str:
+        """What is promised, and against whom."""
+        return (
+            f"In the released file, every combination of values in {names(self.columns)} that occurs is "
+            f"shared by at least {_those(self.unit, self.k)}, and among them no value of "
+            f"{names(self.sensitive)} has a share of more than {shown(self.alpha)}. An intruder who knows "
+            "the former columns only can be no surer than that of the latter."
+        )
+
+    def limits(self) -> str:
+        """What is not promised."""
+        return (
+            "It does not hold against someone who can rule values out by other knowledge, who knows further "
+            "columns, or who has another release of the same people. Rows are counted, not persons."
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.privacy import differential
 from sfumato.privacy.base import Claim, Unit
-from sfumato.privacy.claims import JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
+from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 
@@ -24,7 +24,7 @@ VERSION = 1
 KINDS: dict[str, type[Claim]] = {
     kind.__name__: kind
     for kind in (
-        KAnonymity, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
+        KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
         DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee,
     )
 }  # fmt: skip

@@ -18,6 +18,7 @@ from sfumato.counts import Counts
 from sfumato.errors import listed
 from sfumato.privacy import (
     ZCDP,
+    AlphaK,
     ApproxDP,
     BoundedReidentification,
     Claim,
@@ -66,20 +67,29 @@ def check_claim(claim: Claim, table: Table) -> Check:
         return Check(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
     if claim.unit.of == "person" and len(table.schema.of_role(Role.PERSON)) != 1:
         return unseen(claim, "the file does not say which rows belong to the same person")
+    if isinstance(claim, TCloseness) and claim.distance == "ordered" and not _in_order(claim, table):
+        return unseen(claim, "the file does not say in which order the values are")
     holds, detail = _recount(claim, table)
     return Check(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
 
 
 def _countable(claim: Claim) -> bool:
-    if isinstance(claim, TCloseness):  # other ground distances need an order or a hierarchy of the values
-        return claim.distance == "equal"
-    return isinstance(claim, KAnonymity | LDiversity | Pseudonymous)
+    if isinstance(claim, TCloseness):  # the hierarchy of the values is not part of the release
+        return claim.distance in ("equal", "ordered")
+    return isinstance(claim, AlphaK | KAnonymity | LDiversity | Pseudonymous)
+
+
+def _in_order(claim: TCloseness, table: Table) -> bool:
+    columns = [table.schema[s] for s in claim.sensitive]
+    return all(c.kind in (Kind.NUMERIC, Kind.DATE) or c.levels is not None for c in columns)
 
 
 def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
     match claim:
         case KAnonymity():
             return _k_anonymity(claim, table)
+        case AlphaK():
+            return _alpha_k(claim, table)
         case LDiversity():
             return _l_diversity(claim, table)
         case TCloseness():
@@ -129,11 +139,44 @@ def _groups(counts: Counts, first: int) -> Iterator[NDArray[np.int64]]:
 
 def _k_anonymity(claim: KAnonymity, table: Table) -> tuple[bool, str]:
     counts = _counted(claim, table, list(claim.columns))
+    if claim.matching:
+        return _matching(claim, counts)
     asked = criteria.KAnonymity(claim.k)
     things = "persons" if claim.unit.of == "person" else "rows"
     if not counts.cells:
         return True, "the file has no rows"
     return asked.holds(counts), f"the smallest of {counts.cells} classes has {asked.measure(counts)} {things}"
+
+
+def _matching(claim: KAnonymity, counts: Counts) -> tuple[bool, str]:
+    """Every class against every other; an empty cell or a * matches any value, on either side."""
+    if not counts.cells:
+        return True, "the file has no rows"
+    free = np.stack(
+        [
+            np.array([v in (None, "*") for v in book.decode(counts.codes[:, j]).to_pylist()])
+            for j, book in enumerate(counts.codebooks)
+        ],
+        axis=1,
+    )
+    least = min(
+        int(counts.n[((counts.codes == codes) | free | own).all(axis=1)].sum())
+        for codes, own in zip(counts.codes, free, strict=True)
+    )
+    return least >= claim.k, f"the row that fits fewest of {counts.cells} classes fits {least} rows"
+
+
+def _alpha_k(claim: AlphaK, table: Table) -> tuple[bool, str]:
+    least, most = None, 0.0
+    for sensitive in claim.sensitive:
+        counts = _counted(claim, table, [*claim.columns, sensitive])
+        for n in _groups(counts, len(claim.columns)) if counts.cells else ():
+            least = int(n.sum()) if least is None else min(least, int(n.sum()))
+            most = max(most, float(n.max() / n.sum()))
+    if least is None:
+        return True, "the file has no rows"
+    holds = least >= claim.k and most <= claim.alpha + _SLACK
+    return holds, f"the smallest class has {least} rows, the largest share of a value is {most:.6g}"
 
 
 def _l_diversity(claim: LDiversity, table: Table) -> tuple[bool, str]:
@@ -172,14 +215,36 @@ def _t_closeness(claim: TCloseness, table: Table) -> tuple[bool, str]:
         counts = _counted(claim, table, [*claim.columns, sensitive])
         if not counts.cells:
             return True, "the file has no rows"
-        whole = np.bincount(counts.codes[:, -1], counts.n) / counts.n.sum()
+        place = _ranks(counts, table) if claim.distance == "ordered" else np.arange(counts.shape[-1])
+        level = place[counts.codes[:, -1]]
+        whole = np.bincount(level, counts.n) / counts.n.sum()
         start = 0
         for n in _groups(counts, len(claim.columns)):
             share = np.zeros_like(whole)
-            share[counts.codes[start : start + len(n), -1]] = n / n.sum()
-            worst = max(worst, float(np.abs(share - whole).sum() / 2))
+            share[level[start : start + len(n)]] = n / n.sum()
+            gap = share - whole
+            if claim.distance == "ordered":
+                far = np.abs(np.cumsum(gap)[:-1]).sum() / max(len(gap) - 1, 1)
+            else:
+                far = np.abs(gap).sum() / 2
+            worst = max(worst, float(far))
             start += len(n)
     return worst <= claim.t + _SLACK, f"the farthest class is at distance {worst:.6g}"
+
+
+def _ranks(counts: Counts, table: Table) -> NDArray[np.int64]:
+    """The rank of each value that occurs: as the schema lists them, or by size; missing comes last."""
+    book = counts.codebooks[-1]
+    declared = [str(v) for v in table.schema[book.name].levels or ()]
+    texts = [str(v) for v in book.levels.to_pylist()]
+    order = np.arange(counts.shape[-1])
+    if declared:
+        order[: len(texts)] = [declared.index(t) if t in declared else len(declared) for t in texts]
+        order[len(texts) :] = len(declared) + 1
+    occurring = np.unique(counts.codes[:, -1])
+    ranks = np.full(counts.shape[-1], -1, np.int64)
+    ranks[occurring[np.argsort(order[occurring], kind="stable")]] = np.arange(len(occurring))
+    return ranks
 
 
 def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:

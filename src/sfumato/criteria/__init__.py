@@ -1,0 +1,26 @@
+"""What is asked of a release, measured on classes. A criterion is what was asked; a claim what was reached.
+
+    KAnonymity(5) & LDiversity(3, "diagnosis") & TCloseness(0.3, "diagnosis")
+
+A class is a set of rows whose released quasi-identifiers are the same.
+"""
+
+from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
+from sfumato.criteria.base import All, Criterion
+from sfumato.criteria.classes import Classes, Spread
+from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
+
+__all__ = [
+    "ANYTHING",
+    "OWN_VALUE",
+    "All",
+    "AlphaK",
+    "Classes",
+    "Criterion",
+    "JAnonymity",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "Spread",
+    "TCloseness",
+]
