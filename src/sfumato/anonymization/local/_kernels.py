@@ -77,3 +77,19 @@ def draw(state: NDArray[np.uint64]) -> int:
 def below(state: NDArray[np.uint64], m: int) -> int:
     """A number from 0 to m - 1."""
     return (draw(state) * m) >> 32
+
+
+@compiled
+def boxes(
+    f: Forest, leaves: NDArray[np.int32], label: NDArray[np.int64], classes: int
+) -> NDArray[np.int32]:
+    """(classes, columns): the least upper bound of the items of each; label -1: of none."""
+    found = np.full((classes, leaves.shape[1]), -1, np.int32)
+    for i in range(len(label)):
+        c = label[i]
+        if c >= 0:
+            if found[c, 0] < 0:
+                found[c] = leaves[i]
+            else:
+                join(f, found[c], leaves[i])
+    return found

@@ -199,15 +199,29 @@ def nearest_few(
 
 
 @compiled
-def all_nearest(f: Forest, t: Tree, x: NDArray[np.int32], few: int) -> NDArray[np.int32]:
-    """(items, few): the nearest items of each, nearest first; -1 where there are not so many."""
-    n = len(t.order)
-    near = np.full((x.shape[0], few), -1, np.int32)
+def nearest_of(
+    f: Forest, t: Tree, x: NDArray[np.int32], items: NDArray[np.int64], few: int
+) -> NDArray[np.int32]:
+    """(items, few): the nearest of each, nearest first; -1 where there are not so many."""
+    near = np.full((len(items), few), -1, np.int32)
     found = np.empty(few, np.int64)
     cost = np.empty(few, np.float64)
-    for p in range(n):
-        i = t.order[p]
+    for p in range(len(items)):
+        i = items[p]
         count = nearest_few(f, t, x, x[i], i, t.leaf[i], found, cost)
         for r in range(count):
-            near[i, r] = found[r]
+            near[p, r] = found[r]
     return near
+
+
+@compiled
+def joined_with(
+    f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], near: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(items, few): the loss of the box around an item and each of its neighbours."""
+    found = np.zeros(near.shape, np.float64)
+    for p in range(len(items)):
+        for r in range(near.shape[1]):
+            if near[p, r] >= 0:
+                found[p, r] = joined(f, x[items[p]], x[near[p, r]])
+    return found

@@ -12,7 +12,7 @@ from sfumato.anonymization.local._kernels import below, draw, join, joined, loss
 from sfumato.anonymization.local.forest import Forest
 
 CLASSES = 48  # most classes a pool can be clustered into
-PIECES = 640  # most combinations a pool can hold
+PIECES = 640  # most combinations a pool can hold; more where k is large
 TINY = 1e-12
 
 
@@ -39,9 +39,9 @@ class State(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Room for one pool. who, left: (PIECES,), combinations and the rows not yet in a class.
+    """Room for one pool. who, left: (room,), combinations and the rows not yet in a class.
 
-    part: (PIECES, CLASSES), rows of each in each new class. size, loss, box: the new classes.
+    part: (room, CLASSES), rows of each in each new class. size, loss, box: the new classes.
     """
 
     who: NDArray[np.int64]
@@ -50,7 +50,6 @@ class Pool(NamedTuple):
     size: NDArray[np.int64]
     loss: NDArray[np.float64]
     box: NDArray[np.int32]
-    d: NDArray[np.float64]
 
 
 @compiled
@@ -66,10 +65,32 @@ def place(s: State, c: int, i: int, rows: int) -> None:
 
 
 @compiled
+def place_all(s: State, label: NDArray[np.int64], of: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    """All pieces of a partition."""
+    for i in range(len(of)):
+        place(s, label[i], of[i], rows[i])
+
+
+@compiled
+def owners(s: State, owner: NDArray[np.int64]) -> None:
+    """owner: (pieces,), becomes the class of each piece."""
+    for c in range(len(s.head)):
+        e = s.head[c]
+        while e >= 0:
+            owner[e] = c
+            e = s.after[e]
+
+
+@compiled
 def grow(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, g: int, k: int, rng: NDArray[np.uint64]
-) -> int:
-    """Class g grows from a seed by the combination that widens its box least, until it has k rows; its rows."""
+    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, g: int, k: int, whole: bool,
+    rng: NDArray[np.uint64],
+) -> int:  # fmt: skip
+    """Class g grows from a seed by the combination that widens its box least, until it has k rows; its rows.
+
+    whole: combinations are not split. Else a class takes no more rows than it needs; of a combination with
+    2k rows or more a class of its own takes all but k - 1, which may be lent.
+    """
     seed = below(rng, m)
     while p.left[seed] == 0:
         seed = seed + 1 if seed + 1 < m else 0
@@ -78,10 +99,11 @@ def grow(
     box = p.box[g]
     box[:] = x[p.who[seed]]
     take = p.left[seed]
-    if take >= 2 * k and take < total:
-        take = min(take - k + 1, total - k)
-    elif take > k and take < total:
-        take = k
+    if take < total and not whole:
+        if take >= 2 * k:
+            take = min(take - k + 1, total - k)
+        else:
+            take = min(take, k)
     p.part[seed, g] = take
     p.left[seed] -= take
     size = take
@@ -94,15 +116,14 @@ def grow(
                 continue
             d = joined(f, box, x[p.who[i]]) - now
             if d <= TINY:
-                take = min(p.left[i], k - size)
+                take = p.left[i] if whole else min(p.left[i], k - size)
                 join(f, box, x[p.who[i]])
                 p.part[i, g] += take
                 p.left[i] -= take
                 size += take
-                if size == k:
+                if size >= k:
                     break
                 continue
-            p.d[i] = d
             if way == 1:
                 d /= min(p.left[i], k - size)
             elif way == 2:
@@ -112,9 +133,9 @@ def grow(
             if d < best:
                 best = d
                 found = i
-        if size == k:
+        if size >= k or found < 0:
             break
-        take = min(p.left[found], k - size)
+        take = p.left[found] if whole else min(p.left[found], k - size)
         join(f, box, x[p.who[found]])
         p.part[found, g] += take
         p.left[found] -= take
@@ -141,8 +162,9 @@ def without(f: Forest, x: NDArray[np.int32], p: Pool, m: int, g: int, i: int, bo
 
 @compiled
 def polish(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int, room: NDArray[np.int32]
-) -> None:
+    f: Forest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int, whole: bool,
+    room: NDArray[np.int32],
+) -> None:  # fmt: skip
     """Rows that a class can spare go where they cost less, while that lowers the loss."""
     for _ in range(6):
         moved = False
@@ -153,7 +175,7 @@ def polish(
                 spare = p.size[g] - k
                 if spare <= 0:
                     break
-                if p.part[i, g] == 0:
+                if p.part[i, g] == 0 or (whole and p.part[i, g] > spare):
                     continue
                 t = min(np.int64(p.part[i, g]), spare)
                 less = p.loss[g]
@@ -185,37 +207,53 @@ def polish(
 
 
 @compiled
+def put(f: Forest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
+    """All that is left of combination i goes to class g."""
+    if p.size[g] == 0:
+        p.box[g] = x[p.who[i]]
+    join(f, p.box[g], x[p.who[i]])
+    p.part[i, g] += p.left[i]
+    p.size[g] += p.left[i]
+    p.left[i] = 0
+    p.loss[g] = loss_of(f, p.box[g])
+
+
+@compiled
 def cluster(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, k: int, rng: NDArray[np.uint64],
-    room: NDArray[np.int32],
+    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, k: int, whole: bool,
+    rng: NDArray[np.uint64], room: NDArray[np.int32],
 ) -> int:  # fmt: skip
     """Cluster a pool of m combinations and `total` rows into classes of at least k rows; how many."""
     groups = 0
     p.part[:m] = 0
     while total >= 2 * k and groups < CLASSES - 1:
-        total -= grow(f, x, p, m, total, groups, k, rng)
+        total -= grow(f, x, p, m, total, groups, k, whole, rng)
         groups += 1
-    if total > 0:
-        first = True
+    if total >= k or (total > 0 and groups == 0):
+        p.size[groups] = 0
+        p.loss[groups] = 0.0
+        groups += 1
         for i in range(m):
             if p.left[i]:
-                if first:
-                    p.box[groups] = x[p.who[i]]
-                    first = False
-                join(f, p.box[groups], x[p.who[i]])
-                p.part[i, groups] = p.left[i]
-                p.left[i] = 0
-        p.size[groups] = total
-        p.loss[groups] = loss_of(f, p.box[groups])
-        groups += 1
-    polish(f, x, p, m, groups, k, room)
+                put(f, x, p, i, groups - 1)
+    for i in range(m):
+        if p.left[i]:  # too few are left for a class: each goes where it costs least
+            found = 0
+            best = np.inf
+            for g in range(groups):
+                wide = joined(f, p.box[g], x[p.who[i]])
+                cost = p.size[g] * (wide - p.loss[g]) + p.left[i] * wide
+                if cost < best:
+                    best = cost
+                    found = g
+            put(f, x, p, i, found)
+    polish(f, x, p, m, groups, k, whole, room)
     return groups
 
 
 @compiled
 def gather(
-    s: State, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int, rng: NDArray[np.uint64],
-    most: int,
+    s: State, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int, rng: NDArray[np.uint64]
 ) -> tuple[int, int, int]:  # fmt: skip
     """A random class and neighbours of it; how many classes, combinations and rows that is."""
     classes = 0
@@ -235,7 +273,7 @@ def gather(
             while e >= 0:
                 count += 1
                 e = s.after[e]
-            if m + count > most:
+            if m + count > len(p.who):
                 break
             chosen[classes] = c
             classes += 1
@@ -295,37 +333,40 @@ def commit(s: State, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], cl
 
 
 @compiled
+def new_pool(q: int, k: int) -> Pool:
+    """An empty one, with room for a few classes of k rows."""
+    room = max(PIECES, 8 * k)
+    return Pool(
+        np.empty(room, np.int64), np.empty(room, np.int64), np.zeros((room, CLASSES), np.int32),
+        np.zeros(CLASSES, np.int64), np.zeros(CLASSES), np.zeros((CLASSES, q), np.int32),
+    )  # fmt: skip
+
+
+@compiled
 def anneal(
     f: Forest, x: NDArray[np.int32], s: State, near: NDArray[np.int32], k: int, most: int, moves: int,
-    hot: float, cold: float, rng: NDArray[np.uint64], stats: NDArray[np.int64]
+    heat: float, rng: NDArray[np.uint64],
 ) -> float:  # fmt: skip
-    """`moves` pools, the temperature falling from hot to cold; how much the loss (times rows) changed."""
-    q = x.shape[1]
-    p = Pool(
-        np.empty(PIECES, np.int64), np.empty(PIECES, np.int64), np.zeros((PIECES, CLASSES), np.int32),
-        np.zeros(CLASSES, np.int64), np.zeros(CLASSES), np.zeros((CLASSES, q), np.int32), np.zeros(PIECES),
-    )  # fmt: skip
-    room = np.zeros(q, np.int32)
+    """`moves` pools of 2 to `most` classes; by how much the loss (times rows) changed.
+
+    Metropolis: a change by d >= 0 stays with probability exp(-d / heat).
+    """
+    p = new_pool(x.shape[1], k)
+    room = np.zeros(x.shape[1], np.int32)
     chosen = np.empty(CLASSES, np.int64)
     changed = 0.0
-    for move in range(moves):
-        heat = hot + (cold - hot) * move / moves
-        wanted = 2 + below(rng, most - 1)
-        classes, m, total = gather(s, near, p, chosen, wanted, rng, PIECES)
+    for _ in range(moves):
+        classes, m, total = gather(s, near, p, chosen, 2 + below(rng, most - 1), rng)
         old = 0.0
         for r in range(classes):
             old += s.size[chosen[r]] * s.loss[chosen[r]]
-        if classes < 2 or old < TINY or s.tops[0] < PIECES or s.tops[1] < CLASSES:
+        if classes < 2 or old < TINY or s.tops[0] < len(p.who) or s.tops[1] < CLASSES:
             continue
-        groups = cluster(f, x, p, m, total, k, rng, room)
+        groups = cluster(f, x, p, m, total, k, False, rng, room)
         new = 0.0
         for g in range(groups):
             new += p.size[g] * p.loss[g]
-        stats[0] += 1
         if new <= old or draw(rng) / 4294967296.0 < np.exp((old - new) / heat):
-            if new < old - 1e-9: stats[1] += 1
-            elif new > old + 1e-9: stats[2] += 1
-            else: stats[3] += 1
             commit(s, p, m, groups, chosen, classes)
             changed += new - old
     return changed
