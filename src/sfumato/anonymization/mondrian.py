@@ -258,7 +258,9 @@ class _Regions:
         gone = self.region < 0
         nodes = np.where(gone[:, None], roots[None, :], box[self.region] if len(box) else roots[None, :])
         order = np.argsort(self.of, kind="stable")
-        return Recoding(self.problem, self.of[order], self.n[order], nodes.astype(np.int32)[order], gone[order])
+        return Recoding(
+            self.problem, self.of[order], self.n[order], nodes.astype(np.int32)[order], gone[order]
+        )
 
 
 def _numbered(key: Labels) -> Labels:

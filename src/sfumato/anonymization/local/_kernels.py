@@ -13,18 +13,18 @@ from sfumato.anonymization.local.forest import Forest
 def lub(f: Forest, j: int, a: int, b: int) -> int:
     """The lowest node of column j above a and b. Parents have larger numbers: the smaller one climbs."""
     if a == b:
-        return np.int64(a)
+        return int(a)
     w = f.width[j]
     if w > 0:
-        return np.int64(f.table[f.start[j] + a * w + b])
+        return int(f.table[f.start[j] + a * w + b])
     base = f.base[j]
-    a = np.int64(a)
-    b = np.int64(b)
+    a = int(a)
+    b = int(b)
     while a != b:
         if a < b:
-            a = np.int64(f.parent[base + a])
+            a = int(f.parent[base + a])
         else:
-            b = np.int64(f.parent[base + b])
+            b = int(f.parent[base + b])
     return a
 
 
@@ -70,7 +70,7 @@ def draw(state: NDArray[np.uint64]) -> int:
     s ^= s << np.uint64(25)
     s ^= s >> np.uint64(27)
     state[0] = s
-    return np.int64((s * np.uint64(2685821657736338717)) >> np.uint64(32))
+    return int((s * np.uint64(2685821657736338717)) >> np.uint64(32))
 
 
 @compiled
@@ -80,9 +80,7 @@ def below(state: NDArray[np.uint64], m: int) -> int:
 
 
 @compiled
-def boxes(
-    f: Forest, leaves: NDArray[np.int32], label: NDArray[np.int64], classes: int
-) -> NDArray[np.int32]:
+def boxes(f: Forest, leaves: NDArray[np.int32], label: NDArray[np.int64], classes: int) -> NDArray[np.int32]:
     """(classes, columns): the least upper bound of the items of each; label -1: of none."""
     found = np.full((classes, leaves.shape[1]), -1, np.int32)
     for i in range(len(label)):

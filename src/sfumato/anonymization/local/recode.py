@@ -30,7 +30,7 @@ _BOUND = {"fast": 0.3, "thorough": 0.25}  # share of the seconds kept for the bo
 
 @dataclass(frozen=True)
 class LocalRecoding:
-    """The same value may become different nodes in different rows, so less is lost than with one level for all.
+    """The same value may become different nodes in different rows: less is lost than with one level for all.
 
     effort: "fast" merges small classes and improves them for a while; "thorough" goes on, under annealing.
     seconds: of CPU time, none given: 10 or 60. The best so far is returned then, and on Ctrl-C.
@@ -105,8 +105,8 @@ class _Run:
         parts: list[tuple[NDArray[np.int64], Partition]] = []
         order = np.argsort(block, kind="stable")
         kept = order[~lost[order]]
-        cuts = np.flatnonzero(np.diff(block[kept])) + 1 if kept.size else []
-        for members in np.split(kept, cuts) if kept.size else []:
+        cuts = np.flatnonzero(np.diff(block[kept])) + 1
+        for members in np.split(kept, cuts) if kept.size else ():
             parts.append((members, self._block(members, np.flatnonzero(lost))))
         return self._assembled(lost, parts)
 
@@ -199,5 +199,3 @@ def _scrambled(seed: int) -> int:
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return (z ^ (z >> 31)) or 1
-
-

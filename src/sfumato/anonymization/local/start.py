@@ -55,7 +55,8 @@ def boxes(f: Forest, leaves: NDArray[np.int32], label: Labels) -> NDArray[np.int
 def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
     """(classes,): what a row of each loses."""
     q = nodes.shape[1]
-    return f.loss[f.base[:q][None, :] + nodes].sum(axis=1)
+    found: NDArray[np.float64] = f.loss[f.base[:q][None, :] + nodes].sum(axis=1)
+    return found
 
 
 def widened(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked) -> Labels:

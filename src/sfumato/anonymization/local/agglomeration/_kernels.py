@@ -80,6 +80,12 @@ def cheapest(
 
 
 @compiled
+def stamped(a: int, b: int) -> int:
+    """The versions of two classes in one number; that of b wraps: at worst a cost is out of date."""
+    return int(a * 65536 + b % 65536)
+
+
+@compiled
 def agglomerate(
     f: Forest, x: NDArray[np.int32], size: NDArray[np.int64], into: NDArray[np.int64], k: int, steps: int
 ) -> int:
@@ -95,16 +101,17 @@ def agglomerate(
     dead = into != np.arange(len(into))
     version = np.zeros(len(size), np.int64)
     t = planted_tree(f, x, size, items, BUCKET)
-    stack = np.empty(len(t.up) + 1, np.int64)
+    stack = np.empty(2 * len(items) + 2, np.int64)
     living = len(items)
     rebuild = living // 2
-    heap = [(0.0, np.int64(-1), np.int64(-1), np.int64(-1))]
+    heap = [(0.0, 0, 0, 0)]
     heap.pop()
-    for a in items:
+    for item in items:
+        a = int(item)
         if size[a] < k:
             cost, b = cheapest(f, t, x, size, loss, dead, stack, a, k)
             if b >= 0:
-                heap.append((cost, a, b, np.int64(0)))
+                heap.append((cost, a, b, 0))
     heapq.heapify(heap)
     done = 0
     while len(heap) and done < steps:
@@ -114,7 +121,7 @@ def agglomerate(
         if dead[b] or stamp % 65536 != version[b] % 65536:
             cost, b = cheapest(f, t, x, size, loss, dead, stack, a, k)
             if b >= 0:
-                heapq.heappush(heap, (cost, a, b, version[a] * 65536 + version[b] % 65536))
+                heapq.heappush(heap, (cost, a, b, stamped(version[a], version[b])))
             continue
         done += 1
         join(f, x[a], x[b])
@@ -139,5 +146,5 @@ def agglomerate(
         if size[a] < k:
             cost, b = cheapest(f, t, x, size, loss, dead, stack, a, k)
             if b >= 0:
-                heapq.heappush(heap, (cost, a, b, version[a] * 65536 + version[b] % 65536))
+                heapq.heappush(heap, (cost, a, b, stamped(version[a], version[b])))
     return done

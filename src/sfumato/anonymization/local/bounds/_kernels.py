@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local._kernels import joined, loss_of, lub
+from sfumato.anonymization.local._kernels import joined, lub
 from sfumato.anonymization.local.forest import Forest
 from sfumato.anonymization.local.neighbours._kernels import Tree, joined_at_least
 
@@ -56,13 +56,15 @@ def collected(
 
 
 @compiled
-def kth(cost: NDArray[np.float64], found: NDArray[np.int64], n: NDArray[np.int64], count: int, k: int) -> float:
+def kth(
+    cost: NDArray[np.float64], found: NDArray[np.int64], n: NDArray[np.int64], count: int, k: int
+) -> float:
     """d(r): the distance within which k rows lie; infinite if there are fewer."""
     rows = 0
     for at in np.argsort(cost[:count]):
         rows += n[found[at]]
         if rows >= k:
-            return cost[at]
+            return float(cost[at])
     return np.inf
 
 

@@ -128,13 +128,14 @@ def planted_tree(
         todo += 1
     return Tree(
         order, leaf, lo[:used].copy(), hi[:used].copy(), up[:used].copy(), child[:used].copy(),
-        children[:used].copy(), box[:used].copy(), alive[:used].copy(), least[:used].copy(), most[:used].copy(),
+        children[:used].copy(), box[:used].copy(), alive[:used].copy(), least[:used].copy(),
+        most[:used].copy(),
     )  # fmt: skip
 
 
 @compiled
 def joined_at_least(f: Forest, x: NDArray[np.int32], v: NDArray[np.int32]) -> float:
-    """No y under v has L(x v y) below this: per column x's loss where v is above x, else that of lub(x, v)."""
+    """No y under v has L(x v y) below this: per column L of x where v is above x, else of lub(x, v)."""
     total = 0.0
     for j in range(len(x)):
         node = lub(f, j, x[j], v[j])
@@ -145,15 +146,14 @@ def joined_at_least(f: Forest, x: NDArray[np.int32], v: NDArray[np.int32]) -> fl
 @compiled
 def nearest_few(
     f: Forest, t: Tree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
-    found: NDArray[np.int64], cost: NDArray[np.float64],
+    found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """The items nearest to `target` by the loss of the box around both, nearest first; how many.
 
-    own: the item not to be found. leaf: the bucket to begin in. found, cost: room for them.
+    own: the item not to be found. leaf: the bucket to begin in. found, cost, stack: room.
     """
     room = len(found)
     count = 0
-    stack = np.empty(len(t.up), np.int64)
     node = leaf
     came = -1
     while node >= 0:
@@ -206,9 +206,10 @@ def nearest_of(
     near = np.full((len(items), few), -1, np.int32)
     found = np.empty(few, np.int64)
     cost = np.empty(few, np.float64)
+    stack = np.empty(len(t.up) + 1, np.int64)
     for p in range(len(items)):
         i = items[p]
-        count = nearest_few(f, t, x, x[i], i, t.leaf[i], found, cost)
+        count = nearest_few(f, t, x, x[i], i, t.leaf[i], found, cost, stack)
         for r in range(count):
             near[p, r] = found[r]
     return near

@@ -100,10 +100,7 @@ def grow(
     box[:] = x[p.who[seed]]
     take = p.left[seed]
     if take < total and not whole:
-        if take >= 2 * k:
-            take = min(take - k + 1, total - k)
-        else:
-            take = min(take, k)
+        take = min(take - k + 1, total - k) if take >= 2 * k else min(take, k)
     p.part[seed, g] = take
     p.left[seed] -= take
     size = take
@@ -143,11 +140,13 @@ def grow(
         now = loss_of(f, box)
     p.size[g] = size
     p.loss[g] = loss_of(f, box)
-    return size
+    return int(size)
 
 
 @compiled
-def without(f: Forest, x: NDArray[np.int32], p: Pool, m: int, g: int, i: int, box: NDArray[np.int32]) -> float:
+def without(
+    f: Forest, x: NDArray[np.int32], p: Pool, m: int, g: int, i: int, box: NDArray[np.int32]
+) -> float:
     """The loss of class g's box when combination i has left it; `box` becomes that box."""
     first = True
     for e in range(m):
@@ -253,7 +252,8 @@ def cluster(
 
 @compiled
 def gather(
-    s: State, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int, rng: NDArray[np.uint64]
+    s: State, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int,
+    rng: NDArray[np.uint64],
 ) -> tuple[int, int, int]:  # fmt: skip
     """A random class and neighbours of it; how many classes, combinations and rows that is."""
     classes = 0

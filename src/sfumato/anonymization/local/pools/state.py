@@ -29,7 +29,7 @@ class Partition:
 
 
 def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.float64], k: int) -> State:
-    """The state of a partition. loss: (classes,), of each class's box. Room to split combinations is added."""
+    """The state of a partition, with room to split combinations. loss: (classes,), of each class's box."""
     from sfumato.anonymization.local.pools import _kernels as kernels
 
     combinations, columns = leaves.shape
