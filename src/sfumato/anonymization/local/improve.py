@@ -23,27 +23,25 @@ LABEL = "re-clustering neighbours"
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What does not change while a partition does. near: (combinations, NEAR), the nearest of each."""
+    """What does not change while a partition does."""
 
     forest: Forest
     leaves: NDArray[np.int32]
     n: NDArray[np.int64]
-    near: NDArray[np.int32]
     k: int
 
-    @classmethod
-    def of(cls, forest: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int) -> Ground:
-        """Finds the neighbours."""
+    def neighbours(self) -> NDArray[np.int32]:
+        """(combinations, NEAR): the nearest of each."""
         from sfumato.anonymization.local.neighbours import _kernels as kernels
 
-        items = np.arange(len(n))
-        tree = kernels.planted_tree(forest, leaves, n, items, 6)
-        found = [np.empty((0, min(NEAR, max(len(n) - 1, 1))), np.int32)]
-        for start in range(0, len(n), 20_000):
-            part = items[start : start + 20_000]
-            found.append(kernels.nearest_of(forest, tree, leaves, part, found[0].shape[1]))
-            report("finding neighbours", start + len(part), len(n))
-        return cls(forest, leaves, n, np.concatenate(found), k)
+        items = np.arange(len(self.n))
+        tree = kernels.planted_tree(self.forest, self.leaves, self.n, items, 6)
+        found = [np.empty((0, min(NEAR, max(len(items) - 1, 1))), np.int32)]
+        for start in range(0, len(items), 10_000):
+            part = items[start : start + 10_000]
+            found.append(kernels.nearest_of(self.forest, tree, self.leaves, part, found[0].shape[1]))
+            report("finding neighbours", start + len(part), len(items))
+        return np.concatenate(found)
 
     def partition(self, label: NDArray[np.int64]) -> Partition:
         """Whole combinations in classes."""
@@ -68,13 +66,17 @@ def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint6
     chunk = max(1, -(-pace.moves // CHUNKS))
     step = max(1, min(chunk, int(20_000 / k**1.3)))  # a tenth of a second or two, so that Ctrl-C is heard
     loss = start.loss
-    while (over := pace.fraction()) < 1:
-        loss += kernels.anneal(f, ground.leaves, state, ground.near, k, POOL, step, heat(start, over), rng)
-        pace.done += step
-        report(LABEL, int(1000 * pace.fraction()), 1000)
-        if over > 0.8 and loss < best.loss - 1e-9:
-            best = frozen(state)
-            loss = best.loss
+    try:
+        near = ground.neighbours()
+        while (over := pace.fraction()) < 1:
+            loss += kernels.anneal(f, ground.leaves, state, near, k, POOL, step, heat(start, over), rng)
+            pace.done += step
+            report(LABEL, int(1000 * pace.fraction()), 1000)
+            if over > 0.8 and loss < best.loss - 1e-9:
+                best = frozen(state)
+                loss = best.loss
+    except KeyboardInterrupt:
+        pace.interrupted = True
     last = frozen(state)
     return min(last, best, key=lambda p: p.loss)
 
@@ -83,17 +85,35 @@ def annealed_by_asking(
     ground: Ground, start: Partition, ask: Asked, pace: Pace, rng: NDArray[np.uint64]
 ) -> Partition:
     """The same for any criterion: many pools are proposed, judged together, and each is taken or left."""
+    found = [start]
+    try:
+        near = ground.neighbours()
+        _anneal_by_asking(ground, near, found, ask, pace, rng)
+    except KeyboardInterrupt:
+        pace.interrupted = True
+    return found[-1]
+
+
+def _anneal_by_asking(
+    ground: Ground,
+    near: NDArray[np.int32],
+    found: list[Partition],
+    ask: Asked,
+    pace: Pace,
+    rng: NDArray[np.uint64],
+) -> None:
+    """found: the last is the best so far."""
     from sfumato.anonymization.local.proposals import _kernels as kernels
 
     f, n = ground.forest, ground.n
-    best = now = start
+    start = now = found[-1]
     pools = max(1, len(start.nodes) // 12)
     old, new = np.zeros(pools), np.zeros(pools)
     while (over := pace.fraction()) < 1:
         state = thawed(ground.leaves, now, losses(f, now.nodes), ground.k)
         label, pool_of = now.label.copy(), np.full(len(n), -1, np.int64)
         count = kernels.propose(
-            f, ground.leaves, state, ground.near, ground.k, POOL, 3 * pools, heat(start, over), rng, label,
+            f, ground.leaves, state, near, ground.k, POOL, 3 * pools, heat(start, over), rng, label,
             pool_of, old, new,
         )  # fmt: skip
         pace.done += 3 * pools
@@ -101,8 +121,8 @@ def annealed_by_asking(
         if count:
             label = _taken(ground, ask, now.label, label, pool_of)
             now = ground.partition(label)
-            best = now if now.loss < best.loss - 1e-9 else best
-    return best
+            if now.loss < found[-1].loss - 1e-9:
+                found[-1] = now
 
 
 def _taken(

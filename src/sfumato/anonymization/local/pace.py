@@ -17,6 +17,7 @@ class Pace:
     seconds: float
     done: int = 0
     hurried: bool = False
+    interrupted: bool = False
     started: float = field(default_factory=time.thread_time)
 
     @property
@@ -26,6 +27,8 @@ class Pace:
 
     def fraction(self) -> float:
         """How much of the search is over, 0 to 1."""
+        if self.interrupted:
+            return 1.0
         by_moves = min(1.0, self.done / max(self.moves, 1))
         by_time = self.spent / self.seconds
         if by_time > by_moves and (by_time >= 1 or by_time > 0.25):

@@ -132,28 +132,25 @@ class _Run:
     def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> Partition:
         leaves, n = self.problem.leaves[members], self.problem.n[members]
         share = float(n.sum()) / max(self.problem.rows, 1)
-        label = agglomerated(self.forest, leaves, n, self.k)
-        ask = self._within(members)
-        if not self.by_rows:
-            label = widened(self.forest, leaves, n, label, ask)
         effort = self.method.effort
         moves = int(_MOVES[effort] * len(n) / self.k**1.3) + 1
-        pace = Pace(moves, self.seconds * share * (1 - _BOUND[effort]))
-        ground = Ground.of(self.forest, leaves, n, self.k)
+        pace = Pace(moves, self.seconds * share * (1 - _BOUND[effort]), interrupted=self.interrupted)
+        label = agglomerated(self.forest, leaves, n, self.k, pace)
+        ask = self._within(members)
+        if not self.by_rows:
+            label = widened(self.forest, leaves, n, label, ask, pace)
+        ground = Ground(self.forest, leaves, n, self.k)
         found = start = ground.partition(label)
-        if len(start.nodes) > 1:
-            try:
-                found = (
-                    annealed(ground, start, pace, self.rng)
-                    if self.by_rows
-                    else annealed_by_asking(ground, start, ask, pace, self.rng)
-                )
-            except KeyboardInterrupt:
-                self.interrupted = True
+        if start.loss > 0 and self.by_rows:
+            found = annealed(ground, start, pace, self.rng)
+        elif start.loss > 0:
+            found = annealed_by_asking(ground, start, ask, pace, self.rng)
+        self.interrupted = pace.interrupted
         self.start += start.loss
         self.moves += pace.done
         self.hurried |= pace.hurried
         limit = self.seconds * share * _BOUND[effort]
+        limit = min(limit, 2.0 * share) if self.interrupted else limit
         self.bound += bounded(self.forest, leaves, n, found, self.k, limit)
         return found
 

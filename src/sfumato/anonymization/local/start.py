@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization.local.asking import Asked
 from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.pace import Pace
 from sfumato.progress import report
 
 STEPS = 50_000  # mergers between two reports
@@ -14,7 +15,7 @@ CHOICES = 8  # near classes that are tried before two are merged that do not sat
 Labels = NDArray[np.int64]
 
 
-def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int) -> Labels:
+def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace) -> Labels:
     """(combinations,): the class of each; every class has k rows, if there are so many.
 
     Stopped by Ctrl-C it leaves the small classes that remain in one.
@@ -26,12 +27,12 @@ def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: 
         while kernels.agglomerate(f, x, size, into, k, STEPS) == STEPS:
             report("merging small classes", int((into != np.arange(len(n))).sum()), len(n))
     except KeyboardInterrupt:
+        pace.interrupted = True
         live = np.flatnonzero(into == np.arange(len(n)))
         small = live[size[live] < k]
         if small.size:
             rest = live if n[np.isin(_roots(into), small)].sum() < k else small
             into[rest] = rest[0]
-        return _numbered(into)
     return _numbered(into)
 
 
@@ -59,11 +60,23 @@ def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
     return found
 
 
-def widened(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked) -> Labels:
+def widened(
+    f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked, pace: Pace
+) -> Labels:
     """Classes that do not satisfy merge with a near one, with one that makes them satisfy if there is any.
 
-    Ends with all satisfied, or with one class.
+    Ends with all satisfied, or with one class; at once on Ctrl-C, with the unsatisfied in one.
     """
+    try:
+        return _widened(f, leaves, n, label, ask)
+    except KeyboardInterrupt:
+        pace.interrupted = True
+    bad = ~ask(label, boxes(f, leaves, label))
+    label = np.unique(np.where(bad[label], -1, label), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return label if ask(label, boxes(f, leaves, label)).all() else np.zeros(len(label), np.int64)
+
+
+def _widened(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked) -> Labels:
     while True:
         nodes = boxes(f, leaves, label)
         bad = np.flatnonzero(~ask(label, nodes))

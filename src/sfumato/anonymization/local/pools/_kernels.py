@@ -360,7 +360,7 @@ def anneal(
         old = 0.0
         for r in range(classes):
             old += s.size[chosen[r]] * s.loss[chosen[r]]
-        if classes < 2 or old < TINY or s.tops[0] < len(p.who) or s.tops[1] < CLASSES:
+        if (classes < 2 and total < 2 * k) or old < TINY or s.tops[0] < len(p.who) or s.tops[1] < CLASSES:
             continue
         groups = cluster(f, x, p, m, total, k, False, rng, room)
         new = 0.0

@@ -36,7 +36,7 @@ def propose(
         classes, m, total = gather(s, near, p, chosen, 2 + below(rng, most - 1), rng)
         before = 0.0
         smallest = total
-        clash = classes < 2
+        clash = classes < 2 and total < 2 * k
         for r in range(classes):
             c = chosen[r]
             clash = clash or taken[c]
@@ -44,7 +44,7 @@ def propose(
             smallest = min(smallest, s.size[c])
         if clash or before < TINY:
             continue
-        way = below(rng, 3)
+        way = below(rng, 3) if classes > 1 else 1
         size = max(k, smallest)
         if way == 1:
             size = max(k, (k + smallest) // 2)
