@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.anonymization.local import LocalRecoding as LocalRecoding
+    from sfumato.anonymization.microaggregation import microaggregate as microaggregate
+    from sfumato.anonymization.mondrian import Mondrian as Mondrian
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
@@ -50,7 +53,9 @@ _HOME = {
     "Key": "seeds",
     "Kind": "schema",
     "Ledger": "privacy.ledger",
+    "LocalRecoding": "anonymization.local",
     "MissingExtraError": "errors",
+    "Mondrian": "anonymization.mondrian",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Release": "release",
@@ -64,6 +69,7 @@ _HOME = {
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
+    "microaggregate": "anonymization.microaggregation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",

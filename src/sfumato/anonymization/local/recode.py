@@ -149,7 +149,7 @@ class _Run:
         self.start += start.loss
         self.moves += pace.done
         self.hurried |= pace.hurried
-        limit = self.seconds * share * _BOUND[effort]
+        limit = max(self.seconds * share - pace.spent, 0.05 * self.seconds * share)
         limit = min(limit, 2.0 * share) if self.interrupted else limit
         self.bound += bounded(self.forest, leaves, n, found, self.k, limit)
         return found
