@@ -16,7 +16,7 @@ from sfumato.progress import report
 
 NEAR = 16  # neighbours of a combination whose classes may be pooled with its own
 POOL = 4  # most classes in a pool
-HOT, COLD = 0.02, 0.0005  # first and last temperature, as shares of the mean loss of a class
+HOT, COLD = 0.004, 0.0002  # first and last temperature, as shares of the mean loss of a class
 CHUNKS = 200  # temperatures
 LABEL = "re-clustering neighbours"
 

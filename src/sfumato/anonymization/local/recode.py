@@ -25,7 +25,7 @@ from sfumato.errors import ParameterError
 
 _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 90, "thorough": 800}  # pools per combination at k = 1; a pool takes about k**1.3 as long
-_BOUND = {"fast": 0.3, "thorough": 0.25}  # share of the seconds kept for the bound
+_BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
 
 
 @dataclass(frozen=True)
