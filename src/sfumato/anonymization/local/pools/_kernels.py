@@ -41,7 +41,7 @@ class State(NamedTuple):
 class Pool(NamedTuple):
     """Room for one pool. who, left: (room,), combinations and the rows not yet in a class.
 
-    part: (room, CLASSES), rows of each in each new class. size, loss, box: the new classes.
+    part: (CLASSES, room), rows of each new class from each. size, loss, box: the new classes.
     """
 
     who: NDArray[np.int64]
@@ -101,7 +101,7 @@ def grow(
     take = p.left[seed]
     if take < total and not whole:
         take = min(take - k + 1, total - k) if take >= 2 * k else min(take, k)
-    p.part[seed, g] = take
+    p.part[g, seed] = take
     p.left[seed] -= take
     size = take
     now = loss_of(f, box)
@@ -115,7 +115,7 @@ def grow(
             if d <= TINY:
                 take = p.left[i] if whole else min(p.left[i], k - size)
                 join(f, box, x[p.who[i]])
-                p.part[i, g] += take
+                p.part[g, i] += take
                 p.left[i] -= take
                 size += take
                 if size >= k:
@@ -134,7 +134,7 @@ def grow(
             break
         take = p.left[found] if whole else min(p.left[found], k - size)
         join(f, box, x[p.who[found]])
-        p.part[found, g] += take
+        p.part[g, found] += take
         p.left[found] -= take
         size += take
         now = loss_of(f, box)
@@ -150,7 +150,7 @@ def without(
     """The loss of class g's box when combination i has left it; `box` becomes that box."""
     first = True
     for e in range(m):
-        if e != i and p.part[e, g] > 0:
+        if e != i and p.part[g, e] > 0:
             if first:
                 box[:] = x[p.who[e]]
                 first = False
@@ -174,11 +174,11 @@ def polish(
                 spare = p.size[g] - k
                 if spare <= 0:
                     break
-                if p.part[i, g] == 0 or (whole and p.part[i, g] > spare):
+                if p.part[g, i] == 0 or (whole and p.part[g, i] > spare):
                     continue
-                t = min(np.int64(p.part[i, g]), spare)
+                t = min(np.int64(p.part[g, i]), spare)
                 less = p.loss[g]
-                if t == p.part[i, g]:
+                if t == p.part[g, i]:
                     less = without(f, x, p, m, g, i, room)
                 gain = (p.size[g] - t) * (p.loss[g] - less) + t * p.loss[g]
                 best = gain - 1e-9
@@ -192,12 +192,12 @@ def polish(
                             found = h
                 if found >= 0:
                     moved = True
-                    if t == p.part[i, g]:
+                    if t == p.part[g, i]:
                         p.box[g] = room
                         p.loss[g] = less
-                    p.part[i, g] -= t
+                    p.part[g, i] -= t
                     p.size[g] -= t
-                    p.part[i, found] += t
+                    p.part[found, i] += t
                     p.size[found] += t
                     join(f, p.box[found], x[p.who[i]])
                     p.loss[found] = loss_of(f, p.box[found])
@@ -211,7 +211,7 @@ def put(f: Forest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
     if p.size[g] == 0:
         p.box[g] = x[p.who[i]]
     join(f, p.box[g], x[p.who[i]])
-    p.part[i, g] += p.left[i]
+    p.part[g, i] += p.left[i]
     p.size[g] += p.left[i]
     p.left[i] = 0
     p.loss[g] = loss_of(f, p.box[g])
@@ -224,7 +224,7 @@ def cluster(
 ) -> int:  # fmt: skip
     """Cluster a pool of m combinations and `total` rows into classes of at least k rows; how many."""
     groups = 0
-    p.part[:m] = 0
+    p.part[:, :m] = 0
     while total >= 2 * k and groups < CLASSES - 1:
         total -= grow(f, x, p, m, total, groups, k, whole, rng)
         groups += 1
@@ -328,8 +328,8 @@ def commit(s: State, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], cl
         s.box[c] = p.box[g]
         s.head[c] = -1
         for i in range(m):
-            if p.part[i, g]:
-                place(s, c, p.who[i], p.part[i, g])
+            if p.part[g, i]:
+                place(s, c, p.who[i], p.part[g, i])
 
 
 @compiled
@@ -337,7 +337,7 @@ def new_pool(q: int, k: int) -> Pool:
     """An empty one, with room for a few classes of k rows."""
     room = max(PIECES, 8 * k)
     return Pool(
-        np.empty(room, np.int64), np.empty(room, np.int64), np.zeros((room, CLASSES), np.int32),
+        np.empty(room, np.int64), np.empty(room, np.int64), np.zeros((CLASSES, room), np.int32),
         np.zeros(CLASSES, np.int64), np.zeros(CLASSES), np.zeros((CLASSES, q), np.int32),
     )  # fmt: skip
 

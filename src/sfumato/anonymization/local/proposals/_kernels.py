@@ -62,7 +62,7 @@ def propose(
             taken[chosen[r]] = True
         for i in range(m):
             for g in range(groups):
-                if p.part[i, g]:
+                if p.part[g, i]:
                     label[p.who[i]] = fresh + g
                     pool_of[p.who[i]] = pools
         fresh += groups
