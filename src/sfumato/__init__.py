@@ -37,6 +37,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.shape.methods import Centroid as Centroid
     from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
     from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
+    from sfumato.anonymization.local import LocalRecoding as LocalRecoding
+    from sfumato.anonymization.microaggregation import microaggregate as microaggregate
+    from sfumato.anonymization.mondrian import Mondrian as Mondrian
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
@@ -114,6 +117,9 @@ _HOME = {
     "MissingExtraError": "errors",
     "ModelGuided": "anonymization.greedy.guided",
     "OptimalRecoding": "anonymization.optimal",
+    "LocalRecoding": "anonymization.local",
+    "MissingExtraError": "errors",
+    "Mondrian": "anonymization.mondrian",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Partition": "anonymization.greedy.partition",
@@ -138,6 +144,7 @@ _HOME = {
     "hierarchy": "hierarchy",
     "market_risk": "workloads.market",
     "prepare": "anonymization.preparation",
+    "microaggregate": "anonymization.microaggregation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",

@@ -1,0 +1,1 @@
+"""Bottom-up: small classes merge."""

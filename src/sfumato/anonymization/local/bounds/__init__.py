@@ -1,0 +1,54 @@
+"""What no recoding can be better than; the proof is beside the kernels."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.local.forest import Forest
+from sfumato.progress import report
+
+if TYPE_CHECKING:
+    from sfumato.anonymization.local.pools.state import Partition
+
+ROOM = 30_000  # candidates a row may have before its search is given up
+BUDGET = 60_000  # looks at candidates per row
+STEP = 500
+
+
+def bounded(
+    f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], partition: Partition, k: int, seconds: float
+) -> float:
+    """No partition into classes of k rows has a smaller summed loss. Ends after `seconds`, then with less."""
+    from sfumato.anonymization.local.bounds import _kernels as kernels
+    from sfumato.anonymization.local.neighbours import _kernels as neighbours
+    from sfumato.anonymization.local.start import losses
+
+    if k <= 1 or n.sum() < k:
+        return 0.0
+    tree = neighbours.planted_tree(f, leaves, n, np.arange(len(n)), 6)
+    upper = np.full(len(n), np.inf)
+    np.minimum.at(upper, partition.of, losses(f, partition.nodes)[partition.label])
+    least = np.zeros(len(n))
+    order = _order(f, leaves)
+    room = min(ROOM, len(n))
+    start, began = 0, time.thread_time()
+    try:
+        while start < len(n) and time.thread_time() - began < seconds:
+            stop = min(start + STEP, len(n))
+            kernels.cheapest_boxes(f, tree, leaves, n, k, upper, least, start, stop, room, BUDGET, order)
+            start = stop
+            report("bounding from below", start, len(n))
+    except KeyboardInterrupt:
+        pass
+    return float((least * n).sum())
+
+
+def _order(f: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Columns whose first step up costs most come first: they rule most out."""
+    q = leaves.shape[1]
+    first = [f.loss[f.base[j] + f.parent[f.base[j] + leaves[:, j]]].mean() for j in range(q)]
+    return np.argsort(-np.array(first), kind="stable").astype(np.int64)

@@ -1,0 +1,1 @@
+"""Re-clustering of neighbouring classes."""

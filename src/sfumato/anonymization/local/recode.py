@@ -1,0 +1,198 @@
+"""Local recoding: rows that are alike are released alike, each class as general as it must be and no more."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymization.local.asking import Asked, asked_of, rows_decide
+from sfumato.anonymization.local.blocks import blocks_of, refuse
+from sfumato.anonymization.local.bounds import bounded
+from sfumato.anonymization.local.forest import Forest, planted
+from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking
+from sfumato.anonymization.local.pace import Pace
+from sfumato.anonymization.local.pools.state import Partition
+from sfumato.anonymization.local.start import agglomerated, widened
+from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import Criterion
+from sfumato.errors import ParameterError
+
+_SECONDS = {"fast": 10.0, "thorough": 60.0}
+_MOVES = {"fast": 90, "thorough": 800}  # pools per combination at k = 1; a pool takes about k**1.3 as long
+_BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
+
+
+@dataclass(frozen=True)
+class LocalRecoding:
+    """The same value may become different nodes in different rows: less is lost than with one level for all.
+
+    effort: "fast" merges small classes and improves them for a while; "thorough" goes on, under annealing.
+    seconds: of CPU time, none given: 10 or 60. The best so far is returned then, and on Ctrl-C.
+    seed: decides what is tried; with ample time the same seed gives the same recoding.
+    max_suppressed: the share of rows that may be suppressed where a column's maximum level leaves rows
+        with too few others. Rows are suppressed nowhere else: it never lowers the loss.
+    """
+
+    effort: Literal["fast", "thorough"] = "thorough"
+    seconds: float | None = None
+    seed: int = 0
+    max_suppressed: float = 0.0
+
+    def __post_init__(self) -> None:
+        faults = []
+        if self.effort not in _SECONDS:
+            faults.append("effort must be fast or thorough")
+        if self.seconds is not None and not (_number(self.seconds) and self.seconds > 0):
+            faults.append("seconds must be a number above 0")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            faults.append("seed must be a whole number from 0 up")
+        if not (_number(self.max_suppressed) and 0 <= self.max_suppressed <= 1):
+            faults.append("max_suppressed must be a share from 0 to 1")
+        if faults:
+            raise ParameterError(f"{'; '.join(faults)}.", hint="LocalRecoding(effort='fast', seed=1)")
+
+    def search(self, problem: Problem, criterion: Criterion) -> Recoding:
+        """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
+        began = time.thread_time()
+        run = _Run(self, problem, criterion)
+        recoding = run.recoding()
+        score = recoding.loss()
+        bound = min(run.bound / max(problem.rows, 1), score)
+        recoding.about.update(
+            score=score,
+            bound=bound,
+            gap=score - bound,
+            start=run.start / max(problem.rows, 1),
+            classes=len(recoding.classes()[1]),
+            seconds=round(time.thread_time() - began, 3),
+        )
+        return recoding
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class _Run:
+    """One search: block by block, each with its share of the time."""
+
+    def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
+        self.method, self.problem, self.criterion = method, problem, criterion
+        self.forest: Forest = planted(problem)
+        self.k = max(1, criterion.k)
+        self.by_rows = rows_decide(problem, criterion)
+        self.ask: Asked = asked_of(problem, criterion)
+        self.seconds = method.seconds or _SECONDS[method.effort]
+        self.rng = np.array([_scrambled(method.seed)], np.uint64)
+        self.bound = self.start = 0.0
+        self.moves, self.hurried, self.interrupted = 0, False, False
+
+    def recoding(self) -> Recoding:
+        """All blocks together."""
+        problem = self.problem
+        block = blocks_of(problem)
+        lost = self._lost(block)
+        refuse(problem, lost, self.method.max_suppressed, self.criterion.describe())
+        self.bound = self.start = float(problem.n[lost].sum())
+        if not self.by_rows:
+            self.bound = 0.0  # with some rows left out, others of the block might satisfy
+        parts: list[tuple[NDArray[np.int64], Partition]] = []
+        order = np.argsort(block, kind="stable")
+        kept = order[~lost[order]]
+        cuts = np.flatnonzero(np.diff(block[kept])) + 1
+        for members in np.split(kept, cuts) if kept.size else ():
+            parts.append((members, self._block(members, np.flatnonzero(lost))))
+        return self._assembled(lost, parts)
+
+    def _lost(self, block: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(combinations,): whose block cannot satisfy even as a single class."""
+        lost = np.zeros(len(block), bool)
+        while True:
+            label = np.where(lost, -1, block)
+            label[~lost] = np.unique(label[~lost], return_inverse=True)[1].reshape(-1)
+            if lost.all():
+                return lost
+            count = int(label.max()) + 1
+            if self.by_rows:
+                ok = np.bincount(label[~lost], self.problem.n[~lost], count) >= self.k
+            else:
+                from sfumato.anonymization.local import _kernels as kernels
+
+                ok = self.ask(label, kernels.boxes(self.forest, self.problem.leaves, label, count))
+            if ok.all():
+                return lost
+            lost |= np.where(lost, True, ~ok[label])
+
+    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> Partition:
+        leaves, n = self.problem.leaves[members], self.problem.n[members]
+        share = float(n.sum()) / max(self.problem.rows, 1)
+        effort = self.method.effort
+        moves = int(_MOVES[effort] * len(n) / self.k**1.3) + 1
+        pace = Pace(moves, self.seconds * share * (1 - _BOUND[effort]), interrupted=self.interrupted)
+        label = agglomerated(self.forest, leaves, n, self.k, pace)
+        ask = self._within(members)
+        if not self.by_rows:
+            label = widened(self.forest, leaves, n, label, ask, pace)
+        ground = Ground(self.forest, leaves, n, self.k)
+        found = start = ground.partition(label)
+        if start.loss > 0 and self.by_rows:
+            found = annealed(ground, start, pace, self.rng)
+        elif start.loss > 0:
+            found = annealed_by_asking(ground, start, ask, pace, self.rng)
+        self.interrupted = pace.interrupted
+        self.start += start.loss
+        self.moves += pace.done
+        self.hurried |= pace.hurried
+        limit = max(self.seconds * share - pace.spent, 0.05 * self.seconds * share)
+        limit = min(limit, 2.0 * share) if self.interrupted else limit
+        self.bound += bounded(self.forest, leaves, n, found, self.k, limit)
+        return found
+
+    def _within(self, members: NDArray[np.int64]) -> Asked:
+        """Asks about the classes of one block, with the rows of the other blocks in a class each."""
+        if len(members) == self.problem.combinations:
+            return self.ask
+        others = np.setdiff1d(np.arange(self.problem.combinations), members)
+
+        def ask(label: NDArray[np.int64], nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
+            full = np.empty(self.problem.combinations, np.int64)
+            full[members] = label
+            full[others] = len(nodes)
+            roots = np.array([[h.root for h in self.problem.hierarchies]], np.int32)
+            return self.ask(full, np.concatenate([nodes, roots]))[: len(nodes)]
+
+        return ask
+
+    def _assembled(
+        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], Partition]]
+    ) -> Recoding:
+        roots = np.array([h.root for h in self.problem.hierarchies], np.int32)
+        gone = np.flatnonzero(lost)
+        of = np.concatenate([gone, *(m[p.of] for m, p in parts)]).astype(np.int64)
+        n = np.concatenate([self.problem.n[gone], *(p.n for _, p in parts)]).astype(np.int64)
+        nodes = np.concatenate(
+            [np.tile(roots, (len(gone), 1)), *(p.nodes[p.label] for _, p in parts)]
+        ).astype(np.int32)
+        order = np.argsort(of, kind="stable")
+        about: dict[str, Any] = {
+            "method": f"local recoding, {self.method.effort}",
+            "seed": self.method.seed,
+            "moves": self.moves,
+            "repeatable": not (self.hurried or self.interrupted),
+            "stopped": "interrupted" if self.interrupted else "time" if self.hurried else "end",
+        }
+        return Recoding(self.problem, of[order], n[order], nodes[order], lost[of[order]], about)
+
+
+def _scrambled(seed: int) -> int:
+    """A state from a seed (splitmix64); never 0, where the generator would stay."""
+    z = (seed + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return (z ^ (z >> 31)) or 1
