@@ -23,11 +23,14 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.information import Height as Height
     from sfumato.anonymization.information import Precision as Precision
     from sfumato.anonymization.information import ValueMI as ValueMI
+    from sfumato.anonymization.local import LocalRecoding as LocalRecoding
     from sfumato.anonymization.loss import Ambiguity as Ambiguity
     from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
     from sfumato.anonymization.loss import Discernibility as Discernibility
     from sfumato.anonymization.loss import Entropy as Entropy
     from sfumato.anonymization.loss import Loss as Loss
+    from sfumato.anonymization.microaggregation import microaggregate as microaggregate
+    from sfumato.anonymization.mondrian import Mondrian as Mondrian
     from sfumato.anonymization.network import HierarchyNetwork as HierarchyNetwork
     from sfumato.anonymization.optimal import OptimalRecoding as OptimalRecoding
     from sfumato.anonymization.preparation import prepare as prepare
@@ -37,9 +40,6 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.shape.methods import Centroid as Centroid
     from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
     from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
-    from sfumato.anonymization.local import LocalRecoding as LocalRecoding
-    from sfumato.anonymization.microaggregation import microaggregate as microaggregate
-    from sfumato.anonymization.mondrian import Mondrian as Mondrian
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
@@ -113,13 +113,12 @@ _HOME = {
     "Kind": "schema",
     "LDiversity": "criteria",
     "Ledger": "privacy.ledger",
+    "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MissingExtraError": "errors",
     "ModelGuided": "anonymization.greedy.guided",
-    "OptimalRecoding": "anonymization.optimal",
-    "LocalRecoding": "anonymization.local",
-    "MissingExtraError": "errors",
     "Mondrian": "anonymization.mondrian",
+    "OptimalRecoding": "anonymization.optimal",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Partition": "anonymization.greedy.partition",
@@ -143,8 +142,8 @@ _HOME = {
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
     "market_risk": "workloads.market",
-    "prepare": "anonymization.preparation",
     "microaggregate": "anonymization.microaggregation",
+    "prepare": "anonymization.preparation",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
