@@ -22,8 +22,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError, listed
-from sfumato.privacy import Budget, Grant, Ledger, Neighbours, noise
-from sfumato.privacy.rounding import exact
+from sfumato.privacy import Budget, Grant, Ledger, Neighbours
+from sfumato.privacy.noise import laplace
+from sfumato.privacy.rounding import exact, up
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind
 from sfumato.seeds import Key
@@ -329,7 +330,7 @@ def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.floa
     factor = 2 if method.neighbours is Neighbours.REPLACE else 1
     ledger = Ledger.in_memory(Budget(epsilon=method.on_prior, neighbours=method.neighbours))
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="marginals for the prior")
-    noisy = noise.laplace(np.concatenate(tables), factor * len(tables), grant).values
+    noisy = laplace(np.concatenate(tables), factor * len(tables), grant).values
     out, start = {}, 0
     for block, table in zip(named, tables, strict=True):
         part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
@@ -358,6 +359,4 @@ def _tables(blocks: Blocks) -> dict[str, pa.Table]:
 
 
 def _sum(epsilon: Any, times: int, before: Fraction) -> float:
-    from sfumato.privacy.rounding import up
-
     return up(exact(epsilon) * times + before)
