@@ -99,7 +99,9 @@ class PeGS:
     @property
     def on_parents(self) -> float:
         """The epsilon that parents are chosen with; 0 if they are declared or read off the data."""
-        if isinstance(self.parents, Mapping) or self.choose == "data" or not self.private:
+        if isinstance(self.parents, Mapping) or self.parents == 0:
+            return 0.0
+        if self.choose == "data" or not self.private:
             return 0.0
         if self.parents_epsilon is not None:
             return float(self.parents_epsilon)
