@@ -123,6 +123,12 @@ def test_weights_scale_the_prior() -> None:
     assert "largest one (8)" in claim_of(fitted.sample(1)).text()
 
 
+def test_without_parents_nothing_is_chosen_or_paid_for() -> None:
+    fitted = fit(epsilon=0.5, parents=0)
+    assert not any(fitted.blocks.parents.values())
+    assert claim_of(fitted.sample(4)).epsilon == 2.0
+
+
 # -- l-diversity -----------------------------------------------------------------------------------
 
 

@@ -141,7 +141,7 @@ def _picked(
     out: Parents = {}
     for name in domain.names:
         mine = [details[name].group] if name in details else []
-        while len(mine) < (m or MOST):
+        while len(mine) < (MOST if m is None else m):
             open_ = [n for n in domain.names if n not in (name, *mine) and n not in details]
             if m is None:
                 held = math.prod([sizes[name], *(sizes[p] for p in mine)])
