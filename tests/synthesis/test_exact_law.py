@@ -15,6 +15,7 @@ from pegs_oracle import FALSE_ALARM, law_of, misfit, tiny
 
 from sfumato.privacy import PureDP
 from sfumato.seeds import Key
+from sfumato.synthesis import _kernels
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
@@ -76,6 +77,30 @@ def test_the_three_loops_agree_word_for_word(case: str) -> None:
     assert np.array_equal(quick, slowly(model, key, block=block or 1, reset=block is not None, rows=300))
     for row in (0, 1, 2, 7, 299):
         assert np.array_equal(trace(sampler, row)[-1], quick[:, row])
+
+
+def test_refused_words_are_replaced() -> None:
+    """A total of 3/8 of 2**64 refuses a quarter of the words; the draw is then that of spare words."""
+    total = 3 * 2**61
+    weights = np.array([[total // 3, total // 2, total // 6]], np.uint64)
+    cumulative, totals = np.empty_like(weights), np.empty(1, np.uint64)
+    _kernels.cumulate(weights, cumulative, totals)
+    key, n = Key.fresh(), 4_000
+    words, out = key.words(0, 0, n), np.empty(n, np.uint8)
+    stream = key.derive("spare").array()
+    _kernels.draw_exact(
+        stream, 0, 5, 2, 1, 3, words, np.uint64(0), np.uint64(3), totals, cumulative.ravel(),
+        np.zeros(n, np.uint64), out,
+    )  # fmt: skip
+    refused = 0
+    for r, word in enumerate(map(int, words)):
+        u = word * total >> 64
+        if word * total % 2**64 < 2**64 % total:
+            refused += 1
+            u = int(_kernels.redrawn(stream, 0, 5 + 2 * r, 1, 3, np.uint64(total)))
+            assert u < total
+        assert out[r] == np.searchsorted(cumulative[0], u, side="right")
+    assert abs(refused / n - 0.25) < 6 * 0.44 / np.sqrt(n)
 
 
 def test_half_the_prior_fails() -> None:

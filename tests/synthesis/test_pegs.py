@@ -170,6 +170,7 @@ def test_more_entropy_than_there_is_is_refused_or_capped() -> None:
     [
         ({"parents": 2, "choose": "data"}, "parents from the data"),
         ({"seeds": "data"}, "seeds from the data"),
+        ({"parents": "auto", "choose": "data", "declared_rows": 1}, "parents from the data"),
         ({"alpha": 0, "epsilon": None}, "no noise"),
     ],
 )
@@ -238,6 +239,15 @@ def test_a_grant_pays_before_anything_is_drawn() -> None:
     enough = ledger.grant(epsilon=fitted.spends(10), purpose="ten rows")
     fitted.sample(10, grant=enough)
     assert enough.burnt
+
+
+def test_a_key_used_twice_does_not_show_where_two_tables_differ() -> None:
+    """The same words under the laws of neighbours would give rows that differ next to nowhere."""
+    key = Key.fresh()
+    rows = [(i % 2, i % 3, i % 5) for i in range(3_000)]
+    one, other = (PeGS(epsilon=1.0, parents={}).fit(tiny(r, (2, 3, 5))) for r in (rows, rows[1:]))
+    a, b = (f.sample(2_000, key=key).data.to_arrow().column("v2").to_numpy() for f in (one, other))
+    assert abs(np.mean(a == b) - 0.2) < 6 * 0.4 / math.sqrt(2_000)
 
 
 # -- details, traces, seeds ------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:
 def _open(fitted: FittedPeGS) -> list[tuple[str, str]]:
     """The parts that look at the data outside any proof: reason and detail."""
     out = []
-    if fitted.blocks.chosen == "data" and any(fitted.blocks.parents.values()):
+    if fitted.blocks.chosen == "data" and fitted.method.parents != 0:  # to find none is a finding too
         out.append(("parents from the data", "Which columns depend on which was read off the data."))
     if fitted.method.seeds == "data":
         out.append(("seeds from the data", "Sampling started from rows of the data."))
