@@ -277,6 +277,18 @@ def report(rows: Sequence[dict[str, Any]], epsilons: Sequence[float]) -> str:
                         lines.append(f"| {figure} | {measure} | {m} | {method} | {shown} |")
         lines += ["", "Figure 5, half the summed distance of shares:", ""]
         lines += [f"- {k[2]}: {v:.3f}" for k, v in mean.items() if k[0] == data and k[1] == "5 blocks"]
+        lines += [
+            "",
+            "Figure 11, relative deviation of the linear coefficients at the least epsilon and at 10:",
+            "",
+        ]
+        for method in METHODS:
+            for m in sorted({r["m"] for r in rows}):
+                at = {k[2]: v for k, v in mean.items() if k[:2] == (data, "11 coefficients")
+                      and k[3:] == (m, method, epsilons[0]) and k[2].startswith("linear")}  # fmt: skip
+                high = {k: mean.get((data, "11 coefficients", k, m, method, 10.0), math.nan) for k in at}
+                shown = ", ".join(f"{k[7:]} {v:+.2f} / {high[k]:+.2f}" for k, v in at.items())
+                lines.append(f"- {method}, m = {m}: {shown}")
         lines += ["", *_verdicts(mean, data, epsilons), ""]
     return "\n".join(lines)
 
@@ -306,7 +318,7 @@ def pictures(rows: Sequence[dict[str, Any]], folder: Path) -> None:
         for figure, names in PICTURES.items():
             for measure in names:
                 points = [
-                    {"epsilon": k[5], "value": v, "series": f"{k[4]}, m = {k[3]}"}
+                    {"epsilon": k[5], "value": v, "method": k[4], "m": k[3]}
                     for k, v in mean.items()
                     if k[:3] == (data, figure, measure) and k[4] != "bootstrap" and not math.isnan(v)
                 ]
@@ -318,7 +330,9 @@ def pictures(rows: Sequence[dict[str, Any]], folder: Path) -> None:
                     "encoding": {
                         "x": {"field": "epsilon", "type": "quantitative", "scale": {"type": "log"}},
                         "y": {"field": "value", "type": "quantitative", "title": measure},
-                        "color": {"field": "series", "type": "nominal", "title": None},
+                        "color": {"field": "method", "type": "nominal", "title": None},
+                        "strokeDash": {"field": "m", "type": "ordinal"},
+                        "shape": {"field": "m", "type": "ordinal"},
                     },
                 }  # fmt: skip
                 rule = {
