@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pegs_oracle import FALSE_ALARM, law_of, misfit, tiny
 
@@ -172,6 +174,50 @@ def test_no_neighbour_is_farther_than_the_claim(case: str, neighbours: str) -> N
     assert worst <= claim.epsilon + 1e-9
     if more["sweeps"] == 1:
         assert worst > 0.3 * claim.epsilon
+
+
+@pytest.mark.parametrize("neighbours", ["add/remove", "replace"])
+@pytest.mark.parametrize("how", ["smoothing", "zero", "zero in blocks", "smoothing in blocks"])
+def test_no_neighbour_is_farther_with_smoothing_or_zeros(how: str, neighbours: str) -> None:
+    """Here replacing a row may move it between what is possible and what is not."""
+    zero = Never({"v0": 0, "v1": 2})
+    block = 2 if "blocks" in how else None
+    more: dict[str, Any] = {"smoothing": 6} if "smoothing" in how else {"constraints": [zero]}
+    law: dict[str, Any] = (
+        {"spread": 6 / 16} if "smoothing" in how else {"allowed": lambda x: not (x[0] == 0 and x[1] == 2)}
+    )
+    method = PeGS(alpha=ALPHA, parents=NAMED, neighbours=neighbours, block=block, **more)
+    claim = method.fit(tiny(ROWS, SIZES)).sample(block or 1).guarantee.claims[0]
+    assert isinstance(claim, PureDP)
+    worst = 0.0
+    for rows in ([(1, 2, 0)], [(0, 2, 0)], [(0, 1, 0)] * 9 + [(1, 0, 1)] * 9):
+        for extra in [(0, 0, 0), (1, 1, 1), (1, 2, 0)]:
+            one = rows[1:] if neighbours == "replace" else rows
+            worst = max(worst, _exact_epsilon([*one, extra], rows, ALPHA, block=block, **law))
+    assert 0.1 * claim.epsilon < worst <= claim.epsilon + 1e-9
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_loops_agree_on_any_table(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=5))
+    rows = data.draw(st.lists(st.tuples(*(st.integers(0, s - 1) for s in sizes)), max_size=20))
+    parents = {
+        f"v{i}": [f"v{p}" for p in data.draw(st.sets(st.integers(0, len(sizes) - 1), max_size=3)) if p != i]
+        for i in range(len(sizes))
+    }
+    block, sweeps = data.draw(st.none() | st.integers(1, 6)), data.draw(st.integers(1, 3))
+    method = PeGS(epsilon=data.draw(st.floats(1e-3, 20)), parents=parents, block=block, sweeps=sweeps)
+    sampler = Sampler(method.fit(tiny(rows, sizes)).laws(60), Key.fresh(), sweeps, block)
+    quick, book = sampler.codes(0, 60), sampler.book
+    slow = np.empty((len(sizes), 60), book.dtype)
+    restricted.pegs_general(
+        sampler._stream, block or 1, sweeps, block is not None, 0, sampler._seeds, book.shape, book.slots,
+        book.zeros, book.exact.cumulative, slow,
+    )  # fmt: skip
+    assert np.array_equal(quick, slow)
+    row = data.draw(st.integers(0, 59))
+    assert np.array_equal(trace(sampler, row)[-1], quick[:, row])
 
 
 def test_resets_are_what_keeps_a_block_at_its_price() -> None:
