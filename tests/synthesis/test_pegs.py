@@ -161,6 +161,17 @@ def test_more_entropy_than_there_is_is_refused_or_capped() -> None:
     assert fit(log_l=math.log(2)).laws(1).laws[-1].weights.shape[1] == 2  # exactly log C can be met
 
 
+def test_a_small_group_of_details_is_capped_too() -> None:
+    levels = Column("d", Kind.NOMINAL, levels=("a", "b", "c"), missing=False, confirmed=True)
+    group = Column("g", Kind.NOMINAL, levels=("x", "y"), missing=False, confirmed=True)
+    table = Table.from_arrow(pa.table({"g": ["x", "y", "y"], "d": ["a", "b", "c"]}), Schema((group, levels)))
+    rule = Within("d", "g", {"x": ["a"], "y": ["b", "c"]})
+    with pytest.raises(ParameterError, match="'d'"):
+        PeGS(log_l=0.5, parents={}, constraints=[rule]).fit(table)
+    claim = PeGS(log_l=0.5, parents={}, constraints=[rule], cap=True).fit(table).sample(2).guarantee.claims[0]
+    assert isinstance(claim, DiverseLaw) and claim.capped == ("d",)
+
+
 # -- what is said when the data are looked at ------------------------------------------------------
 
 

@@ -141,7 +141,7 @@ class PeGS:
             return
         if len(domain.constraints) > len(domain.details):
             raise ParameterError("constraints can lower an entropy below log l.", hint="leave them out")
-        narrow = [repr(n) for n, size in _smallest(domain).items() if math.log(size) < self.log_l - 1e-12]
+        narrow = [repr(n) for n, size in domain.fewest.items() if math.log(size) < self.log_l - 1e-12]
         if narrow and not self.cap:
             raise ParameterError(
                 f"log l = {self.log_l} is above the logarithm of the levels of {listed(narrow)}.",
@@ -255,7 +255,7 @@ class FittedPeGS:
     def _visits(self) -> list[Visit]:
         domain = self.blocks.domain
         row = WEIGHT_UNITS if domain.weight is not None else 1
-        smallest = _smallest(domain)
+        smallest = domain.fewest
         few = len(domain.constraints) > len(domain.details)
         return [
             Visit(s.top * row, s.whole * row, 2 if few else max(2, smallest[b.column]))
@@ -338,15 +338,6 @@ def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.floa
         part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
         out[block.column] = part / part.sum() if part.sum() else np.full(len(part), 1 / len(part))
         start += len(table)
-    return out
-
-
-def _smallest(domain: Domain) -> dict[str, int]:
-    """The fewest categories a column has at any key: all its codes, or those of its smallest group."""
-    out = dict(zip(domain.names, domain.sizes, strict=True))
-    for name, rule in domain.details.items():
-        group, detail = domain.books[domain.place(rule.group)], domain.books[domain.place(name)]
-        out[name] = int(rule.possible(group, detail).sum(axis=1).min())
     return out
 
 

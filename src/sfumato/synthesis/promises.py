@@ -27,12 +27,8 @@ def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:
     method, open_ = fitted.method, _open(fitted)
     claims: list[Claim] = []
     if method.log_l is not None:
-        sizes = fitted.blocks.domain.sizes
-        capped = [
-            n
-            for n, s in zip(fitted.blocks.domain.names, sizes, strict=True)
-            if math.log(s) < method.log_l - 1e-12
-        ]
+        fewest = fitted.blocks.domain.fewest
+        capped = [n for n, size in fewest.items() if math.log(size) < method.log_l - 1e-12]
         l = down(exact(math.exp(method.log_l) * (1 - 1e-12)))  # noqa: E741
         law = DiverseLaw(max(1.0, l), fitted.blocks.domain.names, tuple(capped))
         claims.append(law.assuming(*_shared(fitted)))
