@@ -73,6 +73,13 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
+    from sfumato.synthesis.blocks import Blocks as Blocks
+    from sfumato.synthesis.constraints import Implies as Implies
+    from sfumato.synthesis.constraints import Never as Never
+    from sfumato.synthesis.constraints import Ordered as Ordered
+    from sfumato.synthesis.constraints import Within as Within
+    from sfumato.synthesis.pegs import PeGS as PeGS
+    from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.workloads.combine import combine_estimates as combine_estimates
     from sfumato.workloads.market import market_risk as market_risk
@@ -87,6 +94,7 @@ _HOME = {
     "Ambiguity": "anonymization.loss",
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
+    "Blocks": "synthesis.blocks",
     "BudgetError": "errors",
     "Centroid": "anonymization.shape.methods",
     "ClusterDither": "anonymization.shape.methods",
@@ -109,6 +117,7 @@ _HOME = {
     "JAnonymity": "criteria",
     "KAnonymity": "criteria",
     "KMap": "criteria",
+    "Implies": "synthesis.constraints",
     "Key": "seeds",
     "Kind": "schema",
     "LDiversity": "criteria",
@@ -124,6 +133,11 @@ _HOME = {
     "Partition": "anonymization.greedy.partition",
     "Precision": "anonymization.information",
     "Register": "anonymization.register",
+    "Never": "synthesis.constraints",
+    "Ordered": "synthesis.constraints",
+    "OutputError": "errors",
+    "ParameterError": "errors",
+    "PeGS": "synthesis.pegs",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",
@@ -135,6 +149,7 @@ _HOME = {
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "anonymize": "anonymization.anonymize",
+    "Within": "synthesis.constraints",
     "assess": "assessment.assess",
     "audit": "assessment.audit",
     "combine_estimates": "workloads.combine",
@@ -149,6 +164,7 @@ _HOME = {
     "scan": "io",
     "shift_weights": "workloads.shift",
     "transfer_weights": "workloads.transfer",
+    "synthesize": "synthesis.synthesize",
     "verify": "release",
     "write": "io",
 }

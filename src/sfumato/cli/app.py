@@ -22,6 +22,7 @@ from sfumato.cli import (
     sampling,
     schemas,
 )
+from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas, synthesizing
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -68,6 +69,7 @@ register(app, looking.counts)
 register(app, looking.convert)
 register(app, releasing.pseudonymize)
 register(app, anonymizing.anonymize)
+register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)

@@ -1,0 +1,224 @@
+"""What cannot be: combinations that no row may have, declared by a person and never read off the data.
+
+    Implies(when={"typ": "newborn"}, then={"age": 0})
+    Never({"sex": "male", "mdc": 14})
+    Ordered("admitted", "discharged")
+
+A synthesizer respects them by construction, and rows of the data that break them are dropped before
+anything is counted: one row at a time, so that neighbouring data sets stay neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import Codebook
+from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.schema import Kind
+
+Bools = NDArray[np.bool_]
+Conditions = Mapping[str, Any]  # column -> a value or a list of values; None is missing
+
+
+@dataclass(frozen=True)
+class Zero:
+    """A structural zero in codes: no row lies in all of the masks.
+
+    columns: places of the columns; masks: for each, which of its codes.
+    """
+
+    columns: tuple[int, ...]
+    masks: tuple[Bools, ...]
+
+    def broken(self, codes: NDArray[Any]) -> Bools:
+        """Which rows have the combination.  codes: (columns, rows)."""
+        hit: Bools = np.ones(codes.shape[1], bool)
+        for column, mask in zip(self.columns, self.masks, strict=True):
+            hit &= mask[codes[column]]
+        return hit
+
+
+@dataclass(frozen=True)
+class Never:
+    """Nobody has all of these at once: {column: value or list of values}."""
+
+    combination: Conditions = field(hash=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.combination, Mapping) or len(self.combination) < 2:
+            raise ParameterError(
+                "a combination names at least two columns.", hint="a level that never occurs: leave it out"
+            )
+        object.__setattr__(self, "combination", dict(self.combination))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is about."""
+        return tuple(self.combination)
+
+    def zeros(self, places: Mapping[str, int], books: Sequence[Codebook]) -> list[Zero]:
+        """The structural zeros it means."""
+        masks = [_mask(books[places[n]], wanted) for n, wanted in self.combination.items()]
+        return [Zero(tuple(places[n] for n in self.combination), tuple(masks))]
+
+
+@dataclass(frozen=True)
+class Implies:
+    """Whoever has all of `when` has all of `then`: {column: value or list of values}."""
+
+    when: Conditions = field(hash=False)
+    then: Conditions = field(hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("when", "then"):
+            if not isinstance(getattr(self, name), Mapping) or not getattr(self, name):
+                raise ParameterError(
+                    f"{name} names columns and what they hold.",
+                    hint="Implies({'typ': 'newborn'}, {'age': 0})",
+                )
+            object.__setattr__(self, name, dict(getattr(self, name)))
+        if set(self.when) & set(self.then):
+            raise ParameterError("a column is both in when and in then.", hint="name it once")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is about."""
+        return (*self.when, *self.then)
+
+    def zeros(self, places: Mapping[str, int], books: Sequence[Codebook]) -> list[Zero]:
+        """One structural zero for each column of `then`: all of `when`, and not this one."""
+        given = {places[n]: _mask(books[places[n]], wanted) for n, wanted in self.when.items()}
+        return [
+            Zero((*given, places[n]), (*given.values(), ~_mask(books[places[n]], wanted)))
+            for n, wanted in self.then.items()
+        ]
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The first column is never above the second, where both are there: admission and discharge."""
+
+    first: str
+    second: str
+
+    def __post_init__(self) -> None:
+        if self.first == self.second:
+            raise ParameterError("an order needs two columns.", hint="Ordered('admitted', 'discharged')")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is about."""
+        return (self.first, self.second)
+
+    def zeros(self, places: Mapping[str, int], books: Sequence[Codebook]) -> list[Zero]:
+        """For each code of the first: the codes of the second that lie wholly below it."""
+        a, b = places[self.first], places[self.second]
+        low, high = _ends(books[a])[0], _ends(books[b])[1]
+        out = []
+        for code, start in enumerate(low):
+            below = np.array([end < start or (open_ and end == start) for end, open_ in high])
+            below = np.append(below, [False] * books[b].missing)
+            if below.any():
+                only = np.zeros(books[a].size, bool)
+                only[code] = True
+                out.append(Zero((a, b), (only, below)))
+        return out
+
+
+@dataclass(frozen=True)
+class Within:
+    """Detailed codes in two steps: first the group, then the code within it (MDC, then diagnosis).
+
+    column: the detailed one; group: the coarse one. members: the codes of each group, {group: [codes]}.
+    A missing code may occur in every group; a missing group has no code of its own unless one is given.
+    The detailed column is drawn last, given its group, and no other column is drawn given it.
+    """
+
+    column: str
+    group: str
+    members: Conditions = field(hash=False)
+
+    def __post_init__(self) -> None:
+        if self.column == self.group or not isinstance(self.members, Mapping) or not self.members:
+            raise ParameterError(
+                "details need a column, another one that groups them, and the members of each group.",
+                hint="Within('dx', 'mdc', {1: ['3310', ...], ...})",
+            )
+        object.__setattr__(self, "members", dict(self.members))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is about."""
+        return (self.group, self.column)
+
+    def possible(self, group: Codebook, detail: Codebook) -> Bools:
+        """Which code goes with which group: (codes of the group, codes of the detail)."""
+        table = np.zeros((group.size, detail.size), bool)
+        for one, codes in self.members.items():
+            table[group.code_of(one)] |= _mask(detail, codes)
+        if detail.missing:
+            table[:, -1] = True
+        empty = int((~table.any(axis=1)).sum())
+        if empty:
+            raise SchemaError(
+                f"{empty} of the {group.size} groups of '{self.group}' have no code in '{self.column}'.",
+                hint="give members for every group, the missing one (None) included",
+            )
+        return table
+
+    def zeros(self, places: Mapping[str, int], books: Sequence[Codebook]) -> list[Zero]:
+        """For each group: the codes of the others."""
+        group, detail = places[self.group], places[self.column]
+        table = self.possible(books[group], books[detail])
+        return [Zero((group, detail), (np.arange(len(table)) == g, ~row)) for g, row in enumerate(table)]
+
+
+Constraint = Never | Implies | Ordered | Within
+
+
+def compile_zeros(constraints: Sequence[Constraint], books: Sequence[Codebook]) -> tuple[Zero, ...]:
+    """All constraints as structural zeros; what does not fit the columns is refused, all at once."""
+    places = {b.name: i for i, b in enumerate(books)}
+    unknown = sorted({repr(n) for c in constraints for n in c.columns if n not in places})
+    if unknown:
+        raise SchemaError(
+            f"constraints name columns that are not synthesized: {listed(unknown)}.",
+            hint=f"there are {listed([repr(n) for n in places])}",
+        )
+    details = [c.column for c in constraints if isinstance(c, Within)]
+    twice = [n for c in constraints for n in (c.columns[:1] if isinstance(c, Within) else c.columns)]
+    entangled = sorted({repr(n) for n in details if n in twice or details.count(n) > 1})
+    if entangled:
+        raise SchemaError(
+            f"detailed columns have one group and no further constraints: {listed(entangled)}.",
+            hint="put the constraint on the group",
+        )
+    return tuple(zero for c in constraints for zero in c.zeros(places, books))
+
+
+def _mask(book: Codebook, wanted: Any) -> Bools:
+    """The codes of some values; a number or a day stands for the bin it lies in."""
+    several = isinstance(wanted, (list, tuple, set, frozenset))
+    mask = np.zeros(book.size, bool)
+    for one in wanted if several else [wanted]:
+        mask[book.code_of(one)] = True
+    return mask
+
+
+def _ends(book: Codebook) -> tuple[list[Any], list[tuple[Any, bool]]]:
+    """The lowest value of each code; the highest, and whether it lies outside. Missing is left out."""
+    column = book.column
+    if column.edges is not None:
+        last = len(column.edges) - 2
+        return list(column.edges[:-1]), [(e, i < last) for i, e in enumerate(column.edges[1:])]
+    if column.kind is Kind.ORDINAL and column.type not in ("text", "boolean"):
+        found = book.levels.to_pylist()
+        return found, [(e, False) for e in found]
+    raise SchemaError(
+        f"column '{column.name}' has neither bins nor numbers to be ordered by.", hint="declare edges"
+    )
