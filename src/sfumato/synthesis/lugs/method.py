@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, ParameterError, listed
+from sfumato.measures import autocorrelation
 from sfumato.privacy import DiverseLaw, Guarantee, NoGuarantee
 from sfumato.progress import track
 from sfumato.release import InternalRecord, Release
@@ -201,12 +202,7 @@ class FittedLUGS:
         out = {}
         for book in self.domain.books:
             values = book.encode(path.column(book.name).combine_chunks()).astype(np.float64)
-            centred = values - values.mean()
-            whole_ = float(centred @ centred)
-            out[book.name] = [
-                float(centred[lag:] @ centred[:-lag]) / whole_ if whole_ > 0 else math.nan
-                for lag in range(1, lags + 1)
-            ]
+            out[book.name] = autocorrelation(values, lags)[1:].tolist()
         return out
 
 
