@@ -35,6 +35,8 @@ TABLE = discharges(300, 7)
         ({"epsilon": "1"}, "above 0"),
         ({"total": True}, "above 0"),
         ({"alpha": -1.0}, "alpha must be"),
+        ({"alpha": 1e300}, "alpha must be"),
+        ({"epsilon": 1.0, "prior": "marginal", "prior_floor": 1e-9}, "prior_floor must be between"),
         ({"epsilon": 1.0, "block": 0}, "block must be"),
         ({"epsilon": 1.0, "sweeps": 1.5}, "sweeps must be"),
         ({"epsilon": 1.0, "parents": -1}, "parents must be"),
@@ -98,6 +100,16 @@ def test_a_number_of_rows_is_at_least_one(rows: Any) -> None:
         sf.synthesize(_unreadable(), PeGS(epsilon=1.0), rows)
     with pytest.raises(ParameterError, match="key and a seed"):
         sf.synthesize(_unreadable(), PeGS(epsilon=1.0), 3, key=Key.fresh(), seed=1)
+
+
+def test_a_prior_beyond_whole_numbers_is_refused() -> None:
+    wide = tiny([(0, 0)], (300_000, 2))
+    fitted = PeGS(total=1e-6, parents={}).fit(wide)
+    with pytest.raises(ParameterError, match=r"whole numbers|nothing of the data"):
+        fitted.sample(10**7)
+    assert fitted.sample(10).guarantee
+    with pytest.raises(ParameterError, match="smoothing is for columns of up to 4,096 levels"):
+        PeGS(total=1.0, parents={}, smoothing=4).fit(wide)
 
 
 def test_an_empty_table_gives_even_rows() -> None:

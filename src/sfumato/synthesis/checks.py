@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.synthesis.pegs import PeGS
 
 _MOST = 1000.0  # epsilon of one row: more is a slip of the pen
+_LARGEST_ALPHA = 1e9
 
 
 def whole(name: str, number: Any) -> int:
@@ -37,7 +38,9 @@ def faults(method: PeGS) -> list[str]:
     amounts = {k: getattr(method, k) for k in (*kinds, "parents_epsilon", "prior_epsilon", "prior_floor")}
     for name, amount in amounts.items():
         real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
-        if amount is None or (real and (0 < amount <= _MOST or (name == "alpha" and amount >= 0))):
+        if amount is None or (
+            real and (0 < amount <= _MOST or (name == "alpha" and 0 <= amount <= _LARGEST_ALPHA))
+        ):
             continue
         found.append(f"{name} must be a number above 0" + f", at most {_MOST:g}" * (name != "alpha"))
     for name in ("block", "sweeps", "declared_rows"):
@@ -61,8 +64,8 @@ def faults(method: PeGS) -> list[str]:
 
 def _clashes(method: PeGS) -> list[str]:
     faults = []
-    if method.prior_floor > 1:
-        faults.append("prior_floor must be at most 1")
+    if not 0.01 <= method.prior_floor <= 1:
+        faults.append("prior_floor must be between 0.01 and 1")
     if method.total is not None and method.on_parents + method.on_prior >= method.total:
         faults.append("parents and prior take the whole total")
     if method.log_l is not None and (method.block or method.prior != "uniform" or method.smoothing):

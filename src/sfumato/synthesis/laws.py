@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, ParameterError
 from sfumato.synthesis.blocks import Block, Blocks, law_counts
 from sfumato.synthesis.perturbation import MAX_ROWS, Spread, diverse_weights
 
@@ -223,6 +223,12 @@ def _law(blocks: Blocks, block: Block, prior: Prior) -> Law:
 def _weights(counts: NDArray[np.int64], possible: NDArray[np.bool_], prior: Prior) -> NDArray[np.uint64]:
     if prior.log_l is not None:
         return diverse_weights(counts, possible, prior.log_l)
+    added = np.broadcast_to(prior.least, counts.shape[1:])
+    if sum(map(int, added)) >= 2**62:  # public: the prior and the levels, not the counts
+        raise ParameterError(
+            "so large a prior on so many levels exceeds the sampler's whole numbers.",
+            hint="a larger epsilon, fewer rows, or a coarser column",
+        )
     spread = counts if prior.spread.whole == 1 else counts @ prior.spread.shares.T
     weights = np.where(possible, prior.unit * spread + prior.least, 0)
     empty = weights.sum(axis=1) == 0  # no data and no prior: even, as Eq. (6) tends to

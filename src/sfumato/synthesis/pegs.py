@@ -38,6 +38,7 @@ from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, sta
 from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
 from sfumato.table import Table
 
+_MOST_SMOOTHED = 4096
 _ORDERED = (Kind.ORDINAL, Kind.NUMERIC, Kind.DATE)
 
 
@@ -137,6 +138,12 @@ class PeGS:
         return FittedPeGS(self, blocks, marginals, pool)
 
     def _check(self, domain: Domain) -> None:
+        long = [repr(b.name) for b in domain.books if b.size > _MOST_SMOOTHED and b.column.kind in _ORDERED]
+        if self.smoothing and long:
+            raise ParameterError(
+                f"smoothing is for columns of up to {_MOST_SMOOTHED:,} levels, not for {listed(long)}.",
+                hint="declare fewer, wider bins",
+            )
         if self.log_l is None:
             return
         if len(domain.constraints) > len(domain.details):
@@ -246,9 +253,7 @@ class FittedPeGS:
             book = domain.books[domain.place(block.column)]
             ordered = book.column.kind in _ORDERED and block.column not in domain.details
             smooth = self.method.smoothing if ordered and self.method.log_l is None else 0
-            out.append(
-                Spread.neighbours(book.size, len(book.levels), smooth) if smooth else Spread.none(book.size)
-            )
+            out.append(Spread.neighbours(book.size, len(book.levels), smooth) if smooth else Spread.none())
         return out
 
     @property

@@ -65,9 +65,9 @@ class Spread:
         return int(self.shares.max())
 
     @classmethod
-    def none(cls, size: int) -> Spread:
-        """Each row where it is."""
-        return cls(np.eye(size, dtype=np.int64), 1)
+    def none(cls) -> Spread:
+        """Each row where it is; the shares are not written out."""
+        return cls(np.ones((1, 1), np.int64), 1)
 
     @classmethod
     def neighbours(cls, size: int, ordered: int, sixteenths: int) -> Spread:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Sampler:
         digest.update(b"" if self.pool is None else np.ascontiguousarray(self.pool).data)
         object.__setattr__(self, "_stream", self.key.derive("pegs", "rows", digest.hexdigest()).array())
 
-    @property
+    @cached_property
     def _seeds(self) -> _kernels.Seeds:
         from sfumato.synthesis import _kernels
 
