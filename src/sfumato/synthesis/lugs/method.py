@@ -1,0 +1,250 @@
+"""LUGS (l-diversified, uniformly smoothed Gibbs sampling): Algorithm 1 of the paper.
+
+Guarantee: every released value was drawn from a law with an entropy of at least log l, given the others.
+Because:   `tables.lifted` mixes each law with the uniform one until its entropy is reached; a key that was
+           never seen and has no neighbour gets the uniform law.
+Assumes:   the key of the draw stays secret. It says nothing about what the laws tell of one person: they
+           were learnt without noise, and nothing here is differentially private.
+Tested by: tests/synthesis/test_lugs.py::test_laws_have_the_entropy_asked_for
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts import canonical_type
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.measures import autocorrelation
+from sfumato.privacy import DiverseLaw, Guarantee, NoGuarantee
+from sfumato.progress import track
+from sfumato.release import InternalRecord, Release
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.lugs.tables import Learnt, learn
+from sfumato.table import Table
+
+Codes = NDArray[np.uint16]
+_MOST_COLUMNS, _MOST_LEVELS = 62, 65_535
+_CHAINS = 8_192  # chains that run side by side
+
+
+@dataclass(frozen=True)
+class LUGS:
+    """Parameters.
+
+    log_l: the entropy every law is lifted to, in natural logarithms.
+    hashes: min-hashes in a key; fewer make coarser keys and more artificial rows. 0: exact keys.
+    floor: the least share of the uniform law, so that every row can be reached from every other.
+    burn_in: sweeps before a chain's first row; thin: sweeps between its rows; length: rows of a chain.
+    reach: the largest Hamming distance of a neighbour; beyond it an unseen key gets the uniform law.
+    bands: bands of the neighbour search for each distance.
+    cap: columns with too few values for log_l are drawn evenly instead of refused.
+    """
+
+    log_l: float = 0.5
+    hashes: int = 2
+    floor: float = 1e-3
+    burn_in: int = 10
+    thin: int = 1
+    length: int = 100
+    reach: int = 2
+    bands: int = 64
+    cap: bool = False
+    columns: tuple[str, ...] | None = None
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not (math.isfinite(self.log_l) and self.log_l >= 0):
+            faults.append("log_l must be a number from 0 up")
+        if not 0 < self.floor <= 1:
+            faults.append("floor must be above 0, or rows may never be left, and at most 1")
+        for name, least in (
+            ("hashes", 0),
+            ("burn_in", 0),
+            ("thin", 1),
+            ("length", 1),
+            ("reach", 0),
+            ("bands", 1),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                faults.append(f"{name} must be a whole number from {least} up")
+        if self.constraints:
+            faults.append("constraints are not kept by LUGS: a chain passes through every combination")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+        if faults:
+            raise ParameterError(f"LUGS: {'; '.join(faults)}.", hint="LUGS(log_l=0.5)")
+
+    def fit(self, table: Table, *, key: Key | None = None) -> FittedLUGS:
+        """Estimate the laws and lift them. key: of the hashes; a fresh one by default."""
+        domain = Domain.of_data(table, self.columns)
+        self._check(domain)
+        codes = np.ascontiguousarray(table.encode(domain.names).codes.T.astype(np.uint16))
+        return self.fit_codes(domain, codes, key or Key.fresh())
+
+    def fit_codes(self, domain: Domain, codes: Codes, key: Key) -> FittedLUGS:
+        """The same from codes (rows, columns)."""
+        if not len(codes):
+            raise DataError("the table has no rows.", hint="there is nothing to learn from")
+        learnt = learn(codes, domain.sizes, self.hashes, self.reach, self.bands, self.log_l, self.floor, key)
+        return FittedLUGS(self, domain, learnt, len(codes))
+
+    def _check(self, domain: Domain) -> None:
+        faults = []
+        few = [
+            repr(n)
+            for n, s in zip(domain.names, domain.sizes, strict=True)
+            if math.log(s) < self.log_l - 1e-12
+        ]
+        if few and not self.cap:
+            faults.append(
+                f"{listed(few)} have too few values for an entropy of {self.log_l:g} "
+                "(a smaller log_l, or cap=True)"
+            )
+        if len(domain.names) > _MOST_COLUMNS or max(domain.sizes) > _MOST_LEVELS:
+            faults.append(f"at most {_MOST_COLUMNS} columns of {_MOST_LEVELS:,} values each")
+        if faults:
+            raise ParameterError(f"LUGS: {'; '.join(faults)}.", hint="see the page on LUGS")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLUGS:
+    """Laws to sample from."""
+
+    method: LUGS
+    domain: Domain
+    learnt: Learnt
+    rows: int = field(repr=False)
+
+    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
+        """So many rows, drawn when they are read. The same key gives the same rows."""
+        rows = whole("rows", rows)
+        if key is not None and seed is not None:
+            raise ParameterError("a key and a seed were given.", hint="give one of them")
+        secret = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        promised = guarantee(self.method, self.domain)
+        record = InternalRecord(
+            key=secret, seed=seed, plan={"method": "lugs", "rows": rows, **_plan(self.method)},
+            extra={"rows learnt from": self.rows, "keys": len(self.learnt.tables.keys)},
+        )  # fmt: skip
+        return Release(
+            table_of(self.domain, lambda: self.codes(rows, secret), secret, rows),
+            promised.seeded() if secret.seeded else promised,
+            record,
+            about(self.method),
+        )
+
+    def codes(self, rows: int, key: Key) -> Iterator[Codes]:
+        """The rows as codes (rows, columns), some chains at a time, chain after chain."""
+        length = self.method.length
+        chains = -(-rows // length)
+        done = 0
+        for first in range(0, chains, _CHAINS):
+            count = min(_CHAINS, chains - first)
+            out = np.empty((count, length, len(self.domain.names)), np.uint16)
+            for t, x in enumerate(self._states(first, count, key)):
+                out[:, t] = x
+            flat = out.reshape(count * length, -1)[: rows - done]
+            done += len(flat)
+            yield flat
+
+    def _states(self, first: int, chains: int, key: Key) -> Iterator[Codes]:
+        """The states to be released, in the order they come: burn-in, then every so many sweeps."""
+        from sfumato.synthesis.lugs import _kernels
+
+        stream, sizes = key.derive("lugs"), np.array(self.domain.sizes, np.uint64)
+        m = len(sizes)
+        start = stream.words(0, first, chains, m).reshape(chains, m)
+        x = np.ascontiguousarray(((start >> np.uint64(32)) * sizes >> np.uint64(32)).astype(np.uint16))
+        learnt = self.learnt
+        sweeps = 0
+        for t in range(self.method.length):
+            for _ in range(self.method.burn_in + 1 if t == 0 else self.method.thin):
+                sweeps += 1
+                words = stream.words(sweeps, first, chains, 2 * m)
+                _kernels.sweep(x, words, learnt.keys, learnt.tables, learnt.index)
+            yield x
+
+    def path(self, sweeps: int, *, key: Key | None = None) -> pa.Table:
+        """One chain from the start, a row for each sweep (the paper's table 1, figure 2): for diagnosis."""
+        from sfumato.synthesis.lugs import _kernels
+
+        secret = (key or Key.fresh()).derive("lugs")
+        m, sizes = len(self.domain.sizes), np.array(self.domain.sizes, np.uint64)
+        x = ((secret.words(0, 0, 1, m).reshape(1, m) >> np.uint64(32)) * sizes >> np.uint64(32)).astype(
+            np.uint16
+        )
+        states = np.empty((sweeps, m), np.uint16)
+        for s in range(sweeps):
+            words = secret.words(s + 1, 0, 1, 2 * m)
+            _kernels.sweep(x, words, self.learnt.keys, self.learnt.tables, self.learnt.index)
+            states[s] = x[0]
+        arrays = [b.decode(states[:, j].astype(b.dtype)) for j, b in enumerate(self.domain.books)]
+        return pa.table(arrays, names=list(self.domain.names))
+
+    def autocorrelations(
+        self, sweeps: int = 2_000, lags: int = 20, *, key: Key | None = None
+    ) -> dict[str, list[float]]:
+        """Of each column's codes along one chain, at lags 1, 2, ...: how soon a chain forgets (figure 3)."""
+        path = self.path(sweeps, key=key)
+        out = {}
+        for book in self.domain.books:
+            values = book.encode(path.column(book.name).combine_chunks()).astype(np.float64)
+            out[book.name] = autocorrelation(values, lags)[1:].tolist()
+        return out
+
+
+def guarantee(method: LUGS, domain: Domain) -> Guarantee:
+    """A law with enough entropy for every value; and plainly, no differential privacy."""
+    capped = tuple(
+        n for n, s in zip(domain.names, domain.sizes, strict=True) if math.log(s) < method.log_l - 1e-12
+    )
+    law = DiverseLaw(max(1.0, math.exp(method.log_l) * (1 - 1e-9)), domain.names, capped)
+    return Guarantee.of(
+        law.assuming("It is about the laws that values were drawn from, not about the released table."),
+        NoGuarantee("not differentially private", "The laws were learnt from the data without noise."),
+    )
+
+
+def about(method: LUGS) -> str:
+    """A sentence for the card."""
+    return (
+        "Synthetic rows, drawn by LUGS (a Gibbs sampler with smoothed laws) from person-level data. A row "
+        "may still equal that of a person, by chance or because it was learnt."
+    )
+
+
+def table_of(domain: Domain, draw: Any, key: Key, rows: int) -> Table:
+    """A table that draws its rows anew, alike, whenever it is read."""
+    arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in domain.books])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = 0
+        for codes in draw():
+            yield domain.decode(np.ascontiguousarray(codes.T), key, first)
+            first += len(codes)
+
+    def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in track(batches(), "synthesizing", rows):
+            yield batch.select(list(names))
+
+    return Table(BatchSource(arrow, open_, rows=rows), domain.schema)
+
+
+def _plan(method: LUGS) -> dict[str, Any]:
+    return {
+        n: getattr(method, n)
+        for n in ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "bands")
+    }
