@@ -21,8 +21,8 @@ from sfumato.cli import (
     releasing,
     sampling,
     schemas,
+    synthesizing,
 )
-from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas, synthesizing
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
