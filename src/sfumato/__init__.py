@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
+    from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
@@ -29,6 +30,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
+    from sfumato.reconstruction.aggregate import Aggregates as Aggregates
+    from sfumato.reconstruction.baselines import EcologicalRegression as EcologicalRegression
+    from sfumato.reconstruction.baselines import MoorePenrose as MoorePenrose
+    from sfumato.reconstruction.cudia import CUDIA as CUDIA
+    from sfumato.reconstruction.ludia import LUDIA as LUDIA
     from sfumato.release import Release as Release
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
@@ -42,15 +48,20 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "Aggregates": "reconstruction.aggregate",
     "BudgetError": "errors",
+    "CUDIA": "reconstruction.cudia",
     "Column": "schema",
     "Counts": "counts",
     "DataError": "errors",
+    "EcologicalRegression": "reconstruction.baselines",
     "Guarantee": "privacy.guarantee",
     "Key": "seeds",
     "Kind": "schema",
+    "LUDIA": "reconstruction.ludia",
     "Ledger": "privacy.ledger",
     "MissingExtraError": "errors",
+    "MoorePenrose": "reconstruction.baselines",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Release": "release",
@@ -62,6 +73,7 @@ _HOME = {
     "Table": "table",
     "VerificationError": "errors",
     "assess": "assessment.assess",
+    "assess_aggregates": "assessment.aggregates",
     "describe": "description",
     "frontier": "assessment.frontier",
     "pseudonymize": "pseudonyms",

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas
+from sfumato.cli import INTERRUPTED, assessing, demo, looking, reconstructing, releasing, sampling, schemas
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -54,6 +54,8 @@ register(app, releasing.pseudonymize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
+register(app, reconstructing.reconstruct)
+register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")

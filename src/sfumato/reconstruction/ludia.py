@@ -9,7 +9,7 @@ is not given is chosen by cross-validation over held-out groups; the trace and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any, Literal, cast
@@ -40,29 +40,31 @@ class LUDIA:
     """Low-rank factorization using different levels of aggregation (Algorithm 2).
 
     rank: of the model for [X y]; chosen among up to the rank of X if None.
-    iterations: when to stop; chosen from 0 to `most_iterations` if None. The print's results need few, ten
-    or so. sharing: where the singular values of the start go: "even" (half to U, half to V), "scores" (all
-    to U),
-        "loadings" (all to V); chosen between the first two if None.
+    iterations: when to stop; chosen from 0 to `most_iterations` if None. Ten or so are the print's.
+    sharing: where the singular values of the start go: "even" (half to U, half to V; the least daring),
+        "scores" (all to U), "loadings" (all to V); chosen between the first two if None.
     start: "mp", "er" or "random" (figure 4.5); a random one needs a seed to be repeatable.
     correction: meet the aggregates exactly; without it, for aggregates that are noisy or of a sample.
     effects: "intercepts" or "slopes" that differ by group (section 4.4.1), by the groups of the aggregates
         or of `effects_by`, a column they are nested in.
     columns: of the individuals, for X; by default all that say something about a person.
     missing: what to do with missing numbers in X: "indicator", "em" (on the moments) or "refuse".
+    cautious: of all choices that foretell held-out groups as well as the best, up to its standard error, take
+        the one that moves people least from their groups' means.
     partial: groups may be missing among the aggregates or among the people.
     """
 
     rank: int | None = None
     iterations: int | None = None
-    sharing: Sharing | None = None
+    sharing: Sharing | None = "even"
     start: Start = "mp"
     correction: bool = True
     effects: Literal["intercepts", "slopes"] | None = None
     effects_by: str | None = None
     columns: Sequence[str] | None = None
     missing: Missing = "indicator"
-    most_iterations: int = 100
+    most_iterations: int = 30
+    cautious: bool = False
     partial: bool = False
     seed: int | None = None
 
@@ -155,32 +157,52 @@ class LUDIA:
             short = self.iterations if self.iterations is not None else min(10, self.most_iterations)
             return replace(self, rank=ranks[-1], sharing=self.sharing or "scores", iterations=short), {}
         errors: dict[tuple[int, str, int], float] = {}
+        spread, size = dict(errors), dict(errors)
         grid = list(product(ranks, sharings))
         for done, (rank, sharing) in enumerate(grid):
             candidate = replace(self, rank=rank, sharing=sharing)
-            for step, error in zip(steps, candidate._errors(problem, steps), strict=True):
-                errors[rank, sharing, step] = error
+            means, spreads, sizes = candidate._errors(problem, steps)
+            for i, step in enumerate(steps):
+                errors[rank, sharing, step] = float(means[i])
+                spread[rank, sharing, step] = float(spreads[i])
+                size[rank, sharing, step] = float(sizes[i])
             report("cross-validating", done + 1, len(grid))
-        rank, sharing_, step = min(errors, key=lambda c: errors[c])
+        best = min(errors, key=lambda c: errors[c])
+        # Groups may differ by more than X says, and a model can foretell their means for the wrong reason: of
+        # all that do as well as the best, up to its standard error, the one that moves people least is taken.
+        near = [c for c in errors if errors[c] <= errors[best] + spread[best]] if self.cautious else [best]
+        rank, sharing_, step = min(near, key=lambda c: size[c])
         return replace(self, rank=rank, sharing=cast(Sharing, sharing_), iterations=step), errors
 
-    def _errors(self, problem: Problem, steps: Sequence[int]) -> list[float]:
-        """The squared error of held-out groups after each of some numbers of iterations, per person."""
-        total = np.zeros(len(steps))
-        weight = 0.0
+    def _errors(self, problem: Problem, steps: Sequence[int]) -> tuple[Real, Real, Real]:
+        """After each of some numbers of iterations: the squared error of held-out groups per person, its
+        standard
+        error, and the variance of the people's values that the model makes."""
+        total, squares, weight = np.zeros(len(steps)), [], []
         for held in problem.folds(_MOST_FOLDS):
             fewer = problem.without(held)
-            x = problem.raw_means[held]
-            states = factor.iterate(fewer.statistics, first := self._begin(fewer))
-            at = 0
-            state = first
-            for i, step in enumerate(steps):
-                while at < step:
-                    state, at = next(states), at + 1
-                rest = (problem.published[held] - x @ fewer.slopes(state.slopes)) / problem.spread
-                total[i] += float(problem.sizes[held] @ (rest**2).sum(axis=1))
-            weight += float(problem.sizes[held].sum())
-        return list(total / weight)
+            rests = [
+                (problem.published[held] - problem.raw_means[held] @ fewer.slopes(state.slopes))
+                / problem.spread
+                for state in self._states(fewer, steps)
+            ]
+            weight.append(float(problem.sizes[held].sum()))
+            squares.append([float(problem.sizes[held] @ (r**2).sum(axis=1)) for r in rests])
+        shares = np.array(squares) / np.array(weight)[:, None]
+        total = np.average(shares, axis=0, weights=weight)
+        spread = np.sqrt(np.average((shares - total) ** 2, axis=0, weights=weight) / max(len(weight) - 1, 1))
+        betas = [state.slopes for state in self._states(problem, steps)]
+        made = np.array([np.sum(b * (problem.xx @ b)) / problem.rows for b in betas])
+        return total, spread, made
+
+    def _states(self, problem: Problem, steps: Sequence[int]) -> Iterator[State]:
+        """The state after each of some numbers of iterations, growing."""
+        state, at = self._begin(problem), 0
+        states = factor.iterate(problem.statistics, state)
+        for step in steps:
+            while at < step:
+                state, at = next(states), at + 1
+            yield state
 
 
 def _steps(most: int) -> list[int]:
