@@ -123,7 +123,8 @@ def honest(rows: list[dict[str, Any]]) -> str:
             order = sorted(here, key=lambda m: here[m])
             lines.append(
                 f"- {name}, {per} points: best {order[0]} ({here[order[0]]:.2f}), worst {order[-1]} "
-                f"({here[order[-1]]:.2f}). LUDIA against ER: {_better(here, 'ER')}, against MP: {_better(here, 'MP')}."
+                f"({here[order[-1]]:.2f}). LUDIA against ER: {_better(here, 'ER')}, "
+                f"against MP: {_better(here, 'MP')}."
             )
     return "\n".join(lines) + "\n"
 
@@ -135,7 +136,7 @@ def _better(here: dict[str, float], other: str) -> str:
 def main() -> None:
     chosen = options(__doc__ or "")
     sizes, repeats, seldom = ([10, 50], 2, 1) if chosen.quick else ([10, 50, 500], 100, 5)
-    rows = figure_4_4(sizes, repeats, seldom)
+    rows = figure_4_4(sizes, chosen.repeats or repeats, seldom)
     save_table(rows, chosen.out / "ludia_simulated")
     (chosen.out / "ludia_simulated.txt").write_text(honest(rows), encoding="utf-8")
     save_picture(

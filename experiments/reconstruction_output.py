@@ -16,6 +16,7 @@ def options(description: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="a few seconds: fewer repeats and sizes")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where tables and pictures go")
+    parser.add_argument("--repeats", type=int, default=None, help="other than the script's own number")
     return parser.parse_args()
 
 
