@@ -79,9 +79,9 @@ class Aggregates:
             faults.append(f"a statistic is one of {', '.join(STATISTICS)}, not {listed(unknown)}")
         if not self.levels:
             faults.append("there is at least one level")
-        for level in self.levels:
-            if set(level.by) & set(self.values):
-                faults.append(f"a column of level '{level.name}' is masked itself")
+        for partition in self.levels:
+            if set(partition.by) & set(self.values):
+                faults.append(f"a column of level '{partition.name}' is masked itself")
         if faults:
             raise ParameterError(f"aggregates: {'; '.join(faults)}.", hint="see docs/reconstruct.md")
 

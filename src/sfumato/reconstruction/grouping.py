@@ -143,9 +143,10 @@ def _at_level(level: Level, aggregates: Aggregates, counts: Counts) -> _Found:
     keys = flat(np.where(codes < 0, 0, codes), counts.codebooks)
     order = np.argsort(keys[known], kind="stable")
     place = Place(level.by, counts.codebooks, keys[known][order], np.flatnonzero(known)[order])
+    title = level.name
     if len(np.unique(place.keys)) < len(place.keys):
         raise DataError(
-            f"level '{level.name}': two published groups are the same group among the individuals.",
+            f"level '{title}': two published groups are the same group among the individuals.",
             hint="one row per group",
         )
     group = place.of_codes(counts.codes)
