@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.shape.methods import Centroid as Centroid
     from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
     from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
+    from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
     from sfumato.assessment.frontier import frontier as frontier
@@ -66,6 +67,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
+    from sfumato.reconstruction.aggregate import Aggregates as Aggregates
+    from sfumato.reconstruction.baselines import EcologicalRegression as EcologicalRegression
+    from sfumato.reconstruction.baselines import MoorePenrose as MoorePenrose
+    from sfumato.reconstruction.cudia import CUDIA as CUDIA
+    from sfumato.reconstruction.ludia import LUDIA as LUDIA
     from sfumato.release import Release as Release
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
@@ -100,6 +106,9 @@ _HOME = {
     "ClusterDither": "anonymization.shape.methods",
     "ClusterResample": "anonymization.shape.methods",
     "Clustering": "anonymization.shape.cluster",
+    "Aggregates": "reconstruction.aggregate",
+    "BudgetError": "errors",
+    "CUDIA": "reconstruction.cudia",
     "Column": "schema",
     "ColumnMI": "anonymization.information",
     "Counts": "counts",
@@ -110,6 +119,7 @@ _HOME = {
     "Entropy": "anonymization.loss",
     "GaussianDither": "anonymization.shape.gaussian",
     "Greedy": "anonymization.greedy.search",
+    "EcologicalRegression": "reconstruction.baselines",
     "Guarantee": "privacy.guarantee",
     "Height": "anonymization.information",
     "Hierarchy": "hierarchy",
@@ -121,6 +131,7 @@ _HOME = {
     "Key": "seeds",
     "Kind": "schema",
     "LDiversity": "criteria",
+    "LUDIA": "reconstruction.ludia",
     "Ledger": "privacy.ledger",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
@@ -130,6 +141,7 @@ _HOME = {
     "Never": "synthesis.constraints",
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",
+    "MoorePenrose": "reconstruction.baselines",
     "OutputError": "errors",
     "ParameterError": "errors",
     "Partition": "anonymization.greedy.partition",
@@ -151,6 +163,7 @@ _HOME = {
     "assess": "assessment.assess",
     "audit": "assessment.audit",
     "combine_estimates": "workloads.combine",
+    "assess_aggregates": "assessment.aggregates",
     "describe": "description",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",

@@ -23,6 +23,7 @@ from sfumato.cli import (
     schemas,
     synthesizing,
 )
+from sfumato.cli import INTERRUPTED, assessing, demo, looking, reconstructing, releasing, sampling, schemas
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -73,6 +74,8 @@ register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
+register(app, reconstructing.reconstruct)
+register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")

@@ -207,6 +207,34 @@ def assess(stage: Stage) -> str:
     )
 
 
+def reconstruct(stage: Stage) -> str:
+    """What hospital averages say about people."""
+    import numpy as np
+
+    from sfumato.io import scan, write
+    from sfumato.reconstruction.aggregate import Aggregates
+
+    known = ["age_years", "sex", "sev", "typ", "hospital"]
+    table = scan(stage / "discharges.parquet", stage / "discharges.toml").select([*known, "charge_usd"])
+    published = Aggregates.compute(table, "hospital", "charge_usd")
+    level = published.levels[0]
+    write(level.keys.append_column("charge_usd", [level.published[:, 0]]), stage / "averages.csv")
+    write(table.drop(["charge_usd"]), stage / "people.parquet")
+    stage.command(
+        "reconstruct", stage / "people.parquet", stage / "averages.csv", "--by", "hospital",
+        "--value", "charge_usd", "--out", stage / "reconstructed.parquet",
+    )  # fmt: skip
+    truth = np.concatenate([b.column(0).to_numpy() for b in table.batches(["charge_usd"])])
+    made = scan(stage / "reconstructed.parquet", columns=["charge_usd"]).to_arrow()["charge_usd"].to_numpy()
+    gap = abs(float(made.mean() - truth.mean())) / float(truth.mean())
+    if gap > 1e-9:
+        stage.mishaps.append("the reconstruction does not meet the averages")
+    return (
+        f"the averages of {len(level)} hospitals, met exactly, put a charge within "
+        f"{np.median(np.abs(made - truth) / np.maximum(truth, 1)):.0%} of the truth for half of the people"
+    )
+
+
 def alter(stage: Stage) -> str:
     """One cell changed by hand."""
     import pyarrow as pa
@@ -243,5 +271,10 @@ STEPS = (
         synthesize,
     ),
     Step("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
+    Step(
+        "Reconstruct",
+        "Averages are published everywhere. What do they say about the people behind them?",
+        reconstruct,
+    ),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )

@@ -1,0 +1,1 @@
+"""Reconstruction: individual-level conclusions from published aggregates, at any size."""

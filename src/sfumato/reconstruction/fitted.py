@@ -1,0 +1,265 @@
+"""A fitted linear reconstruction: y = X beta + A' kappa (+ G gamma), written back batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts import canonical_type
+from sfumato.errors import ParameterError, listed
+from sfumato.io import like, write
+from sfumato.reconstruction.grouping import Grouping, Place
+from sfumato.reconstruction.moments import Filler, Moments
+from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.sources import BatchSource, EngineSource, engine_fault
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.reconstruction.uncertainty import Uncertainty
+
+Real = NDArray[np.float64]
+
+
+class Rule(Protocol):
+    """What turns the columns of a batch into reconstructed values."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        ...
+
+    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
+        """Values, (people, masked columns)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Random intercepts and slopes: coefficients of X, the constant first, that differ by group.
+
+    place: from people to groups.  gamma: (groups, d, k).
+    """
+
+    place: Place
+    gamma: Real
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """y_i = x_i (beta + gamma of the person's group) + the offsets of the person's groups.
+
+    slopes: (d, k), the constant first.  offsets: (p, k), A' kappa at each row of A: kappa over sizes.
+    """
+
+    filler: Filler
+    grouping: Grouping
+    slopes: Real
+    offsets: Real
+    effects: Effects | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        more = self.effects.place.by if self.effects is not None else ()
+        return tuple(dict.fromkeys([*self.filler.design.columns, *self.grouping.columns, *more]))
+
+    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
+        """Values, (people, masked columns)."""
+        x = self.filler.matrix(columns)
+        y: Real = x @ self.slopes
+        padded = np.vstack([self.offsets, np.zeros(self.offsets.shape[1])])  # row -1: no group
+        for rows in self.grouping.of(columns):
+            y += padded[rows]
+        if self.effects is not None:
+            group = self.effects.place.of(columns)
+            gamma = np.concatenate([self.effects.gamma, np.zeros((1, *self.effects.gamma.shape[1:]))])
+            y += np.einsum("nd,ndk->nk", x, gamma[group])
+        return y
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstructed:
+    """The individuals with their reconstructed columns, read again each time they are asked for.
+
+    data: the rows, lazily.  values: the names of the columns that were added.
+    """
+
+    data: Table
+    values: tuple[str, ...]
+    rule: Rule = field(repr=False)
+    origin: Table = field(repr=False)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch: memory does not grow with their number."""
+        return self.data.batches()
+
+    def to_arrow(self) -> pa.Table:
+        """All rows in memory."""
+        return self.data.to_arrow()
+
+    def numbers(self) -> Real:
+        """The reconstructed values alone, (people, masked columns)."""
+        names = list(self.values)
+        parts = [np.column_stack([b.column(n).to_numpy() for n in names]) for b in self.data.batches(names)]
+        return np.concatenate([np.empty((0, len(names))), *parts])
+
+    def to_native(self) -> Any:
+        """As what went in: pandas for pandas and so on; a Spark frame is computed by its executors."""
+        source = self.origin.source
+        if isinstance(source, EngineSource) and source.flavour == "spark":
+            return _on_spark(self, source)
+        return like(self.to_arrow(), source)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write to a file by its suffix, in chunks; whole or not at all."""
+        return write(self.data, path, overwrite=overwrite)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What `fit` gives back: the rule, the trace, and what was chosen on the way.
+
+    trace: the objective after each iteration, the start first; empty for methods without iterations.
+    chosen: rank, sharing, iterations and the like.  residual: of contradicting levels, 0 if they agree.
+    """
+
+    method: str
+    individuals: Table = field(repr=False)
+    grouping: Grouping = field(repr=False)
+    rule: Rule = field(repr=False)
+    trace: tuple[float, ...] = ()
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    moments: Moments | None = field(default=None, repr=False)
+    rests: tuple[Real, Real] | None = field(default=None, repr=False)
+    corrected: bool = True
+
+    @property
+    def residual(self) -> float:
+        """How far levels that contradict each other are from any people's: 0 if they agree."""
+        return self.grouping.residual
+
+    @property
+    def coefficients(self) -> dict[str, Real]:
+        """The weight of each column of X, by name; (masked columns,) each."""
+        if not isinstance(self.rule, Linear):
+            raise ParameterError(f"{self.method} has no coefficients.", hint="they belong to linear methods")
+        return dict(zip(self.rule.filler.names, self.rule.slopes, strict=True))
+
+    def reconstruct(
+        self, table: Any = None, *, natural: bool = False, interval: float | None = None
+    ) -> Reconstructed:
+        """Each person with the values they may have had.
+
+        table: other people of the same columns, who were not in the aggregates; the individuals by default.
+        natural: columns known by means of logs come back as they are, not as logs (medians, not means).
+        interval: also give `<name>_low` and `<name>_high`, which hold the true value with this probability.
+        """
+        from sfumato.io import scan
+
+        if table is None:
+            people = self.individuals
+        else:
+            people = table if isinstance(table, Table) else scan(table, keep_text=True)
+        people.schema.require(self.rule.columns)
+        names = self.grouping.aggregates.reconstructed
+        rule: Rule = self.rule
+        if interval is not None:
+            rule, names = self.uncertainty().rule(interval), _with_ends(names)
+        if natural:
+            logs = tuple(n.startswith("log_") and n not in self.grouping.aggregates.values for n in names)
+            rule = _Natural(rule, logs)
+            names = tuple(
+                n.removeprefix("log_") if is_log else n for n, is_log in zip(names, logs, strict=True)
+            )
+        return _written_back(people, rule, names)
+
+    def uncertainty(self, noise: Any = "constant") -> Uncertainty:
+        """How far reconstructed values may be off, and how much the aggregates pinned down."""
+        from sfumato.reconstruction.uncertainty import uncertainty
+
+        return uncertainty(self, noise)
+
+
+def _with_ends(names: Sequence[str]) -> tuple[str, ...]:
+    return (*names, *(f"{n}_low" for n in names), *(f"{n}_high" for n in names))
+
+
+@dataclass(frozen=True, eq=False)
+class _Natural:
+    """exp of the columns that are logs."""
+
+    rule: Rule
+    logs: tuple[bool, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return self.rule.columns
+
+    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
+        y = self.rule(columns)
+        return np.where(self.logs, np.exp(np.where(self.logs, y, 0.0)), y)
+
+
+# -- rows back ---------------------------------------------------------------------------------------
+
+
+def _written_back(people: Table, rule: Rule, names: tuple[str, ...]) -> Reconstructed:
+    clash = [repr(n) for n in names if n in people.columns]
+    if clash:
+        people = people.drop([n for n in names if n in people.columns])  # a control may hold the truth
+    added = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, "real", reason="reconstructed") for n in names)
+    schema = Schema((*people.schema.columns, *added))
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+
+    def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        new = [n for n in wanted if n in names]
+        needed = list(dict.fromkeys([*(n for n in wanted if n not in names), *(rule.columns if new else ())]))
+        fields = pa.schema([arrow.field(n) for n in wanted])
+        for batch in people.batches(needed or list(people.columns[:1])):
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            y = rule(columns) if new else np.empty((batch.num_rows, 0))
+            arrays = [pa.array(y[:, names.index(n)]) if n in names else columns[n] for n in wanted]
+            yield pa.RecordBatch.from_arrays(arrays, schema=fields)
+
+    source = BatchSource(arrow, read, rows=getattr(people.source, "rows", None))
+    return Reconstructed(Table(source, schema, people.memory_limit), names, rule, people)
+
+
+class _Executor:
+    """Adds the reconstructed columns to the rows of one partition."""
+
+    def __init__(self, rule: Rule, names: list[str]) -> None:
+        self.rule, self.names = rule, names
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            y = self.rule(dict(zip(self.names, batch.columns, strict=True)))
+            arrays = [*batch.columns, *(pa.array(y[:, j]) for j in range(y.shape[1]))]
+            yield pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))])
+
+
+def _on_spark(found: Reconstructed, source: EngineSource) -> Any:
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    names = list(found.origin.columns)
+    native = source.frame.select([source.inner(n) for n in names]).to_native()
+    try:
+        fields = [StructField(f"c{i}", f.dataType, True) for i, f in enumerate(native.schema.fields)]
+        more = [StructField(f"c{len(names) + j}", DoubleType(), True) for j in range(len(found.values))]
+        rows = native.mapInArrow(_Executor(found.rule, names), StructType([*fields, *more]))
+        return rows.toDF(*names, *found.values)
+    except Exception as error:
+        raise engine_fault(error) from None
+
+
+def require_known(faults: Sequence[str], what: str) -> None:
+    """All faults of a method's parameters at once."""
+    if faults:
+        raise ParameterError(f"{what}: {listed(list(faults), 20)}.", hint="see docs/reconstruct.md")
