@@ -18,12 +18,12 @@ from sfumato.cli import (
     demo,
     hierarchies,
     looking,
+    reconstructing,
     releasing,
     sampling,
     schemas,
     synthesizing,
 )
-from sfumato.cli import INTERRUPTED, assessing, demo, looking, reconstructing, releasing, sampling, schemas
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
