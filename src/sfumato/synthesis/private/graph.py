@@ -1,0 +1,92 @@
+"""Which columns hang together: the edges of the model, the blocks that are drawn at once, what cannot be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sfumato.synthesis.constraints import Zero
+from sfumato.synthesis.private.layout import MAX_WIDTH, Bools, Graph, Ints
+
+Pair = tuple[int, int]
+
+_STATES = 128  # of a block
+_TIED = 0.05  # share of the rows that dependence moves, from which two columns may share a block
+
+
+def starts(sizes: Sequence[int] | Ints) -> Ints:
+    """Where each of several runs begins when they lie one after the other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def blocks_of(ties: Mapping[Pair, float], sizes: Sequence[int], states: int = _STATES) -> list[tuple[int, ...]]:
+    """Columns put together, the strongest ties first: at most three to a block, and so many states.
+
+    Sweeps that draw one column at a time stick where a cell of a table is (nearly) empty: a husband
+    never becomes a wife by way of a male wife. Drawn together, they do not.
+    """
+    home = {j: (j,) for j in range(len(sizes))}
+    for (a, b), tie in sorted(ties.items(), key=lambda item: (-item[1], item[0])):
+        both = tuple(sorted({*home[a], *home[b]}))
+        fits = len(both) <= MAX_WIDTH and math.prod(sizes[j] for j in both) <= states
+        if tie >= _TIED and home[a] != home[b] and fits:
+            home.update(dict.fromkeys(both, both))
+    return list(dict.fromkeys(home[j] for j in range(len(sizes))))
+
+
+def build(
+    pairs: Sequence[Pair], blocks: Sequence[tuple[int, ...]], sizes: Sequence[int], zeros: Sequence[Zero] = ()
+) -> Graph:
+    """The graph in flat arrays, for the kernels."""
+    table = starts([sizes[a] * sizes[b] for a, b in pairs])
+    edges, other, rows, begin, step, far = [0], [], [], [], [], []
+    room = 0
+    for j in range(len(sizes)):
+        for q, (a, b) in enumerate(pairs):
+            if j not in (a, b):
+                continue
+            other.append(b if j == a else a)
+            rows.append(room)
+            begin.append(int(table[q]))
+            step.append(sizes[b] if j == a else 1)
+            far.append(1 if j == a else sizes[b])
+            room += sizes[a] * sizes[b]
+        edges.append(len(other))
+    padded = np.full((len(blocks), MAX_WIDTH), -1, np.int64)
+    for b, columns in enumerate(blocks):
+        padded[b, : len(columns)] = columns
+    met = [[z for z, zero in enumerate(zeros) if {*zero.columns} & {*columns}] for columns in blocks]
+    return Graph(
+        *(np.array(x, np.int64) for x in (sizes, starts(sizes), edges, other, rows, begin, step, far)),
+        padded,
+        np.array([len(c) for c in blocks], np.int64),
+        starts([math.prod(sizes[j] for j in c) for c in blocks]),
+        starts([len(m) for m in met]),
+        np.array([z for m in met for z in m], np.int64),
+        *_flat_zeros(zeros),
+    )
+
+
+def _flat_zeros(zeros: Sequence[Zero]) -> tuple[Ints, Ints, Bools]:
+    width = max((len(z.columns) for z in zeros), default=1)
+    columns, masks = np.full((len(zeros), width), -1, np.int64), np.zeros((len(zeros), width), np.int64)
+    flat: list[bool] = []
+    for z, zero in enumerate(zeros):
+        for c, (column, mask) in enumerate(zip(zero.columns, zero.masks, strict=True)):
+            columns[z, c], masks[z, c] = column, len(flat)
+            flat += mask.tolist()
+    return columns, masks, np.array(flat, np.bool_)
+
+
+def table_order(pairs: Sequence[Pair], sizes: Sequence[int]) -> Ints:
+    """For each place among the edges' weights, its place among the pairs' tables."""
+    table = starts([sizes[a] * sizes[b] for a, b in pairs])
+    parts = []
+    for j in range(len(sizes)):
+        for q, (a, b) in enumerate(pairs):
+            if j in (a, b):
+                cells = np.arange(table[q], table[q + 1]).reshape(sizes[a], sizes[b])
+                parts.append((cells.T if j == a else cells).ravel())
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
