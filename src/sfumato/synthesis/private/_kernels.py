@@ -39,55 +39,75 @@ def count_levels(rows: Codes, starts: Ints, out: Ints) -> None:
 
 
 @compiled
-def _one_column(graph: Graph, weights: Weights, row: Ints, block: int, column: int, out: Floats) -> None:
-    """What the rest of the row says of one column of a block: w_j(x_j) prod over other k of w_jk(x_j, x_k)."""
-    levels = graph.sizes[column]
-    start = graph.own[column]
-    for s in range(levels):
-        out[s] = weights.own[start + s]
-    for e in range(graph.edges[column], graph.edges[column + 1]):
-        other = graph.other[e]
-        inside = False
-        for v in range(graph.widths[block]):
-            inside |= graph.blocks[block, v] == other
-        if inside:
-            continue
-        start = graph.rows[e] + row[other] * levels
+def _states(
+    row: Ints, block: Ints, width: int, sizes: Ints, own_at: Ints, edges: Ints, outside: Ints, other: Ints,
+    rows: Ints, own: Floats, far: Floats, inner: Floats, single: Floats, out: Floats,
+) -> int:  # fmt: skip
+    """The weight of every joint state of a block, given the rest of the row; how many states there are.
+
+    single[v] is what the row outside the block says of its column v: w_j(x_j) prod over k of w_jk(x_j, x_k),
+    scaled so that the largest is 1. inner: the weights of pairs within the block.
+    The arrays come one by one: handing on the whole graph takes longer than the arithmetic.
+    """
+    for v in range(width):
+        column = block[v]
+        levels = sizes[column]
+        start = own_at[column]
         for s in range(levels):
-            out[s] *= weights.edges[start + s]
-    top = 0.0
-    for s in range(levels):
-        top = max(top, out[s])
-    if top > 0:
-        top = 1 / top
+            single[v, s] = own[start + s]
+        for e in range(edges[column], outside[column]):
+            start = rows[e] + row[other[e]] * levels
+            for s in range(levels):
+                single[v, s] *= far[start + s]
+        top = 0.0
         for s in range(levels):
-            out[s] *= top
+            top = max(top, single[v, s])
+        if top > 0:
+            top = 1 / top
+            for s in range(levels):
+                single[v, s] *= top
+    first = sizes[block[0]]
+    if width == 1:
+        for a in range(first):
+            out[a] = single[0, a]
+        return first
+    second = sizes[block[1]]
+    i = 0
+    if width == 2:
+        for a in range(first):
+            for b in range(second):
+                out[i] = single[0, a] * single[1, b] * inner[i]
+                i += 1
+        return i
+    third = sizes[block[2]]
+    for a in range(first):
+        for b in range(second):
+            both = single[0, a] * single[1, b]
+            for c in range(third):
+                out[i] = both * single[2, c] * inner[i]
+                i += 1
+    return i
 
 
 @compiled
-def _states(graph: Graph, weights: Weights, row: Ints, block: int, single: Floats, out: Floats) -> int:
-    """The weight of every joint state of a block, given the rest of the row; how many states there are."""
-    for v in range(graph.widths[block]):
-        _one_column(graph, weights, row, block, graph.blocks[block, v], single[v])
-    inner = graph.inner[block]
-    width = graph.widths[block]
-    i = 0
-    for a in range(graph.sizes[graph.blocks[block, 0]]):
-        if width == 1:
-            out[i] = single[0, a]
-            i += 1
-            continue
-        for b in range(graph.sizes[graph.blocks[block, 1]]):
-            both = single[0, a] * single[1, b]
-            if width == 2:
-                out[i] = both * weights.inner[inner + i]
-                i += 1
-                continue
-            levels = graph.sizes[graph.blocks[block, 2]]
-            for c in range(levels):
-                out[i + c] = both * single[2, c] * weights.inner[inner + i + c]
-            i += levels
-    return i
+def _pick(weights: Floats, states: int, word: int) -> int:
+    """A state in proportion to its weight; -1 if all are 0. The weights become their running sums."""
+    total = 0.0
+    for s in range(states):
+        total += weights[s]
+        weights[s] = total
+    if not total > 0:
+        return -1
+    wanted = np.float64(word >> np.uint64(11)) * 2.0**-53 * total
+    low = 0
+    high = states - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if weights[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @compiled
@@ -123,49 +143,33 @@ def _forbid(graph: Graph, row: Ints, block: int, states: int, out: Floats) -> No
 
 
 @compiled
-def _propose(
-    graph: Graph, weights: Weights, row: Ints, block: int, word: int, single: Floats, out: Floats, new: Ints
-) -> bool:
-    """Draw the block from its conditional into `new`; whether anything changed."""
-    states = _states(graph, weights, row, block, single, out)
-    _forbid(graph, row, block, states, out)
-    total = 0.0
-    for s in range(states):
-        total += out[s]
-        out[s] = total
-    if not total > 0:
-        return False  # nothing is possible beside the rest of the row: it stays as it is
-    wanted = np.float64(word >> np.uint64(11)) * 2.0**-53 * total
-    low = 0
-    high = states - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if out[middle] > wanted:
-            high = middle
-        else:
-            low = middle + 1
-    changed = False
-    for v in range(graph.widths[block] - 1, -1, -1):
-        column = graph.blocks[block, v]
-        new[column] = low % graph.sizes[column]
-        low //= graph.sizes[column]
-        changed |= new[column] != row[column]
-    return changed
-
-
-@compiled
-def sweep(rows: Codes, words: Words, graph: Graph, weights: Weights) -> None:
+def sweep(codes: Codes, words: Words, graph: Graph, weights: Weights) -> None:
     """One sweep of block Gibbs: every block of every row drawn given the rest.  words: (rows, blocks)."""
-    d = rows.shape[0]
+    sizes, own_at, edges, outside = graph.sizes, graph.own, graph.edges, graph.outside
+    other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
+    own, far, inner, zeros = weights.own, weights.edges, weights.inner, graph.zeros
+    d = len(sizes)
     row = np.empty(d, np.int64)
-    single, out = np.empty((MAX_WIDTH, graph.sizes.max())), np.empty(_room(graph))
-    for r in range(rows.shape[1]):
+    single, out = np.empty((MAX_WIDTH, sizes.max())), np.empty(_room(graph))
+    for r in range(codes.shape[1]):
         for j in range(d):
-            row[j] = rows[j, r]
-        for b in range(len(graph.widths)):
-            _propose(graph, weights, row, b, words[r, b], single, out, row)
+            row[j] = codes[j, r]
+        for b in range(len(widths)):
+            states = _states(
+                row, blocks[b], widths[b], sizes, own_at, edges, outside, other, rows,
+                own, far, inner[inner_at[b] :], single, out,
+            )  # fmt: skip
+            if zeros[b] < zeros[b + 1]:
+                _forbid(graph, row, b, states, out)
+            state = _pick(out, states, words[r, b])
+            if state < 0:
+                continue  # nothing is possible beside the rest of the row: it stays as it is
+            for v in range(widths[b] - 1, -1, -1):
+                column = blocks[b, v]
+                row[column] = state % sizes[column]
+                state //= sizes[column]
         for j in range(d):
-            rows[j, r] = row[j]
+            codes[j, r] = row[j]
 
 
 @compiled
@@ -181,56 +185,43 @@ def _room(graph: Graph) -> int:
 
 
 @compiled
-def _change(
-    graph: Graph,
-    targets: Targets,
-    pairs: Ints,
-    own: Ints,
-    block: int,
-    row: Ints,
-    new: Ints,
-    carry: bool,
-) -> float:
-    """By how much F changes if a row becomes `new` in a block; with `carry`, the counts are moved instead.
+def _move(
+    row: Ints, new: Ints, block: Ints, width: int, own_at: Ints, edges: Ints, outside: Ints, other: Ints,
+    table: Ints, step: Ints, far: Ints, pairs: Ints, own: Ints, by: int,
+    wanted: Floats, costs: Floats, own_wanted: Floats, own_costs: Floats,
+) -> float:  # fmt: skip
+    """By how much F changes if a row becomes `new` in a block; with by = 1 the counts are moved as well.
 
-    F = sum (count - target)^2 * cost. A row leaves one cell of each table and enters another:
-    the change is cost (1 - 2 (count - target)) there and cost (1 + 2 (count - target)) here.
+    F = sum cost (count - wanted)^2. A row leaves one cell of each table and enters another: the change is
+    cost (1 - 2 (count - wanted)) there and cost (1 + 2 (count - wanted)) here.
     """
     change = 0.0
-    for v in range(graph.widths[block]):
-        column = graph.blocks[block, v]
+    for v in range(width):
+        column = block[v]
         if new[column] != row[column]:
-            i = graph.own[column] + row[column]
-            k = graph.own[column] + new[column]
-            if carry:
-                own[i] -= 1
-                own[k] += 1
-            else:
-                change += (1 - 2 * (own[i] - targets.own[i])) * targets.own_costs[i]
-                change += (1 + 2 * (own[k] - targets.own[k])) * targets.own_costs[k]
-        for e in range(graph.edges[column], graph.edges[column + 1]):
-            other = graph.other[e]
-            earlier = False  # a pair inside the block counts once
-            for u in range(v):
-                earlier |= graph.blocks[block, u] == other
-            if earlier:
-                continue
-            i = graph.table[e] + row[column] * graph.step[e] + row[other] * graph.far[e]
-            k = graph.table[e] + new[column] * graph.step[e] + new[other] * graph.far[e]
+            i = own_at[column] + row[column]
+            k = own_at[column] + new[column]
+            change += (1 - 2 * (own[i] - own_wanted[i])) * own_costs[i]
+            change += (1 + 2 * (own[k] - own_wanted[k])) * own_costs[k]
+            own[i] -= by
+            own[k] += by
+        for e in range(edges[column], edges[column + 1]):
+            if e >= outside[column] and other[e] < column:
+                continue  # a pair inside the block counts once, from its first column
+            i = table[e] + row[column] * step[e] + row[other[e]] * far[e]
+            k = table[e] + new[column] * step[e] + new[other[e]] * far[e]
             if i == k:
                 continue
-            if carry:
-                pairs[i] -= 1
-                pairs[k] += 1
-            else:
-                change += (1 - 2 * (pairs[i] - targets.pairs[i])) * targets.pair_costs[i]
-                change += (1 + 2 * (pairs[k] - targets.pairs[k])) * targets.pair_costs[k]
+            change += (1 - 2 * (pairs[i] - wanted[i])) * costs[i]
+            change += (1 + 2 * (pairs[k] - wanted[k])) * costs[k]
+            pairs[i] -= by
+            pairs[k] += by
     return change
 
 
 @compiled
 def calibrate(
-    rows: Codes,
+    codes: Codes,
     words: Words,
     graph: Graph,
     weights: Weights,
@@ -244,29 +235,55 @@ def calibrate(
     words: (rows, 2 blocks), one to propose and one to accept; pairs, own: the counts of the rows, kept up to
     date. How many proposals were accepted.
     """
-    d = rows.shape[0]
+    sizes, own_at, edges, outside = graph.sizes, graph.own, graph.edges, graph.outside
+    other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
+    table, step, far_step, inner, zeros = graph.table, graph.step, graph.far, weights.inner, graph.zeros
+    w_own, w_far = weights.own, weights.edges
+    wanted, costs, own_wanted, own_costs = targets.pairs, targets.pair_costs, targets.own, targets.own_costs
+    d = len(sizes)
     row, new = np.empty(d, np.int64), np.empty(d, np.int64)
-    single, out = np.empty((MAX_WIDTH, graph.sizes.max())), np.empty(_room(graph))
+    single, out = np.empty((MAX_WIDTH, sizes.max())), np.empty(_room(graph))
     taken = 0
-    for r in range(rows.shape[1]):
+    for r in range(codes.shape[1]):
         for j in range(d):
-            row[j] = rows[j, r]
+            row[j] = codes[j, r]
             new[j] = row[j]
-        for b in range(len(graph.widths)):
-            if not _propose(graph, weights, row, b, words[r, 2 * b], single, out, new):
+        for b in range(len(widths)):
+            states = _states(
+                row, blocks[b], widths[b], sizes, own_at, edges, outside, other, rows,
+                w_own, w_far, inner[inner_at[b] :], single, out,
+            )  # fmt: skip
+            if zeros[b] < zeros[b + 1]:
+                _forbid(graph, row, b, states, out)
+            state = _pick(out, states, words[r, 2 * b])
+            changed = False
+            for v in range(widths[b] - 1, -1, -1):
+                if state < 0:
+                    break
+                column = blocks[b, v]
+                new[column] = state % sizes[column]
+                state //= sizes[column]
+                changed |= new[column] != row[column]
+            if not changed:
                 continue
-            change = _change(graph, targets, pairs, own, b, row, new, False)
+            change = _move(
+                row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
+                pairs, own, 0, wanted, costs, own_wanted, own_costs,
+            )  # fmt: skip
             u = np.float64(words[r, 2 * b + 1] >> np.uint64(11)) * 2.0**-53
             accepted = change <= 0 or u < np.exp(-beta * change)
             if accepted:
                 taken += 1
-                _change(graph, targets, pairs, own, b, row, new, True)
-            for v in range(graph.widths[b]):
-                column = graph.blocks[b, v]
+                _move(
+                    row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
+                    pairs, own, 1, wanted, costs, own_wanted, own_costs,
+                )  # fmt: skip
+            for v in range(widths[b]):
+                column = blocks[b, v]
                 if accepted:
                     row[column] = new[column]
                 else:
                     new[column] = row[column]
         for j in range(d):
-            rows[j, r] = row[j]
+            codes[j, r] = row[j]
     return taken

@@ -41,25 +41,26 @@ def build(
 ) -> Graph:
     """The graph in flat arrays, for the kernels."""
     table = starts([sizes[a] * sizes[b] for a, b in pairs])
-    edges, other, rows, begin, step, far = [0], [], [], [], [], []
+    edges, outside, other, rows, begin, step, far = [0], [], [], [], [], [], []
     room = 0
     for j in range(len(sizes)):
-        for q, (a, b) in enumerate(pairs):
-            if j not in (a, b):
-                continue
-            other.append(b if j == a else a)
+        mine = _edges_of(j, pairs, blocks)
+        for q, k, _ in mine:
+            wide = sizes[pairs[q][1]]
+            other.append(k)
             rows.append(room)
             begin.append(int(table[q]))
-            step.append(sizes[b] if j == a else 1)
-            far.append(1 if j == a else sizes[b])
-            room += sizes[a] * sizes[b]
+            step.append(wide if j < k else 1)
+            far.append(1 if j < k else wide)
+            room += sizes[j] * sizes[k]
+        outside.append(edges[-1] + sum(not within for _, _, within in mine))
         edges.append(len(other))
     padded = np.full((len(blocks), MAX_WIDTH), -1, np.int64)
     for b, columns in enumerate(blocks):
         padded[b, : len(columns)] = columns
     met = [[z for z, zero in enumerate(zeros) if {*zero.columns} & {*columns}] for columns in blocks]
     return Graph(
-        *(np.array(x, np.int64) for x in (sizes, starts(sizes), edges, other, rows, begin, step, far)),
+        *(np.array(x, np.int64) for x in (sizes, starts(sizes), edges, outside, other, rows, begin, step, far)),
         padded,
         np.array([len(c) for c in blocks], np.int64),
         starts([math.prod(sizes[j] for j in c) for c in blocks]),
@@ -80,13 +81,21 @@ def _flat_zeros(zeros: Sequence[Zero]) -> tuple[Ints, Ints, Bools]:
     return columns, masks, np.array(flat, np.bool_)
 
 
-def table_order(pairs: Sequence[Pair], sizes: Sequence[int]) -> Ints:
+def _edges_of(
+    column: int, pairs: Sequence[Pair], blocks: Sequence[tuple[int, ...]]
+) -> list[tuple[int, int, bool]]:
+    """The edges of a column: which pair, the other column, whether both are in one block; those last."""
+    block = next(b for b in blocks if column in b)
+    found = [(q, b if column == a else a) for q, (a, b) in enumerate(pairs) if column in (a, b)]
+    return sorted(((q, k, k in block) for q, k in found), key=lambda edge: edge[2])
+
+
+def table_order(pairs: Sequence[Pair], blocks: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> Ints:
     """For each place among the edges' weights, its place among the pairs' tables."""
     table = starts([sizes[a] * sizes[b] for a, b in pairs])
     parts = []
     for j in range(len(sizes)):
-        for q, (a, b) in enumerate(pairs):
-            if j in (a, b):
-                cells = np.arange(table[q], table[q + 1]).reshape(sizes[a], sizes[b])
-                parts.append((cells.T if j == a else cells).ravel())
+        for q, k, _ in _edges_of(j, pairs, blocks):
+            cells = np.arange(table[q], table[q + 1]).reshape([sizes[c] for c in pairs[q]])
+            parts.append((cells.T if j < k else cells).ravel())
     return np.concatenate(parts) if parts else np.empty(0, np.int64)

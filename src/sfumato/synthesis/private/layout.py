@@ -18,7 +18,8 @@ class Graph(NamedTuple):
     """Which columns hang together, in flat arrays. E directed edges: each pair once from either side.
 
     sizes: (d,) levels; own: (d + 1,) where a column's own weights begin.
-    edges: (d + 1,) a column's edges are edges[j]:edges[j + 1]; other: (E,) the column at the far end;
+    edges: (d + 1,) a column's edges are edges[j]:edges[j + 1], from outside[j] on those within its block;
+    other: (E,) the column at the far end;
     rows: (E,) where the edge's weights begin, (levels of other, levels of j), so that the far end's code
     picks one contiguous row; table, step, far: (E,) where the pair's table begins, and by how much one code of
     j and one of the other move in it.
@@ -30,6 +31,7 @@ class Graph(NamedTuple):
     sizes: Ints
     own: Ints
     edges: Ints
+    outside: Ints
     other: Ints
     rows: Ints
     table: Ints

@@ -79,6 +79,11 @@ class Wanted:
         """The edges and blocks in flat arrays."""
         return build(self.pairs, self.blocks, self.sizes, self.zeros)
 
+    @cached_property
+    def order(self) -> Ints:
+        """Where each weight of the graph's edges lies in `flat`."""
+        return table_order(self.pairs, self.blocks, self.sizes)
+
     def counts(self, rows: Codes) -> Ints:
         """The tables of some rows, laid out as `flat`."""
         from sfumato.synthesis.private import _kernels
@@ -147,8 +152,7 @@ def weights(wanted: Wanted, own: Floats, edges: Floats) -> Weights:
                 shape = [wanted.sizes[j] if place in (i, k) else 1 for place, j in enumerate(block)]
                 joint = joint + edges[wanted.starts[q] : wanted.starts[q + 1]].reshape(shape)
         inner.append(np.exp(joint - joint.max()).ravel())
-    order = table_order(wanted.pairs, wanted.sizes)
-    return Weights(np.exp(own - own.max()), np.exp(edges[order]), np.concatenate(inner))
+    return Weights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
 
 
 def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:

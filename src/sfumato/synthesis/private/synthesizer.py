@@ -165,9 +165,11 @@ class PrivateSynthesizer:
 
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """The largest rho (but for the last digits) that gives (epsilon, delta)."""
-    low, high = 1e-13, epsilon
-    for _ in range(100):
-        middle = math.sqrt(low * high)
+    log = -math.log(delta)
+    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)  # epsilon = rho + 2 sqrt(rho log(1/delta))
+    high = epsilon
+    for _ in range(40):
+        middle = (low + high) / 2
         low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
     return low
 
