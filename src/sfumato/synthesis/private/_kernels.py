@@ -67,12 +67,13 @@ def _states(
             for s in range(levels):
                 single[v, s] *= top
     first = sizes[block[0]]
+    i = 0
     if width == 1:
         for a in range(first):
-            out[a] = single[0, a]
-        return first
+            out[i] = single[0, a]
+            i += 1
+        return i
     second = sizes[block[1]]
-    i = 0
     if width == 2:
         for a in range(first):
             for b in range(second):

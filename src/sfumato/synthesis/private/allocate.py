@@ -12,7 +12,6 @@ import numpy as np
 
 from sfumato.synthesis.private.layout import Floats
 
-
 C = math.sqrt(2 / math.pi)  # E|x| / sigma of a Gaussian
 _STEPS = 0.25  # of the grid of amounts, in powers of two
 _GRID = 14  # octaves of it
@@ -68,8 +67,8 @@ def allocate(
 ) -> tuple[Floats, Floats]:
     """The amount for every pair, 0 for those left out; and the expected error of every pair.
 
-    tables: m of each pair; weights: how much each pair's error counts; noise: L^2 / 2. The summed error is minimized
-    over amounts from {0, a geometric grid} by bisecting the multiplier of the budget.
+    tables: m of each pair; weights: how much each pair's error counts; noise: L^2 / 2. The summed error is
+    minimized over amounts from {0, a geometric grid} by bisecting the multiplier of the budget.
     """
     grid = budget * 2.0 ** np.arange(-_GRID, _STEPS / 2, _STEPS)
     table = np.empty((len(tables), len(grid) + 1))

@@ -1,8 +1,9 @@
 """Rows to be released: drawn from the model, then moved until their tables are the wanted ones.
 
 Rows drawn one by one have sampling error on top of the noise. Here each proposal of a Gibbs sweep is accepted
-with min(1, exp(-beta dF)), F = sum (count - T)^2 / (T + 5 + sigma^2 / 2), beta = 1, 2, 4, ... A table that was
-measured with much noise is followed less closely: where others contradict its noise, they are right.
+with min(1, exp(-beta dF)), F = sum (count - T)^2 / (T + 5 + sigma^2 / 2), beta = 1, 2, 4, ... The recipe has
+no sigma^2; with it a table that was measured with much noise is followed less closely: where others
+contradict its noise, they are right.
 """
 
 from __future__ import annotations

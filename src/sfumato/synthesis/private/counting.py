@@ -34,13 +34,13 @@ class Counted:
     def of_codes(cls, codes: Codes, sizes: Sequence[int]) -> Counted:
         """Of codes in memory, (columns, rows)."""
         own = tuple(np.bincount(c, minlength=k).astype(np.int64) for c, k in zip(codes, sizes, strict=True))
-        pairs = {
-            (a, b): np.bincount(codes[a].astype(np.int64) * sizes[b] + codes[b], minlength=sizes[a] * sizes[b])
-            .astype(np.int64)
-            .reshape(sizes[a], sizes[b])
-            for a, b in candidates(sizes)
-        }
+        pairs = {(a, b): _table(codes[a], codes[b], sizes[a], sizes[b]) for a, b in candidates(sizes)}
         return cls(tuple(sizes), codes.shape[1], own, pairs)
+
+
+def _table(first: Codes, second: Codes, rows: int, columns: int) -> Ints:
+    keys = first.astype(np.int64) * columns + second
+    return np.bincount(keys, minlength=rows * columns).astype(np.int64).reshape(rows, columns)
 
 
 def candidates(sizes: Sequence[int]) -> list[Pair]:
@@ -87,9 +87,9 @@ def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> C
 def at_most(persons: Ints, max_rows: int, key: Key) -> Bools:
     """Which rows stay when each person keeps at most so many, taken at random.
 
-    The coins are independent from row to row and secret, so what happens to one person's rows has the same law
-    whoever else is in the data: given the coins of all others, adding a person adds that person's
-    kept rows and changes nothing else.
+    The coins are independent from row to row and secret, so what happens to one person's rows has the same
+    law whoever else is in the data: given the coins of all others, adding a person adds that person's kept
+    rows and changes nothing else.
     """
     coins = key.words(0, 0, len(persons))
     order = np.lexsort((coins, persons))

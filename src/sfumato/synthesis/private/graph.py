@@ -21,13 +21,15 @@ def starts(sizes: Sequence[int] | Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def blocks_of(ties: Mapping[Pair, float], sizes: Sequence[int], states: int = _STATES) -> list[tuple[int, ...]]:
+def blocks_of(
+    ties: Mapping[Pair, float], sizes: Sequence[int], states: int = _STATES
+) -> list[tuple[int, ...]]:
     """Columns put together, the strongest ties first: at most three to a block, and so many states.
 
     Sweeps that draw one column at a time stick where a cell of a table is (nearly) empty: a husband
     never becomes a wife by way of a male wife. Drawn together, they do not.
     """
-    home = {j: (j,) for j in range(len(sizes))}
+    home: dict[int, tuple[int, ...]] = {j: (j,) for j in range(len(sizes))}
     for (a, b), tie in sorted(ties.items(), key=lambda item: (-item[1], item[0])):
         both = tuple(sorted({*home[a], *home[b]}))
         fits = len(both) <= MAX_WIDTH and math.prod(sizes[j] for j in both) <= states
@@ -59,14 +61,29 @@ def build(
     for b, columns in enumerate(blocks):
         padded[b, : len(columns)] = columns
     met = [[z for z, zero in enumerate(zeros) if {*zero.columns} & {*columns}] for columns in blocks]
+
+    def whole(values: object) -> Ints:
+        return np.array(values, np.int64)
+
+    columns_of, mask_at, masks = _flat_zeros(zeros)
     return Graph(
-        *(np.array(x, np.int64) for x in (sizes, starts(sizes), edges, outside, other, rows, begin, step, far)),
-        padded,
-        np.array([len(c) for c in blocks], np.int64),
-        starts([math.prod(sizes[j] for j in c) for c in blocks]),
-        starts([len(m) for m in met]),
-        np.array([z for m in met for z in m], np.int64),
-        *_flat_zeros(zeros),
+        sizes=whole(sizes),
+        own=starts(sizes),
+        edges=whole(edges),
+        outside=whole(outside),
+        other=whole(other),
+        rows=whole(rows),
+        table=whole(begin),
+        step=whole(step),
+        far=whole(far),
+        blocks=padded,
+        widths=whole([len(c) for c in blocks]),
+        inner=starts([math.prod(sizes[j] for j in c) for c in blocks]),
+        zeros=starts([len(m) for m in met]),
+        met=whole([z for m in met for z in m]),
+        zero_columns=columns_of,
+        zero_masks=mask_at,
+        masks=masks,
     )
 
 

@@ -21,8 +21,8 @@ class Graph(NamedTuple):
     edges: (d + 1,) a column's edges are edges[j]:edges[j + 1], from outside[j] on those within its block;
     other: (E,) the column at the far end;
     rows: (E,) where the edge's weights begin, (levels of other, levels of j), so that the far end's code
-    picks one contiguous row; table, step, far: (E,) where the pair's table begins, and by how much one code of
-    j and one of the other move in it.
+    picks one contiguous row; table, step, far: (E,) where the pair's table begins, and by how much one code
+    of j and one of the other move in it.
     blocks: (B, 3) columns drawn together, widths: (B,) how many; inner: (B + 1,) where the block's own
     weights begin. zeros: (B + 1,) the structural zeros that a block meets are met[zeros[b]:zeros[b + 1]];
     zero_columns: (Z, c) the columns of each, -1 beyond; zero_masks: (Z, c) where their masks begin.

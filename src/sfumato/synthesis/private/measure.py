@@ -24,7 +24,8 @@ from sfumato.synthesis.private.spending import Measurement, Purse, kept_share
 from sfumato.synthesis.private.tables import estimate, independent, on_simplex
 
 _ROWS, _SCORES = 0.005, 0.03  # shares of rho: of the number of rows, of the scores
-_PURE_ROWS, _PURE_ONE_WAY, _PURE_CHOICES = 0.01, 0.25, 0.1  # of epsilon: noise there is linear, not its square
+# Shares of a pure epsilon: there noise, and not its square, is inverse to what is spent.
+_PURE_ROWS, _PURE_ONE_WAY, _PURE_CHOICES = 0.01, 0.25, 0.1
 TARGET_WEIGHT = 3.0  # how much more a pair with the target counts
 
 
@@ -110,7 +111,7 @@ def measure(
     if rows is None:
         part = purse.total * (_PURE_ROWS if purse.pure else _ROWS)
         total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
-    size = float(rows if total is None else max(int(total.values[0]), 1))
+    size = float(max(int(total.values[0]), 1) if total is not None else rows or 1)
     for_own = purse.total * (_PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, size))
     own = tuple(
         purse.table(counts, (j,), purse.amount(for_own * share), "one column")

@@ -35,7 +35,7 @@ _LITTLE = 0.3
 class PrivateModel:
     """What `PrivateSynthesizer.fit` gives back. All of it is covered by the guarantee, and may be published.
 
-    measured: the noisy answers, with their noise; potentials: the model learnt from them; plan: what was asked.
+    measured: the noisy answers; potentials: the model learnt from them; plan: what was asked for.
     """
 
     domain: Domain
@@ -158,8 +158,8 @@ class PrivateModel:
         """Rows from the model, as a release. They cost nothing, however many.
 
         n: how many; by default as many as the data have, as far as that may be known.
-        key, seed: of the draw; a secret key by default. The promise does not rest on it: the noise lies in the
-            tables already, and came from the operating system.
+        key, seed: of the draw; a secret key by default. The promise does not rest on it: the noise lies in
+            the tables already, and came from the operating system.
         calibrate: move the rows until their tables are the measured ones, without sampling error of
             their own. By default if n is not given; it keeps all rows in memory. Otherwise rows
             are independent draws, made chunk by chunk as they are read, the same for any number of threads.
@@ -179,9 +179,15 @@ class PrivateModel:
             plan={**self.plan, "n": rows, "calibrated": whole},
             tables={"measurements": self.measurements},
         )
-        about = "Synthetic rows: none is a row of the data they were modelled on, and no row was looked at twice."
+        about = (
+            "Synthetic rows: none is a row of the data they were modelled on, and no row was looked at twice."
+        )
         return Release(
-            Table(source, self.domain.schema), self.guarantee, record, " ".join([about, *self.notes]), self._origin
+            Table(source, self.domain.schema),
+            self.guarantee,
+            record,
+            " ".join([about, *self.notes]),
+            self._origin,
         )
 
     def codes(self, rows: int, key: Key) -> Codes:
@@ -214,7 +220,10 @@ class PrivateModel:
         def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for start in range(0, rows, CHUNK):
                 size = min(CHUNK, rows - start)
-                part = codes[:, start : start + size] if codes is not None else self.fresh(start, size, key, threads)
+                if codes is not None:
+                    part = codes[:, start : start + size]
+                else:
+                    part = self.fresh(start, size, key, threads)
                 yield self.domain.decode(part, key, start).select(list(names))
 
         return read

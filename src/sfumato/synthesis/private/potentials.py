@@ -7,7 +7,6 @@ noisy tables with public randomness: whoever has the tables gets the same potent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -156,7 +155,7 @@ def weights(wanted: Wanted, own: Floats, edges: Floats) -> Weights:
 
 
 def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
-    """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep; the last ones averaged."""
+    """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged."""
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
     particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
     scale = wanted.rows / particles.shape[1]

@@ -43,7 +43,6 @@ from sfumato.privacy.rounding import down, sqrt_up
 from sfumato.synthesis.private.layout import Floats, Ints
 
 
-
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """Noisy whole numbers as they were drawn, and what they mean. It may be published.

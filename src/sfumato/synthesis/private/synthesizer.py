@@ -42,8 +42,8 @@ class PrivateSynthesizer:
     target: a column that matters most, such as the outcome; its pairs count three times in the split of
         the budget.
     max_rows_per_person: L, a public number. Where a column has the role person, at most L rows of each are
-        used, taken at random, and the promise is to persons. Without such a column L = 1 is a promise to rows,
-        and L > 1 one to persons on the assumption that nobody has more.
+        used, taken at random, and the promise is to persons. Without such a column L = 1 is a promise to
+        rows, and L > 1 one to persons on the assumption that nobody has more.
     rows: the number of rows, if it is public already; otherwise it is counted with noise.
     columns: by default all but identifiers, persons and weights. Weights are not used: each row counts once.
     constraints: what cannot be; rows that break one do not count, and none is ever drawn.
@@ -71,8 +71,9 @@ class PrivateSynthesizer:
     def _faults(self) -> list[str]:
         faults = []
         if not _number(self.epsilon) or not _SMALLEST <= self.epsilon <= _LARGEST:
-            faults.append(f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}: beyond, there is no use or no "
-                          "privacy")  # fmt: skip
+            faults.append(
+                f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}: less tells nothing, more all"
+            )
         if not _number(self.delta) or not (self.delta == 0 or 1e-30 <= self.delta <= 0.001):
             faults.append("delta is 0, or from 1e-30 to 0.001: well below one over the number of rows")
         if not _whole(self.max_rows_per_person) or not 1 <= self.max_rows_per_person <= 1000:
@@ -166,7 +167,8 @@ class PrivateSynthesizer:
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """The largest rho (but for the last digits) that gives (epsilon, delta)."""
     log = -math.log(delta)
-    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)  # epsilon = rho + 2 sqrt(rho log(1/delta))
+    # The plain bound epsilon = rho + 2 sqrt(rho log(1/delta)) is a little too careful: start there.
+    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)
     high = epsilon
     for _ in range(40):
         middle = (low + high) / 2

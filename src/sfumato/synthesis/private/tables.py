@@ -6,7 +6,6 @@ import numpy as np
 
 from sfumato.synthesis.private.layout import Bools, Floats
 
-
 _ROUNDS = 30
 _SCALES = np.concatenate([[0.0], (0.02 * 2.0 ** np.arange(11)) ** 2])
 
