@@ -130,7 +130,55 @@ class Ordered:
         return out
 
 
-Constraint = Never | Implies | Ordered
+@dataclass(frozen=True)
+class Within:
+    """Detailed codes in two steps: first the group, then the code within it (MDC, then diagnosis).
+
+    column: the detailed one; group: the coarse one. members: the codes of each group, {group: [codes]}.
+    A missing code may occur in every group; a missing group has no code of its own unless one is given.
+    The detailed column is drawn last, given its group, and no other column is drawn given it.
+    """
+
+    column: str
+    group: str
+    members: Conditions = field(hash=False)
+
+    def __post_init__(self) -> None:
+        if self.column == self.group or not isinstance(self.members, Mapping) or not self.members:
+            raise ParameterError(
+                "details need a column, another one that groups them, and the members of each group.",
+                hint="Within('dx', 'mdc', {1: ['3310', ...], ...})",
+            )
+        object.__setattr__(self, "members", dict(self.members))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is about."""
+        return (self.group, self.column)
+
+    def possible(self, group: Codebook, detail: Codebook) -> Bools:
+        """Which code goes with which group: (codes of the group, codes of the detail)."""
+        table = np.zeros((group.size, detail.size), bool)
+        for one, codes in self.members.items():
+            table[group.code_of(one)] |= _mask(detail, codes)
+        if detail.missing:
+            table[:, -1] = True
+        empty = int((~table.any(axis=1)).sum())
+        if empty:
+            raise SchemaError(
+                f"{empty} of the {group.size} groups of '{self.group}' have no code in '{self.column}'.",
+                hint="give members for every group, the missing one (None) included",
+            )
+        return table
+
+    def zeros(self, places: Mapping[str, int], books: Sequence[Codebook]) -> list[Zero]:
+        """For each group: the codes of the others."""
+        group, detail = places[self.group], places[self.column]
+        table = self.possible(books[group], books[detail])
+        return [Zero((group, detail), (np.arange(len(table)) == g, ~row)) for g, row in enumerate(table)]
+
+
+Constraint = Never | Implies | Ordered | Within
 
 
 def compile_zeros(constraints: Sequence[Constraint], books: Sequence[Codebook]) -> tuple[Zero, ...]:
@@ -141,6 +189,14 @@ def compile_zeros(constraints: Sequence[Constraint], books: Sequence[Codebook]) 
         raise SchemaError(
             f"constraints name columns that are not synthesized: {listed(unknown)}.",
             hint=f"there are {listed([repr(n) for n in places])}",
+        )
+    details = [c.column for c in constraints if isinstance(c, Within)]
+    twice = [n for c in constraints for n in (c.columns[:1] if isinstance(c, Within) else c.columns)]
+    entangled = sorted({repr(n) for n in details if n in twice or details.count(n) > 1})
+    if entangled:
+        raise SchemaError(
+            f"detailed columns have one group and no further constraints: {listed(entangled)}.",
+            hint="put the constraint on the group",
         )
     return tuple(zero for c in constraints for zero in c.zeros(places, books))
 

@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError, SchemaError, listed
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
-from sfumato.synthesis.constraints import Constraint, Ordered, Zero, compile_zeros
+from sfumato.synthesis.constraints import Constraint, Ordered, Within, Zero, compile_zeros
 from sfumato.synthesis.decoding import draw_within
 from sfumato.table import Table
 
@@ -106,6 +106,11 @@ class Domain:
     def zeros(self) -> tuple[Zero, ...]:
         """The constraints as structural zeros."""
         return compile_zeros(self.constraints, self.books)
+
+    @property
+    def details(self) -> dict[str, Within]:
+        """The detailed columns, drawn last within their group."""
+        return {c.column: c for c in self.constraints if isinstance(c, Within)}
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+"""What is wrong with the parameters of PeGS, all at once, before any work."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError
+from sfumato.privacy import Neighbours
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.synthesis.pegs import PeGS
+
+_MOST = 1000.0  # epsilon of one row: more is a slip of the pen
+
+
+def whole(name: str, number: Any) -> int:
+    """A whole number, at least 1."""
+    try:
+        found = operator.index(number) if not isinstance(number, bool) else 0
+    except TypeError:
+        found = 0
+    if found < 1:
+        raise ParameterError(f"{name} must be a whole number, at least 1.", hint=f"{name}=1000")
+    return found
+
+
+def faults(method: PeGS) -> list[str]:
+    """Everything wrong with the parameters, as sentences."""
+    found = []
+    kinds = ("epsilon", "total", "alpha", "log_l")
+    if sum(getattr(method, k) is not None for k in kinds) != 1:
+        found.append("give one of epsilon (a row), total (all rows), alpha and log_l")
+    amounts = {k: getattr(method, k) for k in (*kinds, "parents_epsilon", "prior_epsilon", "prior_floor")}
+    for name, amount in amounts.items():
+        real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
+        if amount is None or (real and (0 < amount <= _MOST or (name == "alpha" and amount >= 0))):
+            continue
+        found.append(f"{name} must be a number above 0" + f", at most {_MOST:g}" * (name != "alpha"))
+    for name in ("block", "sweeps", "declared_rows"):
+        number = getattr(method, name)
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            found.append(f"{name} must be a whole number, at least 1")
+    for name, allowed in (("choose", ("privately", "data")), ("prior", ("uniform", "marginal")),
+                          ("domain", ("public", "data")), ("neighbours", tuple(Neighbours))):  # fmt: skip
+        if getattr(method, name) not in allowed:
+            found.append(f"{name} must be {' or '.join(allowed)}")
+    if not isinstance(method.seeds, Table) and method.seeds not in ("uniform", "data"):
+        found.append("seeds must be uniform, data, or a public table")
+    if not isinstance(method.parents, Mapping) and method.parents != "auto":
+        m = method.parents
+        if isinstance(m, bool) or not isinstance(m, int) or not 0 <= m <= 8:
+            found.append("parents must be {column: parents}, a number up to 8, or auto")
+    if isinstance(method.smoothing, bool) or method.smoothing not in range(11):
+        found.append("smoothing must be a whole number of sixteenths, 0 to 10")
+    return found or _clashes(method)
+
+
+def _clashes(method: PeGS) -> list[str]:
+    faults = []
+    if method.prior_floor > 1:
+        faults.append("prior_floor must be at most 1")
+    if method.total is not None and method.on_parents + method.on_prior >= method.total:
+        faults.append("parents and prior take the whole total")
+    if method.log_l is not None and (method.block or method.prior != "uniform" or method.smoothing):
+        faults.append("block, prior and smoothing go with differential privacy, not with log_l")
+    if method.weight is not None and method.prior == "marginal":
+        faults.append("marginals of weighted rows are not noised: use the uniform prior")
+    return faults

@@ -1,0 +1,363 @@
+"""PeGS and PeGS.rs: rows drawn one variable after the other from counts with a prior (Park and Ghosh 2014).
+
+    sf.PeGS(epsilon=1.0, parents=2)              # Eq. (8): epsilon for each released row
+    sf.PeGS(epsilon=0.1, parents=2, block=10)    # PeGS.rs, Eq. (9): blocks of ten rows with resets
+    sf.PeGS(total=2.0).fit(table).sample(5_000)  # epsilon 2 for all rows together: alpha follows
+    sf.PeGS(log_l=0.5)                           # l-diverse laws instead
+
+Epsilon is spent on every row, so n rows cost n times epsilon: the guarantee states the total. A method that
+noises the counts once is the better choice for more than a few rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import BudgetError, ParameterError, listed
+from sfumato.privacy import Budget, Grant, Ledger, Neighbours, noise
+from sfumato.privacy.rounding import exact
+from sfumato.release import InternalRecord, Release
+from sfumato.schema import Kind
+from sfumato.seeds import Key
+from sfumato.synthesis import checks, promises
+from sfumato.synthesis.blocks import Blocks
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
+from sfumato.synthesis.laws import LawBook, Prior
+from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, stated, total_cost
+from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
+from sfumato.table import Table
+
+_ORDERED = (Kind.ORDINAL, Kind.NUMERIC, Kind.DATE)
+
+
+@dataclass(frozen=True, eq=False)
+class PeGS:
+    """The perturbed Gibbs sampler. One of epsilon, total, alpha and log_l says how much it perturbs.
+
+    epsilon: of each released row. total: of all released rows together, with all that was spent before.
+    alpha: the prior itself. log_l: the entropy that every law is lifted to; cap=True leaves columns that
+        have too few levels for it at their most.
+    parents: {column: parents}, or how many to choose, or "auto": as many as leave thirty rows a cell.
+    choose: "privately", for parents_epsilon (by default a tenth of the total, or what a row costs); or
+        "data", by mutual information as in the paper, which is not differentially private.
+    declared_rows: a public number of rows for parents="auto"; otherwise n is noised for a part of that.
+    block: rows from one seed with resets (PeGS.rs). sweeps: over all variables for each released row.
+    seeds: "uniform"; a table that is public; or "data", which is not differentially private.
+    prior: "uniform", or "marginal": in proportion to marginals noised for prior_epsilon, with prior_floor
+        of it even.
+    smoothing: the share of a row, in sixteenths, that is counted at the levels next to its own in ordered
+        columns.
+    columns: by default all but identifiers, persons and weights. weight: the column to count rows by.
+    domain: "public", or "data" for columns that nobody has confirmed: not differentially private.
+    """
+
+    epsilon: float | None = None
+    total: float | None = None
+    alpha: float | None = None
+    log_l: float | None = None
+    cap: bool = False
+    parents: Mapping[str, Sequence[str]] | int | str = 2
+    choose: str = "privately"
+    parents_epsilon: float | None = None
+    declared_rows: int | None = None
+    block: int | None = None
+    sweeps: int = 1
+    seeds: str | Table = "uniform"
+    prior: str = "uniform"
+    prior_epsilon: float | None = None
+    prior_floor: float = 0.5
+    smoothing: int = 0
+    columns: Sequence[str] | None = None
+    constraints: Sequence[Constraint] = ()
+    weight: str | None = None
+    domain: str = "public"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        faults = checks.faults(self)
+        if faults:
+            raise ParameterError(f"PeGS: {'; '.join(faults)}.", hint="see docs/pegs.md")
+        object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+
+    @property
+    def private(self) -> bool:
+        """Whether the perturbation is one that differential privacy follows from."""
+        return self.log_l is None and self.alpha != 0
+
+    @property
+    def on_parents(self) -> float:
+        """The epsilon that parents are chosen with; 0 if they are declared or read off the data."""
+        if isinstance(self.parents, Mapping) or self.choose == "data" or not self.private:
+            return 0.0
+        if self.parents_epsilon is not None:
+            return float(self.parents_epsilon)
+        return float(self.total / 10 if self.total is not None else min(self.epsilon or 1.0, 1.0))
+
+    @property
+    def on_prior(self) -> float:
+        """The epsilon that marginals for the prior are noised with."""
+        if self.prior != "marginal":
+            return 0.0
+        if self.prior_epsilon is not None:
+            return float(self.prior_epsilon)
+        return float(self.total / 10 if self.total is not None else min(self.epsilon or 1.0, 1.0))
+
+    def fit(self, table: Table) -> FittedPeGS:
+        """Disintegrate the table. What is wrong with schema, parents or pool is said before data are read."""
+        make = Domain.of_data if self.domain == "data" else Domain.of
+        source: Any = table if self.domain == "data" else table.schema
+        domain = make(source, self.columns, self.constraints, weight=self.weight)
+        self._check(domain)
+        pool = pool_codes(domain, self.seeds) if isinstance(self.seeds, Table) else None
+        blocks = Blocks.fit(
+            table,
+            domain,
+            self.parents if not isinstance(self.parents, str) else None,
+            privately=self.on_parents,
+            neighbours=self.neighbours,
+            declared_rows=self.declared_rows,
+        )
+        if self.seeds == "data":
+            pool = pool_codes(domain, domain.prepared(table)[0])
+        marginals = _noised_marginals(self, blocks) if self.prior == "marginal" else {}
+        return FittedPeGS(self, blocks, marginals, pool)
+
+    def _check(self, domain: Domain) -> None:
+        if self.log_l is None:
+            return
+        if len(domain.constraints) > len(domain.details):
+            raise ParameterError("constraints can lower an entropy below log l.", hint="leave them out")
+        narrow = [repr(n) for n, size in _smallest(domain).items() if math.log(size) < self.log_l - 1e-12]
+        if narrow and not self.cap:
+            raise ParameterError(
+                f"log l = {self.log_l} is above the logarithm of the levels of {listed(narrow)}.",
+                hint="a smaller log_l; or cap=True, which draws these evenly and says so",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPeGS:
+    """Building blocks to sample from. Each release from them with another key costs its epsilon again."""
+
+    method: PeGS
+    blocks: Blocks
+    marginals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    pool: NDArray[Any] | None = field(default=None, repr=False)
+
+    def sample(
+        self,
+        rows: int,
+        *,
+        key: Key | None = None,
+        seed: int | None = None,
+        grant: Grant | None = None,
+        chunk: int = CHUNK,
+        threads: int = 1,
+    ) -> Release:
+        """So many rows, drawn when they are read or saved; the same whenever, for any chunk and threads.
+
+        key: a secret one by default. seed: for tests and teaching; then nothing is promised.
+        grant: from a ledger, for at least the total; it is used up before anything is drawn.
+        """
+        rows = whole("rows", rows)
+        chunk, threads = whole("chunk", chunk), whole("threads", threads)
+        if key is not None and seed is not None:
+            raise ParameterError("a key and a seed were given.", hint="give one of them")
+        spent = self.spends(rows)
+        if grant is not None:
+            self._charge(grant, spent)
+        key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        sampler = self._sampler(rows, key)
+        promised = promises.guarantee(self, rows, spent)
+        record = InternalRecord(
+            key=key, seed=seed, plan=promises.plan(self.method, rows), tables=_tables(self.blocks),
+            extra={"rows counted": self.blocks.rows, "rows dropped": self.blocks.dropped,
+                   "parents": {n: list(p) for n, p in self.blocks.parents.items()},
+                   "alpha": self.alphas(rows)},
+        )  # fmt: skip
+        return Release(
+            sampler.table(rows, chunk, threads),
+            promised.seeded() if key.seeded else promised,
+            record,
+            promises.about(self),
+        )
+
+    def trace(self, row: int = 0, *, key: Key | None = None, rows: int = 1) -> pa.Table:
+        """How one row came about, step by step (the paper's table 3): the seed, then a line for each draw.
+
+        It shows what the sampler's secret is. For teaching, on data that may be shown.
+        """
+        sampler = self._sampler(max(rows, row + 1), key or Key.fresh())
+        codes = np.stack(trace(sampler, row), axis=1)
+        steps = ["seed"] + [b.column for b in self.blocks.blocks] * ((codes.shape[1] - 1) // len(codes))
+        arrays = [book.decode(line) for book, line in zip(self.blocks.domain.books, codes, strict=True)]
+        return pa.table([pa.array(steps), *arrays], names=["drawn", *self.blocks.domain.names])
+
+    # -- what it costs ---------------------------------------------------------------------------
+
+    def units(self, rows: int) -> int:
+        """How many times the laws are used from the beginning: once a row, or once a block."""
+        return -(-rows // self.method.block) if self.method.block else rows
+
+    def spends(self, rows: int) -> float | None:
+        """The epsilon of so many rows, with what parents and prior cost; None where there is none."""
+        method = self.method
+        if not method.private:
+            return None
+        if method.total is not None:
+            return float(method.total)
+        before = exact(method.on_parents) + exact(method.on_prior)
+        if method.epsilon is not None:
+            times = self.units(rows) * (method.block or 1)
+            return stated(float(method.epsilon), times) if not before else _sum(method.epsilon, times, before)
+        each = [
+            cost(v, unit, a, both=self._both)
+            for v, (unit, a) in zip(self._visits, self._least(rows), strict=True)
+        ]
+        visits = self.units(rows) * (1 if method.block else method.sweeps)
+        return total_cost([*each, before / visits], visits)
+
+    def alphas(self, rows: int) -> dict[str, float]:
+        """The prior of each variable in rows: what Eq. (6) calls alpha. Empty for l-diverse laws."""
+        if self.method.log_l is not None:
+            return {}
+        least = zip(self.blocks.blocks, self._visits, self._least(rows), strict=True)
+        return {b.column: a / (unit * v.mass) for b, v, (unit, a) in least}
+
+    @property
+    def _spreads(self) -> list[Spread]:
+        domain = self.blocks.domain
+        out = []
+        for block in self.blocks.blocks:
+            book = domain.books[domain.place(block.column)]
+            ordered = book.column.kind in _ORDERED and block.column not in domain.details
+            smooth = self.method.smoothing if ordered and self.method.log_l is None else 0
+            out.append(
+                Spread.neighbours(book.size, len(book.levels), smooth) if smooth else Spread.none(book.size)
+            )
+        return out
+
+    @property
+    def _visits(self) -> list[Visit]:
+        domain = self.blocks.domain
+        row = WEIGHT_UNITS if domain.weight is not None else 1
+        smallest = _smallest(domain)
+        few = len(domain.constraints) > len(domain.details)
+        return [
+            Visit(s.top * row, s.whole * row, 2 if few else max(2, smallest[b.column]))
+            for s, b in zip(self._spreads, self.blocks.blocks, strict=True)
+        ]
+
+    @property
+    def _both(self) -> bool:
+        """Whether a visit may change in two ways at once; see `perturbation`."""
+        domain = self.blocks.domain
+        entangled = self.method.block is not None or bool(domain.zeros) or domain.weight is not None
+        return self.method.neighbours is Neighbours.REPLACE and entangled
+
+    def _least(self, rows: int) -> list[tuple[int, int]]:
+        """(unit, a) of each variable."""
+        method = self.method
+        if method.alpha is not None:
+            alpha = exact(method.alpha)
+            return [(v.unit, math.ceil(alpha * v.unit * v.mass)) for v in self._visits]
+        if method.total is not None:
+            each = (exact(method.total) - exact(method.on_parents) - exact(method.on_prior)) / self.units(
+                rows
+            )
+        else:
+            each = exact(method.epsilon) * (method.block or 1)
+        visits = len(self.blocks.blocks) * (1 if method.block else method.sweeps)
+        return [least_prior(v, Fraction(each) / visits, both=self._both) for v in self._visits]
+
+    def _charge(self, grant: Grant, spent: float | None) -> None:
+        if spent is None or grant.epsilon is None or grant.epsilon < spent:
+            raise BudgetError(
+                "the grant does not cover these rows.", hint="fitted.spends(rows) says how much"
+            )
+        if grant.budget.neighbours is not self.method.neighbours:
+            raise BudgetError("the grant is for other neighbours.", hint="PeGS(neighbours=...)")
+        grant.burn()
+
+    # -- laws ------------------------------------------------------------------------------------
+
+    def laws(self, rows: int) -> LawBook:
+        """The perturbed building blocks for a release of so many rows."""
+        method = self.method
+        if method.log_l is not None:
+            plain = [Prior(1, np.zeros(1, np.int64), s, method.log_l) for s in self._spreads]
+            return LawBook.of(self.blocks, tuple(plain))
+        least = zip(self.blocks.blocks, self._spreads, self._least(rows), strict=True)
+        return LawBook.of(
+            self.blocks, tuple(Prior(unit, self._added(b.column, a), s) for b, s, (unit, a) in least)
+        )
+
+    def _added(self, column: str, a: int) -> NDArray[np.int64]:
+        """a for every category; with a marginal prior more where the marginal has more, and never less."""
+        share = self.marginals.get(column)
+        if share is None:
+            return np.full(1, a, np.int64)
+        more = (1 - self.method.prior_floor) / self.method.prior_floor * len(share)
+        return a + np.floor(a * more * share).astype(np.int64)
+
+    def _sampler(self, rows: int, key: Key) -> Sampler:
+        return Sampler(self.laws(rows), key, self.method.sweeps, self.method.block, self.pool)
+
+
+def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.float64]]:
+    """The share of each level, from noised counts.
+
+    Guarantee: on_prior-DP in the method's neighbours.
+    Because:   a row is in one cell of each of the marginals: the L1 sensitivity of all of them together is
+               their number, and twice that for replacing a row.
+    Assumes:   the domain is public.
+    Tested by: tests/synthesis/test_pegs.py::test_a_marginal_prior_has_its_cost
+    """
+    named = [b for b in blocks.blocks if b.column not in blocks.domain.details]
+    tables = [b.counts.project(b.column).dense().astype(np.int64) for b in named]
+    factor = 2 if method.neighbours is Neighbours.REPLACE else 1
+    ledger = Ledger.in_memory(Budget(epsilon=method.on_prior, neighbours=method.neighbours))
+    grant = ledger.grant(epsilon=ledger.budget.amount, purpose="marginals for the prior")
+    noisy = noise.laplace(np.concatenate(tables), factor * len(tables), grant).values
+    out, start = {}, 0
+    for block, table in zip(named, tables, strict=True):
+        part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
+        out[block.column] = part / part.sum() if part.sum() else np.full(len(part), 1 / len(part))
+        start += len(table)
+    return out
+
+
+def _smallest(domain: Domain) -> dict[str, int]:
+    """The fewest categories a column has at any key: all its codes, or those of its smallest group."""
+    out = dict(zip(domain.names, domain.sizes, strict=True))
+    for name, rule in domain.details.items():
+        group, detail = domain.books[domain.place(rule.group)], domain.books[domain.place(name)]
+        out[name] = int(rule.possible(group, detail).sum(axis=1).min())
+    return out
+
+
+def _tables(blocks: Blocks) -> dict[str, pa.Table]:
+    """The counts by codes, for the internal record: to draw the release again."""
+    out = {}
+    for block in blocks.blocks:
+        names = [*block.parents, block.column]
+        arrays = [pa.array(block.counts.codes[:, i]) for i in range(len(names))]
+        out[f"block {block.column}"] = pa.table([*arrays, pa.array(block.counts.n)], names=[*names, "rows "])
+    return out
+
+
+def _sum(epsilon: Any, times: int, before: Fraction) -> float:
+    from sfumato.privacy.rounding import up
+
+    return up(exact(epsilon) * times + before)

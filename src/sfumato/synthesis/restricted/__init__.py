@@ -1,0 +1,1 @@
+"""PeGS where laws are restricted or tables are hashed: slower, and with no other law."""

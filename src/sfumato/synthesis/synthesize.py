@@ -1,0 +1,43 @@
+"""Synthetic rows in one call: fit a method to a table, and sample from what it learnt."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sfumato.errors import ParameterError
+from sfumato.release import Release
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+
+class Fitted(Protocol):
+    """What a method learnt, ready to be sampled from."""
+
+    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
+        """So many rows as a release."""
+        ...
+
+
+class Method(Protocol):
+    """A way to synthesize: parameters that check themselves."""
+
+    def fit(self, table: Table) -> Fitted:
+        """Learn from a table."""
+        ...
+
+
+def synthesize(
+    table: Table, method: Method, rows: int, *, key: Key | None = None, seed: int | None = None
+) -> Release:
+    """So many synthetic rows of a table, with the promise that the method gives.
+
+    key: a secret one is drawn if none is given; it is kept in the internal record. seed: for tests and
+        teaching only, a promise that rests on the draw is then void.
+    """
+    if not isinstance(table, Table):
+        raise ParameterError("synthesize takes a table.", hint="sf.scan(...) makes one")
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError("rows must be a whole number, at least 1.", hint="rows=1000")
+    if key is not None and seed is not None:
+        raise ParameterError("a key and a seed were given.", hint="give one of them")
+    return method.fit(table).sample(rows, key=key, seed=seed)
