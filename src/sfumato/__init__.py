@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
+    from sfumato.synthesis.private import PrivateModel as PrivateModel
+    from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.table import Table as Table
 
     __version__: str
@@ -53,6 +55,8 @@ _HOME = {
     "MissingExtraError": "errors",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "PrivateModel": "synthesis.private",
+    "PrivateSynthesizer": "synthesis.private",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",

@@ -28,7 +28,8 @@ from sfumato.table import Table
 
 CHUNK = 65_536
 FRESH_SWEEPS = 8
-_LITTLE = 0.3
+_CALIBRATED = 200_000  # rows, up to which they are by default
+_LITTLE = 0.35
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ class PrivateModel:
 
     def sample(
         self,
-        n: int | None = None,
+        rows: int | None = None,
         *,
         key: Key | None = None,
         seed: int | None = None,
@@ -157,38 +158,31 @@ class PrivateModel:
     ) -> Release:
         """Rows from the model, as a release. They cost nothing, however many.
 
-        n: how many; by default as many as the data have, as far as that may be known.
+        rows: how many; by default as many as the data have, as far as that may be known.
         key, seed: of the draw; a secret key by default. The promise does not rest on it: the noise lies in
             the tables already, and came from the operating system.
-        calibrate: move the rows until their tables are the measured ones, without sampling error of
-            their own. By default if n is not given; it keeps all rows in memory. Otherwise rows
-            are independent draws, made chunk by chunk as they are read, the same for any number of threads.
+        calibrate: move the rows until their tables are the measured ones, without sampling error of their
+            own; they are kept in memory. By default up to 200,000 rows. Otherwise rows are independent
+            draws, made chunk by chunk as they are read, the same for any number of threads.
         """
         key = _key(key, seed)
-        rows = self.rows if n is None else n
-        if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows <= 10**12:
-            raise ParameterError("n is a whole number, at least 1.", hint="sample(10_000)")
+        number = self.rows if rows is None else rows
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 10**12:
+            raise ParameterError("rows is a whole number, at least 1.", hint="sample(10_000)")
         if not isinstance(threads, int) or threads < 1:
             raise ParameterError("threads is a whole number, at least 1.", hint="threads=2")
-        whole = calibrate if calibrate is not None else n is None
-        codes = self.codes(rows, key) if whole else None
-        source = BatchSource(self._arrow(), self._reader(rows, key, codes, threads), rows=rows)
+        whole = calibrate if calibrate is not None else number <= _CALIBRATED
+        codes = self.codes(number, key) if whole else None
+        source = BatchSource(self._arrow(), self._reader(number, key, codes, threads), rows=number)
         record = InternalRecord(
             key=key,
             seed=seed,
-            plan={**self.plan, "n": rows, "calibrated": whole},
+            plan={**self.plan, "n": number, "calibrated": whole},
             tables={"measurements": self.measurements},
         )
-        about = (
-            "Synthetic rows: none is a row of the data they were modelled on, and no row was looked at twice."
-        )
-        return Release(
-            Table(source, self.domain.schema),
-            self.guarantee,
-            record,
-            " ".join([about, *self.notes]),
-            self._origin,
-        )
+        about = "Synthetic rows, drawn from noisy tables of the data: no row is that of a person."
+        data = Table(source, self.domain.schema)
+        return Release(data, self.guarantee, record, " ".join([about, *self.notes]), self._origin)
 
     def codes(self, rows: int, key: Key) -> Codes:
         """Calibrated rows as codes, (columns, rows)."""

@@ -21,7 +21,7 @@ from sfumato.privacy.differential import zcdp_epsilon
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
-from sfumato.synthesis.constraints import Constraint, Implies, Never, Ordered
+from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.counting import count
 from sfumato.synthesis.private.measure import measure
@@ -87,9 +87,9 @@ class PrivateSynthesizer:
         ):
             faults.append("columns are names of columns")
         if not isinstance(self.constraints, tuple) or not all(
-            isinstance(c, Never | Implies | Ordered) for c in self.constraints
+            isinstance(c, Constraint) for c in self.constraints
         ):
-            faults.append("constraints are Never, Implies or Ordered")
+            faults.append("constraints are Never, Implies, Ordered or Within")
         return faults
 
     @property
