@@ -79,10 +79,12 @@ def aim(data):
             sigma, epsilon, last = np.sqrt(1 / (2 * 0.9 * left)), np.sqrt(8 * 0.1 * left), True
         have = [m.clique for m in data.measured]
         limit = SIZE_LIMIT * data.used / data.rho
+        size = junction_tree.hypothetical_model_size
         fits = {
-            c: w for c, w in candidates.items()
-            if named(c) in have or junction_tree.hypothetical_model_size(data.domain, [*have, named(c)]) <= limit
-        }  # fmt: skip
+            c: w
+            for c, w in candidates.items()
+            if named(c) in have or size(data.domain, [*have, named(c)]) <= limit
+        }
         scores = {
             c: w * (np.abs(exact[c] - shown(model, c)).sum() - ROOT * sigma * data.cells(c))
             for c, w in fits.items()

@@ -1,4 +1,4 @@
-"""The private synthesizer as users meet it: promises, refusals, persons, constraints, files, the same rows."""
+"""The private synthesizer as users meet it: promises, refusals, persons, constraints, files."""
 
 from __future__ import annotations
 
@@ -194,6 +194,10 @@ def test_a_small_budget_is_said_to_be_small() -> None:
     codes = np.random.default_rng(0).integers(0, 6, (6, 300))
     poor = PrivateSynthesizer(epsilon=0.05).fit(table_of(codes, (6,) * 6))
     assert poor.notes and "independent" in poor.sample(50).about
+
+
+def test_a_good_budget_needs_no_note(model: PrivateModel) -> None:
+    assert not model.notes
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Source
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.allocate import C
 from sfumato.synthesis.private.calibrate import calibrated
 from sfumato.synthesis.private.layout import Codes, Floats
 from sfumato.synthesis.private.measure import Measured
@@ -29,7 +31,7 @@ from sfumato.table import Table
 CHUNK = 65_536
 FRESH_SWEEPS = 8
 _CALIBRATED = 200_000  # rows, up to which they are by default
-_LITTLE = 0.35
+_MUCH = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +103,31 @@ class PrivateModel:
             )
         return pa.concat_tables(parts)
 
+    @property
+    def noise_of_pairs(self) -> float:
+        """The share of rows that noise alone would move in an average pair's table, were all pairs measured.
+
+        From public numbers: the sizes of the columns, the number of rows, and what was spent.
+        """
+        sizes, rows = self.domain.sizes, self.measured.rows / int(self.plan.get("max_rows_per_person", 1))
+        cells = [a * b for a, b in combinations(sizes, 2)]
+        spent = sum(m.amount for _, m in self.measured.everything())
+        if self.measured.scores is None:  # pure: E|noise| of a cell is pairs / epsilon
+            return 0.5 * float(np.mean(cells)) * len(cells) / spent / rows
+        return 0.5 * C * float(np.mean(cells)) * float(np.sqrt(len(cells) / (2 * spent))) / rows
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a user of the rows should know, from what was measured alone."""
-        said = []
+        """What a user of the rows should know, from public numbers alone."""
+        if self.noise_of_pairs < _MUCH:
+            return ()
         pairs = len(self.columns) * (len(self.columns) - 1) // 2
-        if self.measured.gain is not None and self.measured.gain < _LITTLE:
-            said.append(
-                f"With this budget and about {self.rows:,} rows, {len(self.measured.pairs)} of {pairs} pairs "
-                "of columns could be measured, and the noise hides most of how columns depend on each other. "
-                "Expect tables of two columns hardly better than if all columns were independent; tables of "
-                "one column are good. No private method does much better here."
-            )
-        return tuple(said)
+        return (
+            f"With this budget and about {self.rows:,} rows, {len(self.measured.pairs)} of {pairs} pairs of "
+            "columns were measured, and noise hides most of how columns depend on each other. Expect tables "
+            "of two columns hardly better than if all columns were independent. No private method does much "
+            "better here: it takes more rows, fewer levels or a larger epsilon.",
+        )
 
     # -- counts ----------------------------------------------------------------------------------
 
