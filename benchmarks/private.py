@@ -1,7 +1,7 @@
 """The private synthesizer against AIM and MST: distances of pairs and triples, AUC, CPU seconds.
 
-Real data by SFUMATO_DATA; AIM and MST run on mbi's estimator in its own environment (make peers PEERS=mbi), one
-seed at epsilon 1. --seeds N, --quick (one seed, no peers), --only adult|diabetes130|brfss.
+Real data by SFUMATO_DATA; AIM and MST run on mbi's estimator in an environment of its own (make peers
+PEERS=mbi), one seed at epsilon 1. --seeds N, --quick (one seed, no peers), --only adult|diabetes130|brfss.
 """
 
 from __future__ import annotations
