@@ -36,25 +36,37 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
+    from sfumato.synthesis.blocks import Blocks as Blocks
+    from sfumato.synthesis.constraints import Implies as Implies
+    from sfumato.synthesis.constraints import Never as Never
+    from sfumato.synthesis.constraints import Ordered as Ordered
+    from sfumato.synthesis.constraints import Within as Within
+    from sfumato.synthesis.pegs import PeGS as PeGS
     from sfumato.synthesis.private import PrivateModel as PrivateModel
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
+    from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
 
     __version__: str
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "Blocks": "synthesis.blocks",
     "BudgetError": "errors",
     "Column": "schema",
     "Counts": "counts",
     "DataError": "errors",
     "Guarantee": "privacy.guarantee",
+    "Implies": "synthesis.constraints",
     "Key": "seeds",
     "Kind": "schema",
     "Ledger": "privacy.ledger",
     "MissingExtraError": "errors",
+    "Never": "synthesis.constraints",
+    "Ordered": "synthesis.constraints",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "PeGS": "synthesis.pegs",
     "PrivateModel": "synthesis.private",
     "PrivateSynthesizer": "synthesis.private",
     "Release": "release",
@@ -65,12 +77,14 @@ _HOME = {
     "SfumatoWarning": "errors",
     "Table": "table",
     "VerificationError": "errors",
+    "Within": "synthesis.constraints",
     "assess": "assessment.assess",
     "describe": "description",
     "frontier": "assessment.frontier",
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "synthesize": "synthesis.synthesize",
     "verify": "release",
     "write": "io",
 }

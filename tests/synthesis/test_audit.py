@@ -85,20 +85,17 @@ def test_half_the_prior_is_caught() -> None:
 
 def test_parents_from_the_data_are_caught() -> None:
     """v2 goes with v0 as much as with v1; one row decides with which, and the laws differ widely."""
-    rows = [(i, j, k) for (i, j, k), n in {(0, 0, 0): 80, (1, 1, 1): 80, (0, 1, 0): 20, (1, 0, 1): 20,
-            (0, 1, 1): 20, (1, 0, 0): 20}.items() for _ in range(n)]  # fmt: skip
+    cells = {(0, 0, 0): 80, (1, 1, 1): 80, (0, 1, 0): 20, (1, 0, 1): 20, (0, 1, 1): 20, (1, 0, 0): 20}
+    rows = [cell for cell, n in cells.items() for _ in range(n)]
     method = PeGS(epsilon=0.5, parents=1, choose="data")
-    # The last row of one kind goes: now the other parent has more information.
-    data, neighbour = tiny([*rows, (0, 1, 0)], (2, 2, 2)), tiny(rows, (2, 2, 2))
-    models = [method.fit(t) for t in (tiny([*rows, (0, 1, 1)], (2, 2, 2)), data)]
-    assert models[0].blocks.parents["v2"] != models[1].blocks.parents["v2"]
-    sides = [t for t in (data, tiny([*rows, (0, 1, 1)], (2, 2, 2))) if method.fit(t).blocks.parents
-             != method.fit(neighbour).blocks.parents]  # fmt: skip
-    assert sides
-    assert audited(method, sides[0], neighbour, 0.5).refutes()
-    assert "parents from the data" in method.fit(data).sample(1).guarantee.claims[0].title
-    declared = PeGS(epsilon=0.5, parents=models[0].blocks.parents)
-    assert not audited(declared, sides[0], neighbour, 0.5).refutes()
+    tied = tiny(rows, (2, 2, 2))
+    chosen = method.fit(tied).blocks.parents
+    # Whichever the tie goes to, one row more for the other one turns it.
+    turned = [tiny([*rows, extra], (2, 2, 2)) for extra in ((0, 1, 0), (0, 1, 1))]
+    other = next(t for t in turned if method.fit(t).blocks.parents["v2"] != chosen["v2"])
+    assert audited(method, tied, other, 0.5).refutes()
+    assert "parents from the data" in method.fit(tied).sample(1).guarantee.claims[0].title
+    assert not audited(PeGS(epsilon=0.5, parents=chosen), tied, other, 0.5).refutes()
 
 
 def test_seeds_from_the_data_are_caught() -> None:

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pegs_oracle import FALSE_ALARM, law_of, misfit, tiny
 
 from sfumato.privacy import PureDP
 from sfumato.seeds import Key
+from sfumato.synthesis import _kernels
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
@@ -76,6 +79,30 @@ def test_the_three_loops_agree_word_for_word(case: str) -> None:
     assert np.array_equal(quick, slowly(model, key, block=block or 1, reset=block is not None, rows=300))
     for row in (0, 1, 2, 7, 299):
         assert np.array_equal(trace(sampler, row)[-1], quick[:, row])
+
+
+def test_refused_words_are_replaced() -> None:
+    """A total of 3/8 of 2**64 refuses a quarter of the words; the draw is then that of spare words."""
+    total = 3 * 2**61
+    weights = np.array([[total // 3, total // 2, total // 6]], np.uint64)
+    cumulative, totals = np.empty_like(weights), np.empty(1, np.uint64)
+    _kernels.cumulate(weights, cumulative, totals)
+    key, n = Key.fresh(), 4_000
+    words, out = key.words(0, 0, n), np.empty(n, np.uint8)
+    stream = key.derive("spare").array()
+    _kernels.draw_exact(
+        stream, 0, 5, 2, 1, 3, words, np.uint64(0), np.uint64(3), totals, cumulative.ravel(),
+        np.zeros(n, np.uint64), out,
+    )  # fmt: skip
+    refused = 0
+    for r, word in enumerate(map(int, words)):
+        u = word * total >> 64
+        if word * total % 2**64 < 2**64 % total:
+            refused += 1
+            u = int(_kernels.redrawn(stream, 0, 5 + 2 * r, 1, 3, np.uint64(total)))
+            assert u < total
+        assert out[r] == np.searchsorted(cumulative[0], u, side="right")
+    assert abs(refused / n - 0.25) < 6 * 0.44 / np.sqrt(n)
 
 
 def test_half_the_prior_fails() -> None:
@@ -149,12 +176,58 @@ def test_no_neighbour_is_farther_than_the_claim(case: str, neighbours: str) -> N
         assert worst > 0.3 * claim.epsilon
 
 
-def test_resets_are_what_keeps_a_block_at_its_price() -> None:
-    """The same block without resets leaks more than the claim: the paper's step is needed."""
-    sizes, parents, alpha = (2, 2), {0: (1,), 1: (0,)}, 1.0
-    rows, other = [], [(1, 1)]
-    five = [law_of(r, sizes, parents, alpha, sweeps=5) for r in (rows, other)]
-    two = [law_of(r, sizes, parents, alpha, block=2) for r in (rows, other)]
-    leak = [max(abs(np.log(a[o] / b[o])) for o in a) for a, b in (five, two)]
-    assert leak[1] <= 2 * np.log(2) + 1e-12
-    assert leak[0] > 0
+@pytest.mark.parametrize("neighbours", ["add/remove", "replace"])
+@pytest.mark.parametrize("how", ["smoothing", "zero", "zero in blocks", "smoothing in blocks"])
+def test_no_neighbour_is_farther_with_smoothing_or_zeros(how: str, neighbours: str) -> None:
+    """Here replacing a row may move it between what is possible and what is not."""
+    zero = Never({"v0": 0, "v1": 2})
+    block = 2 if "blocks" in how else None
+    more: dict[str, Any] = {"smoothing": 6} if "smoothing" in how else {"constraints": [zero]}
+    law: dict[str, Any] = (
+        {"spread": 6 / 16} if "smoothing" in how else {"allowed": lambda x: not (x[0] == 0 and x[1] == 2)}
+    )
+    method = PeGS(alpha=ALPHA, parents=NAMED, neighbours=neighbours, block=block, **more)
+    claim = method.fit(tiny(ROWS, SIZES)).sample(block or 1).guarantee.claims[0]
+    assert isinstance(claim, PureDP)
+    worst = 0.0
+    for rows in ([(1, 2, 0)], [(0, 2, 0)], [(0, 1, 0)] * 9 + [(1, 0, 1)] * 9):
+        for extra in [(0, 0, 0), (1, 1, 1), (1, 2, 0)]:
+            one = rows[1:] if neighbours == "replace" else rows
+            worst = max(worst, _exact_epsilon([*one, extra], rows, ALPHA, block=block, **law))
+    assert 0.1 * claim.epsilon < worst <= claim.epsilon + 1e-9
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_loops_agree_on_any_table(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=5))
+    rows = data.draw(st.lists(st.tuples(*(st.integers(0, s - 1) for s in sizes)), max_size=20))
+    parents = {
+        f"v{i}": [f"v{p}" for p in data.draw(st.sets(st.integers(0, len(sizes) - 1), max_size=3)) if p != i]
+        for i in range(len(sizes))
+    }
+    block, sweeps = data.draw(st.none() | st.integers(1, 6)), data.draw(st.integers(1, 3))
+    method = PeGS(epsilon=data.draw(st.floats(1e-3, 20)), parents=parents, block=block, sweeps=sweeps)
+    sampler = Sampler(method.fit(tiny(rows, sizes)).laws(60), Key.fresh(), sweeps, block)
+    quick, book = sampler.codes(0, 60), sampler.book
+    slow = np.empty((len(sizes), 60), book.dtype)
+    restricted.pegs_general(
+        sampler._stream, block or 1, sweeps, block is not None, 0, sampler._seeds, book.shape, book.slots,
+        book.zeros, book.exact.cumulative, slow,
+    )  # fmt: skip
+    assert np.array_equal(quick, slow)
+    row = data.draw(st.integers(0, 59))
+    assert np.array_equal(trace(sampler, row)[-1], quick[:, row])
+
+
+def test_resets_are_what_keeps_a_second_sweep_at_the_price_of_one() -> None:
+    """Without them two sweeps leak more than one may, on a table near the worst; and cost twice that."""
+    sizes, parents, alpha, once = (2, 2), {0: (1,), 1: (0,)}, 1.0, 2 * np.log(2)
+    rows = [(0, 0)] * 1_000 + [(0, 1)] + [(1, 0)] * 3
+
+    def leak(**more: Any) -> float:
+        a, b = (law_of(r, sizes, parents, alpha, sweeps=2, **more) for r in (rows, [*rows, (1, 1)]))
+        return max(abs(float(np.log(a[o] / b[o]))) for o in a)
+
+    assert once < leak() <= 2 * once
+    assert leak(block=1) <= once

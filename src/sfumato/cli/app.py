@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas
+from sfumato.cli import INTERRUPTED, assessing, demo, looking, releasing, sampling, schemas, synthesizing
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
 
@@ -51,6 +51,7 @@ app.add_typer(schema_app, name="schema")
 register(app, looking.counts)
 register(app, looking.convert)
 register(app, releasing.pseudonymize)
+register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)

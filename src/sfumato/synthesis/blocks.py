@@ -27,7 +27,7 @@ from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.table import Table
 
-_IN_MEMORY = 2**31  # codes: a table up to this size is read once, encoded, and counted from memory
+_IN_MEMORY = 2**29  # codes: a table up to this size is read once, encoded, and counted from memory
 _NOTE = "internal: counts of people, must not leave the house"
 
 
@@ -182,7 +182,8 @@ class Blocks:
         folder = Path(directory)
         try:
             document = json.loads((folder / "blocks.json").read_text(encoding="utf-8"))
-            assert document["sfumato_blocks"] == 1
+            if document["sfumato_blocks"] != 1:
+                raise KeyError
             books = {b.name: b for b in domain.books}
             blocks = []
             for i, entry_ in enumerate(document["blocks"]):
@@ -198,7 +199,7 @@ class Blocks:
             if {b.column for b in blocks} != set(domain.names):
                 raise KeyError
             keep = {k: document[k] for k in ("chosen", "epsilon", "rows", "dropped")}
-        except (OSError, ValueError, KeyError, TypeError, AssertionError, pa.ArrowInvalid):
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid):
             raise DataError(
                 "the folder holds no blocks of these columns.",
                 hint="give the folder and the domain it was saved with",

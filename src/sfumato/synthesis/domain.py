@@ -123,6 +123,15 @@ class Domain:
         return tuple(b.size for b in self.books)
 
     @property
+    def fewest(self) -> dict[str, int]:
+        """The fewest codes a column has at any time: all of them, or those of its smallest group."""
+        out = dict(zip(self.names, self.sizes, strict=True))
+        for name, rule in self.details.items():
+            group, detail = self.books[self.place(rule.group)], self.books[self.place(name)]
+            out[name] = int(rule.possible(group, detail).sum(axis=1).min())
+        return out
+
+    @property
     def schema(self) -> Schema:
         """The schema of synthetic rows: what was in the source as a missing code is empty here."""
         return Schema(tuple(replace(b.column, missing_codes=(), reason="") for b in self.books))

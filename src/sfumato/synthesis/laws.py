@@ -184,7 +184,7 @@ class LawBook:
 
     def codes(self, x: NDArray[Any]) -> NDArray[Any]:
         """The state (variables, rows) as codes of the domain (columns, rows)."""
-        out = x[self.order]
+        out = x if (self.order == np.arange(len(x))).all() else x[self.order]
         for column, law in zip(self.order.argsort(), self.laws, strict=True):
             if law.own is not None:
                 group = self.blocks.domain.place(self.blocks.domain.details[law.block.column].group)

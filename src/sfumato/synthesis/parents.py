@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from sfumato.counts import Counts
 from sfumato.errors import ParameterError, listed
 from sfumato.measures import mutual_information
-from sfumato.privacy import Budget, Ledger, Neighbours, noise
+from sfumato.privacy import Budget, Ledger, Neighbours
 from sfumato.privacy.grants import UNIT
+from sfumato.privacy.noise import laplace, noisy_max
 from sfumato.privacy.rounding import down, exact
 from sfumato.synthesis.domain import Domain
 
@@ -101,7 +102,7 @@ def privately(
         return dict.fromkeys(domain.names, ())
     if m is None and rows is None:
         grant = ledger.grant(epsilon=_floor(exact(epsilon) / 10), purpose="number of rows")
-        rows = max(1, int(noise.laplace(np.array([count]), factor, grant).values[0]))
+        rows = max(1, int(laplace(np.array([count]), factor, grant).values[0]))
         picks -= exact(epsilon) / 10
     share = _floor(picks / (len(domain.names) * (m or MOST)))
     scores = {pair: dependence(pairs[pair].dense()) for pair in pairs}
@@ -109,7 +110,7 @@ def privately(
     def noisy(name: str, open_: Sequence[str], score: Sequence[float]) -> str:
         grant = ledger.grant(epsilon=share, purpose=f"a parent of {name}")
         whole = np.array(score, np.int64)
-        return open_[noise.noisy_max(whole, SENSITIVITY * factor, grant)]
+        return open_[noisy_max(whole, SENSITIVITY * factor, grant)]
 
     return _picked(domain, scores, m, rows or 0, noisy)
 
@@ -140,7 +141,7 @@ def _picked(
     out: Parents = {}
     for name in domain.names:
         mine = [details[name].group] if name in details else []
-        while len(mine) < (m or MOST):
+        while len(mine) < (MOST if m is None else m):
             open_ = [n for n in domain.names if n not in (name, *mine) and n not in details]
             if m is None:
                 held = math.prod([sizes[name], *(sizes[p] for p in mine)])

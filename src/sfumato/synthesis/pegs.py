@@ -22,8 +22,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError, listed
-from sfumato.privacy import Budget, Grant, Ledger, Neighbours, noise
-from sfumato.privacy.rounding import exact
+from sfumato.privacy import Budget, Grant, Ledger, Neighbours
+from sfumato.privacy.noise import laplace
+from sfumato.privacy.rounding import exact, up
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind
 from sfumato.seeds import Key
@@ -98,7 +99,9 @@ class PeGS:
     @property
     def on_parents(self) -> float:
         """The epsilon that parents are chosen with; 0 if they are declared or read off the data."""
-        if isinstance(self.parents, Mapping) or self.choose == "data" or not self.private:
+        if isinstance(self.parents, Mapping) or self.parents == 0:
+            return 0.0
+        if self.choose == "data" or not self.private:
             return 0.0
         if self.parents_epsilon is not None:
             return float(self.parents_epsilon)
@@ -138,7 +141,7 @@ class PeGS:
             return
         if len(domain.constraints) > len(domain.details):
             raise ParameterError("constraints can lower an entropy below log l.", hint="leave them out")
-        narrow = [repr(n) for n, size in _smallest(domain).items() if math.log(size) < self.log_l - 1e-12]
+        narrow = [repr(n) for n, size in domain.fewest.items() if math.log(size) < self.log_l - 1e-12]
         if narrow and not self.cap:
             raise ParameterError(
                 f"log l = {self.log_l} is above the logarithm of the levels of {listed(narrow)}.",
@@ -252,7 +255,7 @@ class FittedPeGS:
     def _visits(self) -> list[Visit]:
         domain = self.blocks.domain
         row = WEIGHT_UNITS if domain.weight is not None else 1
-        smallest = _smallest(domain)
+        smallest = domain.fewest
         few = len(domain.constraints) > len(domain.details)
         return [
             Visit(s.top * row, s.whole * row, 2 if few else max(2, smallest[b.column]))
@@ -329,21 +332,12 @@ def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.floa
     factor = 2 if method.neighbours is Neighbours.REPLACE else 1
     ledger = Ledger.in_memory(Budget(epsilon=method.on_prior, neighbours=method.neighbours))
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="marginals for the prior")
-    noisy = noise.laplace(np.concatenate(tables), factor * len(tables), grant).values
+    noisy = laplace(np.concatenate(tables), factor * len(tables), grant).values
     out, start = {}, 0
     for block, table in zip(named, tables, strict=True):
         part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
         out[block.column] = part / part.sum() if part.sum() else np.full(len(part), 1 / len(part))
         start += len(table)
-    return out
-
-
-def _smallest(domain: Domain) -> dict[str, int]:
-    """The fewest categories a column has at any key: all its codes, or those of its smallest group."""
-    out = dict(zip(domain.names, domain.sizes, strict=True))
-    for name, rule in domain.details.items():
-        group, detail = domain.books[domain.place(rule.group)], domain.books[domain.place(name)]
-        out[name] = int(rule.possible(group, detail).sum(axis=1).min())
     return out
 
 
@@ -358,6 +352,4 @@ def _tables(blocks: Blocks) -> dict[str, pa.Table]:
 
 
 def _sum(epsilon: Any, times: int, before: Fraction) -> float:
-    from sfumato.privacy.rounding import up
-
     return up(exact(epsilon) * times + before)

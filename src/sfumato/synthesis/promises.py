@@ -27,12 +27,8 @@ def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:
     method, open_ = fitted.method, _open(fitted)
     claims: list[Claim] = []
     if method.log_l is not None:
-        sizes = fitted.blocks.domain.sizes
-        capped = [
-            n
-            for n, s in zip(fitted.blocks.domain.names, sizes, strict=True)
-            if math.log(s) < method.log_l - 1e-12
-        ]
+        fewest = fitted.blocks.domain.fewest
+        capped = [n for n, size in fewest.items() if math.log(size) < method.log_l - 1e-12]
         l = down(exact(math.exp(method.log_l) * (1 - 1e-12)))  # noqa: E741
         law = DiverseLaw(max(1.0, l), fitted.blocks.domain.names, tuple(capped))
         claims.append(law.assuming(*_shared(fitted)))
@@ -58,7 +54,7 @@ def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:
 def _open(fitted: FittedPeGS) -> list[tuple[str, str]]:
     """The parts that look at the data outside any proof: reason and detail."""
     out = []
-    if fitted.blocks.chosen == "data" and any(fitted.blocks.parents.values()):
+    if fitted.blocks.chosen == "data" and fitted.method.parents != 0:  # to find none is a finding too
         out.append(("parents from the data", "Which columns depend on which was read off the data."))
     if fitted.method.seeds == "data":
         out.append(("seeds from the data", "Sampling started from rows of the data."))

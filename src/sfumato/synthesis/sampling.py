@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -31,6 +32,10 @@ _DIGITS = 2**40  # sizes whose product stays below share a word of the seed
 class Sampler:
     """Laws, seeds and a key: row r depends on these and on r alone, or in blocks on its block alone.
 
+    The stream is derived from the key and from everything that is drawn from: a key that is used again, for
+    other data or another prior, gives unrelated words. The same words under two laws would tell more than the
+    two releases' promises add up to: where a row differs, a threshold was moved.
+
     block: rows that come from one seed with resets, or None for PeGS without. pool: (columns, members) of
     codes to take seeds from; None for uniform ones.
     """
@@ -43,7 +48,13 @@ class Sampler:
     _stream: NDArray[np.uint32] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_stream", self.key.derive("pegs", "rows").array())
+        digest = hashlib.blake2b(repr((self.sweeps, self.block)).encode())
+        for law in self.book.laws:
+            digest.update(repr((law.block.column, law.block.parents, law.weights.shape)).encode())
+            digest.update(np.ascontiguousarray(law.weights).data)
+            digest.update(b"" if law.keys is None else np.ascontiguousarray(law.keys).data)
+        digest.update(b"" if self.pool is None else np.ascontiguousarray(self.pool).data)
+        object.__setattr__(self, "_stream", self.key.derive("pegs", "rows", digest.hexdigest()).array())
 
     @property
     def _seeds(self) -> _kernels.Seeds:

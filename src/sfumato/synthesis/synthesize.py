@@ -7,6 +7,7 @@ from typing import Protocol
 from sfumato.errors import ParameterError
 from sfumato.release import Release
 from sfumato.seeds import Key
+from sfumato.synthesis.checks import whole
 from sfumato.table import Table
 
 
@@ -36,8 +37,7 @@ def synthesize(
     """
     if not isinstance(table, Table):
         raise ParameterError("synthesize takes a table.", hint="sf.scan(...) makes one")
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise ParameterError("rows must be a whole number, at least 1.", hint="rows=1000")
+    rows = whole("rows", rows)
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
     return method.fit(table).sample(rows, key=key, seed=seed)

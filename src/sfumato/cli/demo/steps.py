@@ -138,6 +138,16 @@ def verify(stage: Stage) -> str:
     return "every file, column and claim is what the record says"
 
 
+def synthesize(stage: Stage) -> str:
+    """Rows of nobody."""
+    stage.command(
+        "synthesize", stage / "discharges.parquet", "--schema", stage / "discharges.toml", "--method", "pegs",
+        "--epsilon", 2, "--rows", 100, "--column", "sex", "--column", "age", "--column", "mdc",
+        "--column", "charge", "--out", stage / "synthetic",
+    )  # fmt: skip
+    return "100 rows drawn by PeGS, epsilon 2 for all of them together: mostly noise, and it says why"
+
+
 def assess(stage: Stage) -> str:
     """What the release gives away, held against people who are not in it."""
     import json
@@ -189,6 +199,11 @@ STEPS = (
         pseudonymize,
     ),
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
+    Step(
+        "Synthesize",
+        "Rows that are nobody's, drawn from counts with enough noise for a promise.",
+        synthesize,
+    ),
     Step("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )

@@ -1,0 +1,66 @@
+"""sfumato synthesize: a release from the command line, refusals, no cell shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from cli_support import CANARY, Sfumato, everything
+
+from sfumato.samples import discharges
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> list[object]:
+    """Simulated discharges with their schema, as arguments."""
+    table = discharges(500, 1).select(["sex", "mdc", "los_days"])
+    pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
+    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    return [tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml"]
+
+
+def test_a_release_is_written_and_verified(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:
+    answer = sfumato("synthesize", *stays, "--method", "pegs", "--epsilon", 2, "--rows", 60, "--out", "new")
+    assert answer.code == 0, answer.all
+    assert "60 synthetic rows" in answer.out and "epsilon = 2" in answer.out
+    assert pq.read_table(tmp_path / "new" / "public" / "data.parquet").num_rows == 60
+    assert sfumato("verify", "new").code == 0
+    again = sfumato("synthesize", *stays, "--epsilon", 2, "--rows", 60, "--out", "new")
+    assert again.code == 2 and "new" in again.err
+
+
+def test_json_says_the_total(sfumato: Sfumato, stays: list[object]) -> None:
+    answer = sfumato(
+        "synthesize", *stays, "--epsilon", 0.1, "--per-row", "--block", 10, "--parents", 0, "--rows", 20,
+        "--out", "new", "--json",
+    )  # fmt: skip
+    found = json.loads(answer.out)
+    assert found["rows"] == 20 and found["guarantee"]["claims"][0]["epsilon"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--epsilon", "0", "--rows", "5"], "above 0"),
+        (["--rows", "5"], "one of epsilon"),
+        (["--epsilon", "1", "--rows", "0"], "--rows"),
+        (["--epsilon", "1", "--rows", "5", "--method", "magic"], "no such method"),
+        (["--epsilon", "1", "--rows", "5", "--delta", "1e-9"], "pegs has no --delta"),
+        (["--epsilon", "1", "--rows", "5", "--column", "nowhere", "--column", "sex"], "unknown column"),
+    ],
+)
+def test_bad_input_leaves_nothing(
+    sfumato: Sfumato, stays: list[object], tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    before = everything(tmp_path)
+    answer = sfumato("synthesize", *stays, *arguments, "--out", "new")
+    assert answer.code == 2 and words in answer.err
+    assert everything(tmp_path) == before
+
+
+def test_a_guessed_domain_is_refused_without_its_values(sfumato: Sfumato, visits: Path) -> None:
+    answer = sfumato("synthesize", visits, "--epsilon", 1, "--rows", 5, "--out", "new")
+    assert answer.code == 2 and "confirmed public domain" in answer.err
+    assert CANARY not in answer.all
