@@ -36,9 +36,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.privacy import noise
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.noise import gaussian, laplace, noisy_max
 from sfumato.privacy.rounding import down, sqrt_up
 from sfumato.synthesis.private.layout import Floats, Ints
 
@@ -122,9 +122,7 @@ class Purse:
             return self._numbers(counts, columns, self.max_rows, amount, purpose)
         squared = math.prod(levels * (levels - 1) for levels in counts.shape) * self.max_rows**2
         factor = math.prod(counts.shape)
-        noisy = noise.gaussian(
-            scaled_and_centred(counts), sqrt_up(Fraction(squared)), self._grant(amount, purpose)
-        )
+        noisy = gaussian(scaled_and_centred(counts), sqrt_up(Fraction(squared)), self._grant(amount, purpose))
         return Measurement(columns, noisy.values, factor, noisy.sigma / factor, noisy.law, amount)
 
     def scores(self, scores: Ints, amount: float, purpose: str) -> Measurement:
@@ -132,17 +130,17 @@ class Purse:
         if self.pure:
             return self._numbers(scores, (), self.max_rows * len(scores), amount, purpose)
         squared = Fraction(len(scores) * self.max_rows**2)
-        noisy = noise.gaussian(scores, sqrt_up(squared), self._grant(amount, purpose))
+        noisy = gaussian(scores, sqrt_up(squared), self._grant(amount, purpose))
         return Measurement((), noisy.values, 1, noisy.sigma, noisy.law, amount)
 
     def choice(self, scores: Ints, amount: float, purpose: str) -> int:
         """The place of a score that is probably among the highest; a row changes each by at most 1."""
-        return noise.noisy_max(scores, self.max_rows, self._grant(amount, purpose))
+        return noisy_max(scores, self.max_rows, self._grant(amount, purpose))
 
     def _numbers(
         self, values: Ints, columns: tuple[int, ...], sensitivity: int, amount: float, purpose: str
     ) -> Measurement:
-        noisy = noise.laplace(values, sensitivity, self._grant(amount, purpose))
+        noisy = laplace(values, sensitivity, self._grant(amount, purpose))
         return Measurement(columns, noisy.values, 1, noisy.sigma, noisy.law, amount)
 
     def _grant(self, amount: float, purpose: str) -> Grant:
