@@ -30,7 +30,8 @@ from sfumato.table import Table
 
 CHUNK = 65_536
 FRESH_SWEEPS = 8
-_CALIBRATED = 200_000  # rows, up to which they are by default
+# Rows up to which they are calibrated: asked for, or as many as the data have.
+_CALIBRATED, _AS_THE_DATA = 200_000, 5_000_000
 _MUCH = 0.3
 
 
@@ -176,7 +177,8 @@ class PrivateModel:
         key, seed: of the draw; a secret key by default. The promise does not rest on it: the noise lies in
             the tables already, and came from the operating system.
         calibrate: move the rows until their tables are the measured ones, without sampling error of their
-            own; they are kept in memory. By default up to 200,000 rows. Otherwise rows are independent
+            own; they are kept in memory. By default up to 200,000 rows, or up to 5 million where `rows`
+            is not given. Otherwise rows are independent
             draws, made chunk by chunk as they are read, the same for any number of threads.
         """
         key = _key(key, seed)
@@ -185,7 +187,8 @@ class PrivateModel:
             raise ParameterError("rows is a whole number, at least 1.", hint="sample(10_000)")
         if not isinstance(threads, int) or threads < 1:
             raise ParameterError("threads is a whole number, at least 1.", hint="threads=2")
-        whole = calibrate if calibrate is not None else number <= _CALIBRATED
+        few = number <= (_CALIBRATED if rows is not None else _AS_THE_DATA)
+        whole = few if calibrate is None else calibrate
         codes = self.codes(number, key) if whole else None
         source = BatchSource(self._arrow(), self._reader(number, key, codes, threads), rows=number)
         record = InternalRecord(
