@@ -85,6 +85,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.constraints import Ordered as Ordered
     from sfumato.synthesis.constraints import Within as Within
     from sfumato.synthesis.pegs import PeGS as PeGS
+    from sfumato.synthesis.private import PrivateModel as PrivateModel
+    from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.workloads.combine import combine_estimates as combine_estimates
@@ -147,6 +149,8 @@ _HOME = {
     "PeGS": "synthesis.pegs",
     "Precision": "anonymization.information",
     "Register": "anonymization.register",
+    "PrivateModel": "synthesis.private",
+    "PrivateSynthesizer": "synthesis.private",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",

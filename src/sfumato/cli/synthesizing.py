@@ -55,9 +55,21 @@ def _pegs(asked: Asked) -> Method:
     )
 
 
+def _private(asked: Asked) -> Method:
+    from sfumato.synthesis.private import PrivateSynthesizer
+
+    asked.only("private", "delta")
+    return PrivateSynthesizer(
+        epsilon=1.0 if asked.epsilon is None else asked.epsilon,
+        delta=1e-9 if asked.delta is None else asked.delta,
+        columns=tuple(asked.columns) if asked.columns else None,
+    )
+
+
 # A further method is one line here.
 METHODS: dict[str, Callable[[Asked], Method]] = {
     "pegs": _pegs,
+    "private": _private,
 }
 
 

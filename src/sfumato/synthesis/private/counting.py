@@ -1,0 +1,101 @@
+"""The counts a fit starts from: single columns and pairs, of rows that may count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import DataError, ParameterError
+from sfumato.schema import Role
+from sfumato.seeds import Key
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.graph import Pair
+from sfumato.synthesis.private.layout import Bools, Codes, Ints
+from sfumato.table import Table
+
+MAX_CELLS = 16_384  # of a pair's table; a wider pair is left to what other columns say of it
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Exact counts. Confidential: they only meet a `Purse`."""
+
+    sizes: tuple[int, ...]
+    rows: int
+    own: tuple[Ints, ...]
+    pairs: Mapping[Pair, Ints]
+
+    @classmethod
+    def of_codes(cls, codes: Codes, sizes: Sequence[int]) -> Counted:
+        """Of codes in memory, (columns, rows)."""
+        own = tuple(np.bincount(c, minlength=k).astype(np.int64) for c, k in zip(codes, sizes, strict=True))
+        pairs = {(a, b): _table(codes[a], codes[b], sizes[a], sizes[b]) for a, b in candidates(sizes)}
+        return cls(tuple(sizes), codes.shape[1], own, pairs)
+
+
+def _table(first: Codes, second: Codes, rows: int, columns: int) -> Ints:
+    keys = first.astype(np.int64) * columns + second
+    return np.bincount(keys, minlength=rows * columns).astype(np.int64).reshape(rows, columns)
+
+
+def candidates(sizes: Sequence[int]) -> list[Pair]:
+    """The pairs that may be measured: a public list."""
+    return [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= MAX_CELLS]
+
+
+def count(table: Table, domain: Domain, max_rows: int) -> Counted:
+    """One reading of the data: rows that break a constraint, or exceed L to a person, do not count."""
+    prepared, _ = domain.prepared(table)
+    persons = table.schema.of_role(Role.PERSON)
+    if len(persons) > 1:
+        raise ParameterError("more than one column says whose row it is.", hint="give one the role person")
+    if persons:
+        return Counted.of_codes(_some_of_each(prepared, domain, persons[0], max_rows), domain.sizes)
+    names, pairs = domain.names, candidates(domain.sizes)
+    found = prepared.tabulate([*((n,) for n in names), *((names[a], names[b]) for a, b in pairs)])
+    own = tuple(found[(n,)].dense() for n in names)
+    return Counted(
+        domain.sizes, int(own[0].sum()), own, {(a, b): found[names[a], names[b]].dense() for a, b in pairs}
+    )
+
+
+def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> Codes:
+    """The codes of at most `max_rows` rows of each person, (columns, rows)."""
+    parts: list[Codes] = []
+    ids: list[pa.Array] = []
+    for batch in table.batches([*domain.names, person]):
+        codes = [book.encode(batch.column(book.name)) for book in domain.books]
+        parts.append(np.stack(codes).astype(np.uint16))
+        ids.append(batch.column(person))
+    if not parts:
+        return np.empty((len(domain.books), 0), np.uint16)
+    whose = pa.chunked_array(ids)
+    if whose.null_count:
+        raise DataError(
+            f"{whose.null_count} rows do not say whose they are ('{person}').",
+            hint="leave those rows out first: how many belong to one person cannot be known",
+        )
+    places: Any = whose.combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.ascontiguousarray(np.concatenate(parts, axis=1)[:, at_most(places, max_rows, Key.fresh())])
+
+
+def at_most(persons: Ints, max_rows: int, key: Key) -> Bools:
+    """Which rows stay when each person keeps at most so many, taken at random.
+
+    The coins are independent from row to row and secret, so what happens to one person's rows has the same
+    law whoever else is in the data: given the coins of all others, adding a person adds that person's kept
+    rows and changes nothing else.
+    """
+    coins = key.words(0, 0, len(persons))
+    order = np.lexsort((coins, persons))
+    ordered = persons[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    rank = np.arange(len(persons)) - np.repeat(first, np.diff(np.append(first, len(persons))))
+    keep = np.zeros(len(persons), bool)
+    keep[order[rank < max_rows]] = True
+    return keep

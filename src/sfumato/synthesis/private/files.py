@@ -1,0 +1,118 @@
+"""A model as one file: arrays and JSON in a zip archive, without pickle, checked on the way in."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import DataError, SfumatoError
+from sfumato.io.atomic import atomic_file
+from sfumato.privacy import Guarantee
+from sfumato.schema import Schema
+from sfumato.synthesis.constraints import Ordered, Zero
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.measure import Measured
+from sfumato.synthesis.private.potentials import Potentials
+from sfumato.synthesis.private.spending import Measurement
+
+if TYPE_CHECKING:
+    from sfumato.synthesis.private.model import PrivateModel
+
+_VERSION = 1
+
+
+def save(model: PrivateModel, path: Path, overwrite: bool = False) -> Path:
+    """Write the model; whole or not at all."""
+    measured, potentials = model.measured, model.potentials
+    arrays: dict[str, Any] = {
+        "own": potentials.own, "edges": potentials.edges, "particles": potentials.particles,
+    }  # fmt: skip
+    entries = []
+    for i, (what, m) in enumerate(measured.everything()):
+        arrays[f"m{i}"] = m.values
+        entries.append(
+            {"what": what, "columns": m.columns, "factor": m.factor, "sigma": m.sigma, "law": m.law,
+             "amount": m.amount}
+        )  # fmt: skip
+    document = {
+        "sfumato_private_model": _VERSION,
+        "schema": model.domain.schema.to_toml(),
+        "ordered": [[c.first, c.second] for c in model.domain.constraints if isinstance(c, Ordered)],
+        "zeros": [{"columns": z.columns, "masks": [m.tolist() for m in z.masks]} for z in measured.zeros],
+        "guarantee": json.loads(model.guarantee.to_json()),
+        "plan": dict(model.plan),
+        "rows": measured.rows,
+        "gain": measured.gain,
+        "measurements": entries,
+        "trace": potentials.trace,
+    }
+    arrays["document"] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), np.uint8)
+    with atomic_file(path, overwrite) as draft, draft.open("wb") as sink:
+        np.savez_compressed(sink, **arrays)
+    return path
+
+
+def load(path: Path) -> PrivateModel:
+    """Read a model. What does not fit together is refused; a changed number that fits is not noticed."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        document = json.loads(arrays["document"].tobytes())
+        if document["sfumato_private_model"] != _VERSION:
+            raise DataError(f"{path.name} has another version than {_VERSION}.", hint="upgrade Sfumato")
+        return _model(document, arrays)
+    except FileNotFoundError:
+        raise DataError(f"no model {path.name}.", hint="correct the path") from None
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror}.") from None
+    except SfumatoError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zipfile.BadZipFile):
+        raise DataError(f"{path.name} is not a private model.", hint="restore it from a copy") from None
+
+
+def _model(document: dict[str, Any], arrays: dict[str, Any]) -> PrivateModel:
+    from sfumato.synthesis.private.model import PrivateModel
+
+    ordered = tuple(Ordered(a, b) for a, b in document["ordered"])
+    domain = Domain.of(Schema.from_toml(document["schema"]), constraints=ordered)
+    zeros = tuple(
+        Zero(tuple(z["columns"]), tuple(np.array(m, bool) for m in z["masks"])) for z in document["zeros"]
+    )
+    parts: dict[str, list[Measurement]] = {"rows": [], "scores": [], "column": [], "pair": []}
+    for i, entry in enumerate(document["measurements"]):
+        values = arrays[f"m{i}"]
+        columns = tuple(int(c) for c in entry["columns"])
+        expected = tuple(domain.sizes[c] for c in columns)
+        if values.dtype != np.int64 or (columns and values.shape != expected):
+            raise ValueError
+        parts[entry["what"]].append(
+            Measurement(columns, values, int(entry["factor"]), float(entry["sigma"]), str(entry["law"]),
+                        float(entry["amount"]))
+        )  # fmt: skip
+    measured = Measured(
+        domain.sizes, float(document["rows"]), tuple(parts["column"]), tuple(parts["pair"]),
+        next(iter(parts["rows"]), None), next(iter(parts["scores"]), None), zeros, document["gain"],
+    )  # fmt: skip
+    wanted = measured.wanted()
+    own, edges, particles = (arrays[name] for name in ("own", "edges", "particles"))
+    fits = (
+        len(measured.own) == len(domain.sizes)
+        and own.shape == wanted.own_flat.shape
+        and edges.shape == wanted.flat.shape
+        and np.isfinite(own).all()
+        and np.isfinite(edges).all()
+        and particles.dtype == np.uint16
+        and particles.shape[0] == len(domain.sizes)
+        and particles.shape[1] > 0
+        and bool((particles.max(axis=1) < np.array(domain.sizes)).all())
+    )
+    if not fits:
+        raise ValueError
+    guarantee = Guarantee.from_json(json.dumps(document["guarantee"]))
+    potentials = Potentials(wanted, own, edges, particles, tuple(document["trace"]))
+    return PrivateModel(domain, guarantee, measured, potentials, document["plan"])

@@ -1,0 +1,64 @@
+"""How a model is laid out in flat arrays: what the kernels read, without the compiler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint16]
+Bools = NDArray[np.bool_]
+MAX_WIDTH = 3  # columns of a block
+
+
+class Graph(NamedTuple):
+    """Which columns hang together, in flat arrays. E directed edges: each pair once from either side.
+
+    sizes: (d,) levels; own: (d + 1,) where a column's own weights begin.
+    edges: (d + 1,) a column's edges are edges[j]:edges[j + 1], from outside[j] on those within its block;
+    other: (E,) the column at the far end;
+    rows: (E,) where the edge's weights begin, (levels of other, levels of j), so that the far end's code
+    picks one contiguous row; table, step, far: (E,) where the pair's table begins, and by how much one code
+    of j and one of the other move in it.
+    blocks: (B, 3) columns drawn together, widths: (B,) how many; inner: (B + 1,) where the block's own
+    weights begin. zeros: (B + 1,) the structural zeros that a block meets are met[zeros[b]:zeros[b + 1]];
+    zero_columns: (Z, c) the columns of each, -1 beyond; zero_masks: (Z, c) where their masks begin.
+    """
+
+    sizes: Ints
+    own: Ints
+    edges: Ints
+    outside: Ints
+    other: Ints
+    rows: Ints
+    table: Ints
+    step: Ints
+    far: Ints
+    blocks: Ints
+    widths: Ints
+    inner: Ints
+    zeros: Ints
+    met: Ints
+    zero_columns: Ints
+    zero_masks: Ints
+    masks: Bools
+
+
+class Weights(NamedTuple):
+    """exp of the potentials, laid out as the graph says."""
+
+    own: Floats
+    edges: Floats
+    inner: Floats
+
+
+class Targets(NamedTuple):
+    """What the counts of rows should become: table cells and single levels, and what a miss costs."""
+
+    pairs: Floats
+    pair_costs: Floats
+    own: Floats
+    own_costs: Floats

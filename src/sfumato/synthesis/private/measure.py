@@ -1,0 +1,182 @@
+"""What is asked of the data, in order: how many rows, single columns, which pairs matter, those pairs.
+
+`measure` reads as the recipe does; every number it gets of the data comes through a `Purse`, which pays.
+`Measured` is all that is known afterwards, and the tables are arithmetic on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.progress import report
+from sfumato.synthesis.constraints import Zero
+from sfumato.synthesis.private import allocate as budget
+from sfumato.synthesis.private.counting import Counted, candidates
+from sfumato.synthesis.private.graph import Pair
+from sfumato.synthesis.private.layout import Bools, Floats, Ints
+from sfumato.synthesis.private.potentials import Wanted
+from sfumato.synthesis.private.spending import Measurement, Purse, kept_share
+from sfumato.synthesis.private.tables import estimate, independent, on_simplex
+
+_ROWS, _SCORES = 0.005, 0.03  # shares of rho: of the number of rows, of the scores
+# Shares of a pure epsilon: there noise, and not its square, is inverse to what is spent.
+_PURE_ROWS, _PURE_ONE_WAY, _PURE_CHOICES = 0.01, 0.25, 0.1
+TARGET_WEIGHT = 3.0  # how much more a pair with the target counts
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The noisy answers, and nothing else of the data. They may be published.
+
+    rows: the noised number of rows, or the declared one; total: the measurement of it, if there is one.
+    own: one per column. scores: of every candidate pair (none with pure epsilon). pairs: those measured.
+    gain: by how much the tables of pairs are expected to be nearer to the truth than those of
+        independent columns, from 0 to 1; None with pure epsilon.
+    """
+
+    sizes: tuple[int, ...]
+    rows: float
+    own: tuple[Measurement, ...]
+    pairs: tuple[Measurement, ...]
+    total: Measurement | None = None
+    scores: Measurement | None = None
+    zeros: tuple[Zero, ...] = ()
+    gain: float | None = None
+
+    @cached_property
+    def singles(self) -> tuple[Floats, ...]:
+        """The counts of each column: residual + N/K, not negative, N in all."""
+        return tuple(on_simplex(m.residual + self.rows / len(m.values), self.rows) for m in self.own)
+
+    def alone(self, pair: Pair) -> Floats:
+        """m of a pair: what it would be if nothing tied it but what cannot be."""
+        a, b = pair
+        return independent(self.singles[a], self.singles[b], self.rows, allowed(self.zeros, pair, self.sizes))
+
+    def wanted(self) -> Wanted:
+        """The tables the model should show: measured pairs, and pairs that constraints tie."""
+        tables: dict[Pair, tuple[Floats, float]] = {}
+        for m in self.pairs:
+            a, b = m.columns
+            mask = allowed(self.zeros, (a, b), self.sizes)
+            table = estimate(m.residual, m.variance, self.singles[a], self.singles[b], self.rows, mask)
+            tables[a, b] = table, m.variance**0.5
+        for zero in self.zeros:
+            if len(zero.columns) == 2:
+                tied: Pair = (min(zero.columns), max(zero.columns))
+                spread = sum(self.own[j].variance for j in tied) ** 0.5
+                tables.setdefault(tied, (self.alone(tied), spread))
+        return Wanted(
+            self.sizes, self.rows, self.singles, tuple(tables), tuple(t for t, _ in tables.values()),
+            np.array([s for _, s in tables.values()]), self.zeros,
+        )  # fmt: skip
+
+    def everything(self) -> list[tuple[str, Measurement]]:
+        """All measurements, with what each is of."""
+        named = [("rows", self.total), ("scores", self.scores)]
+        named += [("column", m) for m in self.own] + [("pair", m) for m in self.pairs]
+        return [(name, m) for name, m in named if m is not None]
+
+
+def allowed(zeros: Sequence[Zero], pair: Pair, sizes: Sequence[int]) -> Bools | None:
+    """Which cells of a pair can be, where a constraint is about these two columns alone."""
+    mask = None
+    for zero in zeros:
+        if sorted(zero.columns) == list(pair):
+            masks = dict(zip(zero.columns, zero.masks, strict=True))
+            mask = np.ones([sizes[j] for j in pair], bool) if mask is None else mask
+            mask &= ~np.logical_and.outer(masks[pair[0]], masks[pair[1]])
+    return mask
+
+
+def measure(
+    counted: Counted,
+    purse: Purse,
+    *,
+    rows: int | None = None,
+    target: int | None = None,
+    zeros: Sequence[Zero] = (),
+) -> Measured:
+    """Spend the purse on the data.
+
+    rows: a declared number of rows; without one it is counted with noise. target: the column that matters
+    most.
+    """
+    total = None
+    if rows is None:
+        part = purse.total * (_PURE_ROWS if purse.pure else _ROWS)
+        total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
+    size = float(max(int(total.values[0]), 1) if total is not None else rows or 1)
+    for_own = purse.total * (_PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, size))
+    own = tuple(
+        purse.table(counts, (j,), purse.amount(for_own * share), "one column")
+        for j, (counts, share) in enumerate(
+            zip(counted.own, budget.split_one_way(counted.sizes), strict=True)
+        )
+    )
+    known = Measured(counted.sizes, size, own, (), total, None, tuple(zeros))
+    pairs = candidates(counted.sizes)
+    if not pairs:
+        return known
+    choose = _chosen if purse.pure else _allocated
+    amounts, scores, gain = choose(counted, purse, known, pairs, target)
+    measured = []
+    for done, (pair, amount) in enumerate(amounts.items()):
+        report("measuring pairs", done, len(amounts))
+        measured.append(purse.table(counted.pairs[pair], pair, amount, "a pair of columns"))
+    return Measured(counted.sizes, size, own, tuple(measured), total, scores, known.zeros, gain)
+
+
+_Choice = tuple[dict[Pair, float], Measurement | None, float | None]
+
+
+def distance(counts: Ints, table: Floats) -> int:
+    """||t - m||_1 with m in whole numbers: one row more or less changes it by one."""
+    return int(np.abs(counts - np.rint(table).astype(np.int64)).sum())
+
+
+def _allocated(
+    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], target: int | None
+) -> _Choice:
+    """zCDP: a noisy score for every pair at once, and amounts that minimize the expected error."""
+    tables = [known.alone(pair) for pair in pairs]
+    exact = np.array([distance(counted.pairs[p], m) for p, m in zip(pairs, tables, strict=True)])
+    scores = purse.scores(exact, purse.amount(purse.total * _SCORES), "dependence of pairs")
+    noisy = np.array([m.variance**0.5 * len(m.values) for m in known.own])
+    bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
+    phi = budget.dependence(scores.values.astype(float), bias, known.rows)
+    shares = np.array([kept_share([counted.sizes[j] for j in pair]) for pair in pairs])
+    weights = np.array([TARGET_WEIGHT if target in pair else 1.0 for pair in pairs])
+    left = purse.left(len(pairs))
+    given, expected = budget.allocate(
+        tables, phi, shares, weights, known.rows, left, noise=purse.max_rows**2 / 2
+    )
+    alone = budget.C * float(phi.sum()) * known.rows
+    gain = 1 - float(expected.sum()) / alone if alone > 0 else 0.0
+    return {p: purse.amount(g) for p, g in zip(pairs, given, strict=True) if g > 0}, scores, gain
+
+
+def _chosen(
+    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], target: int | None
+) -> _Choice:
+    """Pure epsilon: pairs chosen one by one by permute-and-flip, dependence less expected noise."""
+    choices = purse.total * _PURE_CHOICES
+    left = purse.left(2 * len(pairs)) - choices
+    cells = np.array([float(np.prod([counted.sizes[j] for j in pair])) for pair in pairs])
+    wanted = budget.how_many(cells, len(counted.sizes), left / purse.max_rows, known.rows)
+    noise = np.rint(0.5 * purse.max_rows * np.sqrt(cells) * np.sqrt(cells).mean() * wanted / left)
+    noise = np.minimum(noise, 4 * known.rows).astype(np.int64)
+    exact = np.array([distance(counted.pairs[p], known.alone(p)) for p in pairs]) - noise
+    remaining: list[Any] = list(range(len(pairs)))
+    chosen = []
+    for _ in range(wanted):
+        place = purse.choice(exact[remaining], purse.amount(choices / wanted), "choice of a pair")
+        chosen.append(remaining.pop(place))
+    root = np.sqrt(cells[chosen]) * [TARGET_WEIGHT**0.5 if target in pairs[q] else 1.0 for q in chosen]
+    parts = purse.left(len(chosen)) * root / root.sum()
+    return {pairs[q]: purse.amount(float(p)) for q, p in zip(chosen, parts, strict=True)}, None, None

@@ -1,0 +1,204 @@
+"""Potentials whose model has the tables: learnt by following particles, and frozen.
+
+The model is p(x) proportional to exp(sum theta_j(x_j) + sum theta_ij(x_i, x_j)). Particles are moved by
+block Gibbs; where they count less than the table wants, the potential rises. All of it is arithmetic on
+noisy tables with public randomness: whoever has the tables gets the same potentials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.errors import DataError
+from sfumato.progress import report
+from sfumato.seeds import Key, bounded, uniform
+from sfumato.synthesis.constraints import Zero
+from sfumato.synthesis.private.graph import Pair, blocks_of, build, starts, table_order
+from sfumato.synthesis.private.layout import Codes, Floats, Graph, Ints, Weights
+from sfumato.synthesis.private.tables import independent
+
+SWEEPS = 15
+_FIRST_STEP, _LAST_STEP = 1.0, 0.25
+_AVERAGED = 0.4  # of the sweeps, the last ones
+_LEAST, _MOST = 10_000, 50_000  # particles
+_LIMIT = 20.0  # of a potential, so that products of a row's weights stay within a double
+_TRIES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What the model should show: the tables, all for `rows` rows.
+
+    own: one per column; pairs: the edges, tables: one per edge; sigma: (edges,) the noise of a table's cell.
+    zeros: combinations that cannot be.
+    """
+
+    sizes: tuple[int, ...]
+    rows: float
+    own: tuple[Floats, ...]
+    pairs: tuple[Pair, ...]
+    tables: tuple[Floats, ...]
+    sigma: Floats
+    zeros: tuple[Zero, ...] = ()
+
+    @cached_property
+    def own_flat(self) -> Floats:
+        """All single columns, one after the other."""
+        return np.concatenate(self.own)
+
+    @cached_property
+    def flat(self) -> Floats:
+        """All tables, one after the other."""
+        return np.concatenate([t.ravel() for t in self.tables]) if self.tables else np.empty(0)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each table begins in `flat`."""
+        return starts([t.size for t in self.tables])
+
+    @cached_property
+    def cell_sigma(self) -> Floats:
+        """The noise of each cell of `flat`."""
+        return np.repeat(self.sigma, np.diff(self.starts))
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, ...]]:
+        """The columns that are drawn together."""
+        ties = {}
+        for (a, b), table in zip(self.pairs, self.tables, strict=True):
+            alone = independent(self.own[a], self.own[b], self.rows)
+            ties[a, b] = float(np.abs(table - alone).sum() / self.rows)
+        return blocks_of(ties, self.sizes)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The edges and blocks in flat arrays."""
+        return build(self.pairs, self.blocks, self.sizes, self.zeros)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Where each weight of the graph's edges lies in `flat`."""
+        return table_order(self.pairs, self.blocks, self.sizes)
+
+    def counts(self, rows: Codes) -> Ints:
+        """The tables of some rows, laid out as `flat`."""
+        from sfumato.synthesis.private import _kernels
+
+        out = np.empty(len(self.flat), np.int64)
+        first, second = np.array(self.pairs, np.int64).reshape(-1, 2).T
+        sizes = np.array(self.sizes, np.int64)
+        _kernels.count_pairs(rows, np.ascontiguousarray(first), np.ascontiguousarray(second), sizes,
+                             self.starts, out)  # fmt: skip
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """A frozen model, and the particles it was learnt with: rows to start from.
+
+    own, edges: theta_j and theta_ij, laid out as in `Wanted`; particles: (columns, particles).
+    trace: by sweep, the mean share of rows that particles and tables differ by.
+    """
+
+    wanted: Wanted
+    own: Floats
+    edges: Floats
+    particles: Codes
+    trace: tuple[float, ...] = ()
+
+    @property
+    def graph(self) -> Graph:
+        """The wanted tables' graph."""
+        return self.wanted.graph
+
+    @cached_property
+    def weights(self) -> Weights:
+        """exp of the potentials in the layout of the kernels."""
+        return weights(self.wanted, self.own, self.edges)
+
+    @property
+    def blocks(self) -> int:
+        """How many words a sweep takes for each row."""
+        return len(self.wanted.blocks)
+
+    def start(self, key: Key, first_row: int, rows: int) -> Codes:
+        """Particles taken at random: row r's depends on the key and r alone."""
+        words = key.derive("start").words(0, first_row, rows)
+        return np.ascontiguousarray(self.particles[:, bounded(words, self.particles.shape[1])])
+
+    def sweep(self, rows: Codes, key: Key, number: int, first_row: int = 0) -> None:
+        """Draw every block of every row anew, given the rest of the row."""
+        from sfumato.synthesis.private import _kernels
+
+        words = key.words(number, first_row, rows.shape[1], self.blocks).reshape(rows.shape[1], self.blocks)
+        _kernels.sweep(rows, words, self.graph, self.weights)
+
+
+def weights(wanted: Wanted, own: Floats, edges: Floats) -> Weights:
+    """exp of the potentials in the layout of the kernels."""
+    places = {pair: q for q, pair in enumerate(wanted.pairs)}
+    inner = []
+    for block in wanted.blocks:
+        joint = np.zeros([wanted.sizes[j] for j in block])
+        for i, a in enumerate(block):
+            for k in range(i + 1, len(block)):
+                q = places.get((a, block[k]))
+                if q is None:
+                    continue
+                shape = [wanted.sizes[j] if place in (i, k) else 1 for place, j in enumerate(block)]
+                joint = joint + edges[wanted.starts[q] : wanted.starts[q + 1]].reshape(shape)
+        inner.append(np.exp(joint - joint.max()).ravel())
+    return Weights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
+
+
+def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
+    """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged."""
+    key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
+    particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
+    scale = wanted.rows / particles.shape[1]
+    damping = np.maximum(0.5, wanted.cell_sigma)
+    degree = np.zeros(len(wanted.sizes))
+    for pair in wanted.pairs:
+        degree[list(pair)] += 1
+    pace = np.repeat([max(degree[a], degree[b]) for a, b in wanted.pairs], np.diff(wanted.starts))
+    own = np.log(np.maximum(wanted.own_flat, 1e-3))
+    own = own - own.max()
+    edges, averaged, kept = np.zeros(len(wanted.flat)), np.zeros(len(wanted.flat)), 0
+    trace = []
+    for number in range(sweeps):
+        report("learning potentials", number, sweeps)
+        Potentials(wanted, own, edges, particles).sweep(particles, key, number)
+        shown = wanted.counts(particles) * scale
+        trace.append(float(np.abs(shown - wanted.flat).sum() / wanted.rows / 2 / max(len(wanted.pairs), 1)))
+        step = _FIRST_STEP + (_LAST_STEP - _FIRST_STEP) * number / max(sweeps - 1, 1)
+        rise = np.log((wanted.flat + damping) / (shown + damping))
+        edges = np.clip(edges + step / np.maximum(pace, 1) * rise, -_LIMIT, _LIMIT)
+        if number >= (1 - _AVERAGED) * sweeps:
+            averaged, kept = averaged + edges, kept + 1
+    return Potentials(wanted, own, averaged / max(kept, 1), particles, tuple(trace))
+
+
+def first_rows(wanted: Wanted, key: Key, rows: int) -> Codes:
+    """Rows of independent columns, drawn again where they are something that cannot be."""
+    out = np.empty((len(wanted.sizes), rows), np.uint16)
+    todo = np.arange(rows)
+    for attempt in range(_TRIES):
+        words = key.derive("first rows").words(attempt, 0, rows, len(wanted.sizes)).reshape(rows, -1)
+        for j, own in enumerate(wanted.own):
+            ladder = np.cumsum(own) / own.sum()
+            drawn = np.searchsorted(ladder, uniform(words[todo, j]), side="right")
+            out[j, todo] = np.minimum(drawn, len(own) - 1)
+        broken = np.zeros(len(todo), bool)
+        for zero in wanted.zeros:
+            broken |= zero.broken(out[:, todo])
+        todo = todo[broken]
+        if not len(todo):
+            return out
+    fine = np.setdiff1d(np.arange(rows), todo)
+    if not len(fine):
+        raise DataError("no row was found that the constraints allow.", hint="they may contradict each other")
+    out[:, todo] = out[:, fine[np.arange(len(todo)) % len(fine)]]
+    return out

@@ -1,0 +1,202 @@
+"""PrivateSynthesizer: noise once, a promise about the whole data set, and rows without end.
+
+    model = sf.PrivateSynthesizer(epsilon=1.0, delta=1e-9, target="readmitted").fit(table)
+    model.sample().save("release")          # as many rows as the noised number of them
+    model.sample(1_000_000)                 # free: nothing is asked of the data again
+
+What is asked of the data, and why its answers are private: spending.py. What becomes of the answers:
+tables.py, potentials.py, calibrate.py, all of them post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.errors import BudgetError, ParameterError, listed
+from sfumato.privacy import Guarantee
+from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.differential import zcdp_epsilon
+from sfumato.privacy.grants import Budget, Grant
+from sfumato.privacy.ledger import Ledger
+from sfumato.schema import Role, Schema
+from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.counting import count
+from sfumato.synthesis.private.measure import measure
+from sfumato.synthesis.private.model import PrivateModel
+from sfumato.synthesis.private.potentials import learn
+from sfumato.synthesis.private.spending import Purse
+from sfumato.table import Table
+
+_SMALLEST, _LARGEST = 0.001, 100.0
+_PURPOSE = "private synthesizer"
+
+
+@dataclass(frozen=True)
+class PrivateSynthesizer:
+    """A synthesizer with one promise for the whole data set, however many rows are drawn from it.
+
+    epsilon, delta: of the whole fit. delta = 0 is pure epsilon: stronger, and much noisier.
+    target: a column that matters most, such as the outcome; its pairs count three times in the split of
+        the budget.
+    max_rows_per_person: L, a public number. Where a column has the role person, at most L rows of each are
+        used, taken at random, and the promise is to persons. Without such a column L = 1 is a promise to
+        rows, and L > 1 one to persons on the assumption that nobody has more.
+    rows: the number of rows, if it is public already; otherwise it is counted with noise.
+    columns: by default all but identifiers, persons and weights. Weights are not used: each row counts once.
+    constraints: what cannot be; rows that break one do not count, and none is ever drawn.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-9
+    target: str | None = None
+    max_rows_per_person: int = 1
+    rows: int | None = None
+    columns: tuple[str, ...] | None = None
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "constraints"):
+            value = getattr(self, name)
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                object.__setattr__(self, name, tuple(value))
+        faults = self._faults()
+        if faults:
+            raise ParameterError(
+                f"{'; '.join(faults)}.", hint="PrivateSynthesizer(epsilon=1.0, delta=1e-9, target='outcome')"
+            )
+
+    def _faults(self) -> list[str]:
+        faults = []
+        if not _number(self.epsilon) or not _SMALLEST <= self.epsilon <= _LARGEST:
+            faults.append(
+                f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}: less tells nothing, more all"
+            )
+        if not _number(self.delta) or not (self.delta == 0 or 1e-30 <= self.delta <= 0.001):
+            faults.append("delta is 0, or from 1e-30 to 0.001: well below one over the number of rows")
+        if not _whole(self.max_rows_per_person) or not 1 <= self.max_rows_per_person <= 1000:
+            faults.append("max_rows_per_person is a whole number from 1 to 1000")
+        if self.rows is not None and (not _whole(self.rows) or not 1 <= self.rows <= 10**10):
+            faults.append("rows is a whole number, at least 1")
+        if self.target is not None and not isinstance(self.target, str):
+            faults.append("target is the name of a column")
+        if self.columns is not None and not (
+            isinstance(self.columns, tuple) and all(isinstance(c, str) for c in self.columns)
+        ):
+            faults.append("columns are names of columns")
+        if not isinstance(self.constraints, tuple) or not all(
+            isinstance(c, Constraint) for c in self.constraints
+        ):
+            faults.append("constraints are Never, Implies, Ordered or Within")
+        return faults
+
+    @property
+    def pure(self) -> bool:
+        """Whether the promise has no delta."""
+        return self.delta == 0
+
+    @property
+    def rho(self) -> float | None:
+        """The zCDP budget that gives (epsilon, delta); None with pure epsilon."""
+        return None if self.pure else zcdp_budget(self.epsilon, self.delta)
+
+    def unit(self, schema: Schema) -> Unit:
+        """Whom the promise is to."""
+        persons = bool(schema.of_role(Role.PERSON))
+        return Unit.person(self.max_rows_per_person) if persons or self.max_rows_per_person > 1 else ROW
+
+    def budget(self, schema: Schema) -> Budget:
+        """What a ledger must have left for this fit."""
+        shared = {"unit": self.unit(schema), "neighbours": Neighbours.ADD_REMOVE}
+        if self.pure:
+            return Budget(epsilon=self.epsilon, **shared)  # type: ignore[arg-type]
+        return Budget(rho=self.rho, **shared)  # type: ignore[arg-type]
+
+    def fit(self, table: Table, *, ledger: Ledger | None = None) -> PrivateModel:
+        """Read the data once, measure it with noise, and learn a model of what was measured.
+
+        ledger: debited with the whole budget before the first draw, and refused if it does not
+            cover it.
+        """
+        domain = Domain.of(table.schema, self.columns, self.constraints)
+        target = self._target(domain)
+        wanted = self.budget(table.schema)
+        _check_ledger(ledger, wanted)
+        counted = count(table, domain, self.max_rows_per_person)
+        grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
+        guarantee = Guarantee.of(
+            grant.claim(*self._assumptions(table.schema), delta=None if self.pure else self.delta)
+        )
+        purse = Purse(grant, self.max_rows_per_person)
+        measured = measure(counted, purse, rows=self.rows, target=target, zeros=domain.zeros)
+        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), self._plan(), table.source)
+
+    def _target(self, domain: Domain) -> int | None:
+        if self.target is None:
+            return None
+        if self.target not in domain.names:
+            raise ParameterError(
+                f"target '{self.target}' is not among the columns.",
+                hint=f"there are {listed([repr(n) for n in domain.names])}",
+            )
+        return domain.place(self.target)
+
+    def _assumptions(self, schema: Schema) -> list[str]:
+        said = ["The levels and bins of all columns are public and do not come from the data"]
+        if self.constraints:
+            said.append("The declared constraints are public and do not come from the data")
+        if self.rows is not None:
+            said.append("The declared number of rows is public")
+        if self.unit(schema).of == "person" and not schema.of_role(Role.PERSON):
+            said.append(f"No person has more than {self.max_rows_per_person} rows in the data")
+        return said
+
+    def _plan(self) -> dict[str, object]:
+        return {
+            "method": "PrivateSynthesizer",
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "target": self.target,
+            "max_rows_per_person": self.max_rows_per_person,
+            "rows": self.rows,
+        }
+
+
+def zcdp_budget(epsilon: float, delta: float) -> float:
+    """The largest rho (but for the last digits) that gives (epsilon, delta)."""
+    log = -math.log(delta)
+    # The plain bound epsilon = rho + 2 sqrt(rho log(1/delta)) is a little too careful: start there.
+    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)
+    high = epsilon
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def _check_ledger(ledger: Ledger | None, wanted: Budget) -> None:
+    if ledger is None:
+        return
+    have = ledger.budget
+    if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
+        raise BudgetError(
+            f"the ledger is for {have.unit}, {have.neighbours} neighbours; this fit for {wanted.unit}, "
+            f"{wanted.neighbours}.",
+            hint="open a ledger with the same unit and neighbours",
+        )
+
+
+def _debit(ledger: Ledger, wanted: Budget) -> Grant:
+    if wanted.kind == "epsilon":
+        return ledger.grant(epsilon=wanted.amount, purpose=_PURPOSE)
+    return ledger.grant(rho=wanted.amount, purpose=_PURPOSE)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
