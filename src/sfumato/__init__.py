@@ -36,11 +36,18 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
+    from sfumato.synthesis.baselines import ContingencyTable as ContingencyTable
+    from sfumato.synthesis.baselines import MarginalBootstrap as MarginalBootstrap
     from sfumato.synthesis.blocks import Blocks as Blocks
     from sfumato.synthesis.constraints import Implies as Implies
     from sfumato.synthesis.constraints import Never as Never
     from sfumato.synthesis.constraints import Ordered as Ordered
     from sfumato.synthesis.constraints import Within as Within
+    from sfumato.synthesis.imputation.combining import combine as combine
+    from sfumato.synthesis.imputation.missing import MissingValues as MissingValues
+    from sfumato.synthesis.imputation.multiple import MultipleImputation as MultipleImputation
+    from sfumato.synthesis.imputation.partial import PartialSynthesis as PartialSynthesis
+    from sfumato.synthesis.imputation.pmi import PMI as PMI
     from sfumato.synthesis.pegs import PeGS as PeGS
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
@@ -52,6 +59,7 @@ _HOME = {
     "Blocks": "synthesis.blocks",
     "BudgetError": "errors",
     "Column": "schema",
+    "ContingencyTable": "synthesis.baselines",
     "Counts": "counts",
     "DataError": "errors",
     "Guarantee": "privacy.guarantee",
@@ -59,11 +67,16 @@ _HOME = {
     "Key": "seeds",
     "Kind": "schema",
     "Ledger": "privacy.ledger",
+    "MarginalBootstrap": "synthesis.baselines",
     "MissingExtraError": "errors",
+    "MissingValues": "synthesis.imputation.missing",
+    "MultipleImputation": "synthesis.imputation.multiple",
     "Never": "synthesis.constraints",
     "Ordered": "synthesis.constraints",
     "OutputError": "errors",
+    "PMI": "synthesis.imputation.pmi",
     "ParameterError": "errors",
+    "PartialSynthesis": "synthesis.imputation.partial",
     "PeGS": "synthesis.pegs",
     "Release": "release",
     "Role": "schema",
@@ -75,6 +88,7 @@ _HOME = {
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
     "assess": "assessment.assess",
+    "combine": "synthesis.imputation.combining",
     "describe": "description",
     "frontier": "assessment.frontier",
     "pseudonymize": "pseudonyms",

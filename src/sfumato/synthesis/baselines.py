@@ -1,11 +1,11 @@
 """The two ends of the scale: every column by itself, and all columns at once.
 
-    sf.MarginalBootstrap().fit(table).sample(1_000)                 # keeps marginals, and nothing between columns
+    sf.MarginalBootstrap().fit(table).sample(1_000)                 # keeps marginals, and nothing else
     sf.ContingencyTable(columns=["sex", "age"]).fit(table)          # keeps everything, people included
     sf.ContingencyTable(columns=[...], epsilon=1.0).fit(table)      # cells noised once: any number of rows
 
-Without epsilon nothing is promised (a prior alpha promises a little for each row). With it the counts are noised
-once, when the method is fitted, and all rows drawn later cost nothing more.
+Without epsilon nothing is promised (a prior alpha promises a little for each row). With it the counts are
+noised once, when the method is fitted, and all rows drawn later cost nothing more.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
     faults = []
     for name, amount in amounts.items():
         real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
-        if amount is not None and not (real and (0 < amount <= _MOST or (name == "alpha" and 0 <= amount <= 1e6))):
+        if amount is not None and not (
+            real and (0 < amount <= _MOST or (name == "alpha" and 0 <= amount <= 1e6))
+        ):
             faults.append(f"{name} must be a number above 0")
     if domain not in ("public", "data"):
         faults.append("domain must be public or data")
@@ -60,7 +62,8 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
 
 @dataclass(frozen=True, eq=False)
 class MarginalBootstrap:
-    """Every column by itself: the Bayesian bootstrap of its marginal (shares from a Dirichlet law of the counts).
+    """Every column by itself: the Bayesian bootstrap of its marginal (shares from a Dirichlet law of the
+    counts).
 
     epsilon: noise the marginals instead, once. domain: "public", or "data".
     """
@@ -88,7 +91,7 @@ class MarginalBootstrap:
         domain = _domain(self, table, ())
         tabulated = table.tabulate([(n,) for n in domain.names])
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
-        _refuse_empty(tables[0])
+        _check(tables[0], even=self.epsilon is not None)
         if self.epsilon is not None:
             tables = _noised(tables, self.epsilon, len(tables), self.neighbours)
         return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
@@ -96,10 +99,12 @@ class MarginalBootstrap:
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
         """The promise of so many rows."""
         if self.epsilon is not None:
-            return Guarantee.of(PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, _PUBLIC))
+            return Guarantee.of(
+                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, _PUBLIC)
+            )
         detail = (
-            "The share of each level is the data's, without noise. No row links two columns of a person, but a "
-            "level that one person has can occur, and shares tell who is not there."
+            "The share of each level is the data's, without noise. No row links two columns of a person, "
+            "but a level that one person has can occur, and shares tell who is not there."
         )
         return Guarantee.of(NoGuarantee("marginals without noise", detail), *_of_domain(fitted.domain))
 
@@ -154,7 +159,8 @@ class ContingencyTable:
         """Count the full table, and noise it where an epsilon was given.
 
         Guarantee: epsilon-DP in the method's neighbours.
-        Because:   a row is in one cell: the L1 sensitivity is 1, and 2 for replacing a row; discrete Laplace noise.
+        Because:   a row is in one cell: the L1 sensitivity is 1, and 2 for replacing a row; discrete
+                   Laplace noise.
         Assumes:   the domain and the constraints are public.
         Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
         """
@@ -166,7 +172,7 @@ class ContingencyTable:
                 hint="fewer columns or wider bins; PeGS and imputation need no full table",
             )
         counts = domain.prepared(table)[0].counts(*domain.names).dense().astype(np.int64).ravel()
-        _refuse_empty(counts)
+        _check(counts, even=bool(self.epsilon or self.alpha))
         codes = np.stack(np.unravel_index(np.arange(cells), domain.sizes))
         possible = ~domain.violations(codes)
         if self.epsilon is not None:
@@ -183,9 +189,9 @@ class ContingencyTable:
         """The promise of so many rows.
 
         Guarantee: with a prior, rows * log(1 + 1/alpha), adding, removing or replacing one row.
-        Because:   one row more makes one weight larger by `unit` and the sum by as much: a cell's probability grows
-                   by at most 1 + unit / a and shrinks by no more than that. Replacing a row leaves the sum alone.
-                   Rows are drawn independently, so their losses add up.
+        Because:   one row more makes one weight larger by `unit` and the sum by as much: a cell's
+                   probability grows by at most 1 + unit / a and shrinks by no more than that. Replacing a
+                   row leaves the sum alone. Rows are drawn independently, so their losses add up.
         Assumes:   the domain and the constraints are public, and the key stays secret.
         Tested by: tests/synthesis/test_baselines.py::test_the_prior_costs_what_is_stated
         """
@@ -206,8 +212,9 @@ class ContingencyTable:
         found = _of_domain(fitted.domain)
         if not self.alpha:
             detail = (
-                "Cells are drawn as often as people have them, without noise. Every row is the combination of some "
-                "person: the release is a sample of the data with repetition, not protected in any way."
+                "Cells are drawn as often as people have them, without noise. Every row is the "
+                "combination of some person: the release is a sample of the data with repetition, not "
+                "protected in any way."
             )
             found = [NoGuarantee("rows of people", detail), *found]
         return Guarantee.of(*found)
@@ -313,9 +320,12 @@ def _noised(
     return out
 
 
-def _refuse_empty(counts: NDArray[np.int64]) -> None:
-    if not counts.sum():
-        raise DataError("no row is left to count.", hint="the table is empty, or its rows break the constraints")
+def _check(counts: NDArray[np.int64], *, even: bool) -> None:
+    """even: a table without rows gives even cells, so that a promise is not broken by a refusal."""
+    if not counts.sum() and not even:
+        raise DataError(
+            "no row is left to count.", hint="the table is empty, or its rows break the constraints"
+        )
     if counts.sum() >= MAX_ROWS:
         raise DataError("more rows than the sampler's whole numbers hold.", hint="sample the table first")
 

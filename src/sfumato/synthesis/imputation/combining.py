@@ -1,7 +1,7 @@
 """Estimates from several imputed data sets put together: one estimate, one interval.
 
-With q_i an estimate and u_i its variance in data set i of m, q the mean of the q_i, u that of the u_i, and b the
-variance of the q_i between sets:
+With q_i an estimate and u_i its variance in data set i of m, q the mean of the q_i, u that of the u_i, and
+b the variance of the q_i between sets:
 
     missing cells filled (Rubin 1987)        T = u + (1 + 1/m) b
     partially synthetic (Reiter 2003)        T = u + b / m

@@ -1,13 +1,11 @@
 """Random numbers of models: residuals, parameters, weights. None of them is privacy noise.
 
 A model's draw says how uncertain the model is, and hides nobody: no promise rests on anything drawn here
-(`sfumato.privacy.noise` is the room for that). Everything comes from uniform numbers of a generator that hangs
-on the release's key, by the inverse of the distribution's function.
+(`sfumato.privacy.noise` is the room for that). Everything comes from uniform numbers of a generator that
+hangs on the release's key, by the inverse of the distribution's function.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +39,8 @@ def places(draw: Draw, probabilities: Floats) -> NDArray[np.int64]:
     """For each row a place drawn by its probabilities.  probabilities: (rows, C)."""
     upto = np.cumsum(probabilities, axis=1)
     u = draw.random(len(upto))[:, None] * upto[:, -1:]
-    found: NDArray[Any] = (upto <= u).sum(axis=1)
-    return np.minimum(found, upto.shape[1] - 1)
+    found = (upto <= u).sum(axis=1)
+    return np.asarray(np.minimum(found, upto.shape[1] - 1), np.int64)
 
 
 def _inside(draw: Draw, shape: int | tuple[int, ...]) -> Floats:

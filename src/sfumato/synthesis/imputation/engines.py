@@ -1,8 +1,8 @@
 """Models that columns are drawn from: linear with residual noise, multinomial, elastic net.
 
 An engine learns from rows; what it learnt gives a law, with parameters at their estimate or drawn from their
-posterior law ("proper" imputation, Rubin 1987); a law draws a cell for each row of features. Trees and forests
-are in `trees`.
+posterior law ("proper" imputation, Rubin 1987); a law draws a cell for each row of features. Trees and
+forests are in `trees`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights, chi_square, normals, places
 
-_RIDGE = 1e-9  # of a feature's own sum of squares: keeps collinear flags from dividing by zero
 _PATH = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # shares of the penalty that leaves no coefficient
 _FLOOR = 1e-9  # probability of a class that a fold has not seen
 
@@ -56,24 +55,37 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear model with normal residuals; the posterior law is that of the flat prior."""
+    """A linear model with normal residuals.
+
+    penalty: on the squared coefficients, as so many rows would pull. Flags that always go together in the
+    data are then not told apart by numbers out of all proportion, which a drawn row that has one alone
+    would show.
+    """
+
+    penalty: float = 0.1
 
     kinds = ("numbers",)
 
+    def __post_init__(self) -> None:
+        if not 0 < self.penalty < float("inf"):
+            raise ParameterError("penalty must be above 0.", hint="Linear(penalty=0.1)")
+
     def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLinear:
-        """Least squares. Collinear features share their effect."""
+        """Least squares with the penalty."""
         full = np.column_stack([np.ones(len(x)), x])
         cross = full.T @ full
-        cross[np.diag_indices_from(cross)] += _RIDGE * (1 + cross.diagonal())
+        rank = int(np.linalg.matrix_rank(cross, hermitian=True))
+        inner = np.arange(1, len(cross))
+        cross[inner, inner] += self.penalty
         root = np.linalg.cholesky(cross)
         beta = np.linalg.solve(root.T, np.linalg.solve(root, full.T @ y))
         rest = float(((y - full @ beta) ** 2).sum())
-        return LearnedLinear(beta, root, rest, max(1, len(y) - int(np.linalg.matrix_rank(cross, hermitian=True))))
+        return LearnedLinear(beta, root, rest, max(1, len(y) - rank))
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedLinear:
-    """Coefficients (p + 1,), the root of X'X, the residual sum of squares and its degrees of freedom."""
+    """Coefficients (p + 1,), the root of X'X with the penalty, the residuals' sum of squares and freedom."""
 
     beta: Floats
     root: Floats
@@ -156,22 +168,22 @@ class ElasticNet:
         """Choose the strength whose held-out rows are likeliest."""
         assert size is not None
         kept = np.arange(0, len(y), max(1, -(-len(y) // self.most_rows)))
-        x, y = x[kept], y[kept].astype(np.int64)
-        strongest = _strongest(x, y, size, max(self.mix, 0.01))
-        fold = np.arange(len(y)) % self.folds
+        x, labels = x[kept], y[kept].astype(np.int64)
+        strongest = _strongest(x, labels, size, max(self.mix, 0.01))
+        fold = np.arange(len(labels)) % self.folds
         losses = []
         for share in _PATH:
-            c = 1 / (share * strongest * len(y)) if strongest else 1.0
+            c = 1 / (share * strongest * len(labels)) if strongest else 1.0
             loss = 0.0
             for f in range(self.folds):
                 inside, outside = fold != f, fold == f
                 if not inside.any() or not outside.any():
                     continue
-                p = fit_logistic(x[inside], y[inside], size, c, self.mix).probabilities(x[outside])
-                loss -= float(np.log(p[np.arange(outside.sum()), y[outside]] + _FLOOR).sum())
+                p = fit_logistic(x[inside], labels[inside], size, c, self.mix).probabilities(x[outside])
+                loss -= float(np.log(p[np.arange(outside.sum()), labels[outside]] + _FLOOR).sum())
             losses.append((loss, c))
         best = min(losses, key=lambda pair: pair[0])[1]  # of equals the strongest, which comes first
-        return LearnedLogistic(x, y, size, best, self.mix)
+        return LearnedLogistic(x, labels, size, best, self.mix)
 
 
 def _strongest(x: Floats, y: NDArray[np.int64], size: int, mix: float) -> float:

@@ -4,9 +4,9 @@
     fitted.sample(5_000)             # one data set
     fitted.samples(5, 5_000)         # five, each from its own draw of the models' parameters
 
-The first column is drawn from its marginal, the second given the first, and so on: a joint law, unlike drawing
-each given all others, which has one only where the models agree. Analyses of several sets are put together by
-`combine`.
+The first column is drawn from its marginal, the second given the first, and so on: a joint law, unlike
+drawing each given all others, which has one only where the models agree. Analyses of several sets are put
+together by `combine`.
 """
 
 from __future__ import annotations
@@ -93,14 +93,15 @@ class FittedImputation:
         rows, key = whole("rows", rows), promises.key_of(key, seed)
         draw = key.generator("imputation", "parameters") if self.method.proper else None
         laws = [step.law(draw) for step in self.steps]
+        order = [s.target.name for s in self.steps]
         plan: dict[str, Any] = {"method": "imputation", "rows": rows, "engine": self.method.choice.words(),
-                                "order": [s.target.name for s in self.steps], "proper": self.method.proper}  # fmt: skip
+                                "order": order, "proper": self.method.proper}  # fmt: skip
         return Release(
             _table(self.variables, laws, rows, key),
             promises.of_rows(self.variables),
             InternalRecord(key=key, seed=seed, plan=plan),
-            "Synthetic rows, drawn from models of person-level data, each column given those before it. No row is "
-            "that of a person; nothing bounds what was learnt from persons.",
+            "Synthetic rows, drawn from models of person-level data, each column given those before it. "
+            "No row is that of a person; nothing bounds what was learnt from persons.",
         )
 
     def samples(

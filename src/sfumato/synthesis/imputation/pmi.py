@@ -4,9 +4,9 @@
     sf.PMI(total=20.0)                                # for all rows together: alpha follows
     sf.PMI(alpha=0)                                   # no perturbation, and no promise
 
-Each column is drawn in turn from an elastic-net multinomial model given all others, whose probability g becomes
-(g + alpha) / (1 + C alpha). It is the paper's baseline and is here to be compared with: at a small epsilon the rows
-are nearly even, because its bound ignores how many rows a model was learnt from.
+Each column is drawn in turn from an elastic-net multinomial model given all others, whose probability g
+becomes (g + alpha) / (1 + C alpha). It is the paper's baseline and is here to be compared with: at a small
+epsilon the rows are nearly even, because its bound ignores how many rows a model was learnt from.
 """
 
 from __future__ import annotations
@@ -81,14 +81,16 @@ class PMI:
     def fit(self, table: Table) -> FittedPMI:
         """A model of each column given all others. Faults of the schema are said before data are read."""
         domain = (
-            Domain.of_data(table, self.columns) if self.domain == "data" else Domain.of(table.schema, self.columns)
+            Domain.of_data(table, self.columns)
+            if self.domain == "data"
+            else Domain.of(table.schema, self.columns)
         )
         parts = [
             np.stack([b.encode(a) for b, a in zip(domain.books, batch.columns, strict=True)]).astype(np.int64)
             for batch in table.batches(domain.names)
         ]
         codes = np.concatenate(parts, axis=1) if parts else np.empty((len(domain.books), 0), np.int64)
-        if not codes.shape[1]:
+        if not codes.shape[1] and self.alpha == 0:  # with a promise, not even that is told
             raise DataError("the table has no rows.", hint="models are learnt from rows")
         models = []
         for i, name in enumerate(domain.names):
@@ -116,6 +118,8 @@ class Given:
 
 def _learn(engine: ElasticNet, domain: Domain, codes: NDArray[np.int64], target: int) -> Given:
     sizes = domain.sizes
+    if not codes.shape[1]:
+        return Given(np.zeros(sizes[target]), tuple(np.zeros((s, sizes[target])) for s in sizes))
     others = [j for j in range(len(sizes)) if j != target]
     flags = [(codes[j][:, None] == np.arange(1, sizes[j])).astype(np.float64) for j in others]
     learnt = engine.learn(np.concatenate(flags, axis=1), codes[target].astype(np.float64), sizes[target])
@@ -131,12 +135,12 @@ def weights(g: Floats, unit: int, a: int) -> NDArray[np.int64]:
     """Whole numbers in proportion to g + alpha, alpha = a / unit; each row sums to unit + C a.  g: (rows, C).
 
     Guarantee: any two models' probabilities of a category differ by a factor of at most 1 + unit / a.
-    Because:   the g part of a weight is from 0 to unit and sums to unit whatever the model says, so that the sum
-               of the weights is the same under both, and one weight is from a to unit + a.
+    Because:   the g part of a weight is from 0 to unit and sums to unit whatever the model says, so that
+               the sum of the weights is the same under both, and one weight is from a to unit + a.
     Assumes:   the number of categories does not depend on the data.
     Tested by: tests/synthesis/test_pmi.py::test_the_bound_holds_for_any_two_models_and_is_reached
     """
-    parts = np.floor(np.clip(g, 0, 1) * unit).astype(np.int64)
+    parts = np.floor(np.clip(np.nan_to_num(g), 0, 1) * unit).astype(np.int64)
     largest = parts.argmax(axis=1)
     parts[np.arange(len(parts)), largest] += unit - parts.sum(axis=1)
     return parts + a
@@ -144,7 +148,7 @@ def weights(g: Floats, unit: int, a: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FittedPMI:
-    """Models to sample from: confidential. Each release from them with another key costs its epsilon again."""
+    """Models to sample from: confidential. Each release with another key costs its epsilon again."""
 
     method: PMI
     domain: Domain
@@ -189,14 +193,15 @@ class FittedPMI:
             return Guarantee.of(NoGuarantee("no noise", "With alpha = 0 the laws are those of the models."))
         if not self.domain.public:
             detail = (
-                "Which values a column may have was read off the data, or not confirmed. Without this part the "
-                f"rows would satisfy epsilon = {shown(spent)} in all; with it nothing is known."
+                "Which values a column may have was read off the data, or not confirmed. Without this "
+                f"part the rows would satisfy epsilon = {shown(spent)} in all; with it nothing is known."
             )
             return Guarantee.of(NoGuarantee("domain from the data", detail))
         claim: Claim = PureDP(spent).assuming(
             f"The total is for {rows:,} released rows, each of {self.visits} draws; it grows with every row",
-            "The bound takes nothing about the models for granted: it would hold between any two data sets, not "
-            "only between neighbours, which is far more than was asked for and is paid for in accuracy",
+            "The bound takes nothing about the models for granted: it would hold between any two data "
+            "sets, not only between neighbours, which is far more than was asked for and is paid for in "
+            "accuracy",
             "Further rows, drawn from the same data under another key, add to the total",
             "The number of released rows was chosen without looking at the data",
             "The values that each column may have are public, and were not read off the data",
@@ -228,9 +233,9 @@ class FittedPMI:
             self._table(rows, key),
             promised.seeded() if key.seeded else promised,
             InternalRecord(key=key, seed=seed, plan=plan, extra={"alpha": self.alpha(rows)}),
-            "Synthetic rows, drawn by PMI (perturbed multiple imputation) from models of person-level data. No row "
-            "is that of a person; what was learnt from persons is bounded by what is promised below, and by nothing "
-            "else.",
+            "Synthetic rows, drawn by PMI (perturbed multiple imputation) from models of person-level "
+            "data. No row is that of a person; what was learnt from persons is bounded by what is "
+            "promised below, and by nothing else.",
         )
 
     def samples(

@@ -1,8 +1,8 @@
 """What releases of imputation promise: nothing that was proved, and why.
 
 Guarantee: none.
-Because:   models learnt from people without noise tell of them what they tell, and no bound is known: a tree's leaf
-           can hold five persons, a coefficient can follow one.
+Because:   models learnt from people without noise tell of them what they tell, and no bound is known: a
+           tree's leaf can hold five persons, a coefficient can follow one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sfumato.synthesis.imputation.variables import Variables
 
 LEARNT = NoGuarantee(
     "models without noise",
-    "The models were learnt from the data without noise. That no row is a person's does not bound what the rows "
-    "tell about a person: how much that is must be measured, and several data sets from the same models tell more "
+    "The models were learnt from the data without noise. Nothing bounds what the drawn cells tell about a "
+    "person: how much that is must be measured, and several data sets from the same models tell more "
     "than one.",
 )
 
@@ -40,9 +40,9 @@ def of_real_rows(kept: Sequence[str], changed: Sequence[str], which: str) -> NoG
     shown = listed([repr(n) for n in kept], 12) if kept else "no column"
     return NoGuarantee(
         "rows of people",
-        f"Each row is that of a person. Cells of {listed([repr(n) for n in changed], 12)} were drawn from models "
-        f"{which}; {shown} hold their true values throughout, and whoever knows these can find a person's row by "
-        "them.",
+        f"Each row is that of a person. Cells of {listed([repr(n) for n in changed], 12)} were drawn from "
+        f"models {which}; {shown} hold their true values throughout, and whoever knows these can find a "
+        "person's row by them.",
     )
 
 

@@ -1,8 +1,8 @@
 """Trees and forests, and the marginal: cells drawn from the donors that a leaf holds.
 
-A leaf's donors are weighted by a Bayesian bootstrap (Reiter 2005; Caiola and Reiter 2010 for forests). Numbers
-are drawn between a donor and its neighbour in the leaf, so that few are a person's own; values that many have
-stay as frequent as they are.
+A leaf's donors are weighted by a Bayesian bootstrap (Reiter 2005; Caiola and Reiter 2010 for forests).
+Numbers are drawn between a donor and its neighbour in the leaf, so that few are a person's own; values that
+many have stay as frequent as they are.
 """
 
 from __future__ import annotations

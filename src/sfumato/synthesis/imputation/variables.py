@@ -4,7 +4,8 @@
     frame = variables.read(table)                        # {name: (rows,) numbers or codes}
     variables.features(frame, ["age", "sex"])            # (rows, p) for a model
 
-A numeric column or a day is a number, missing is not-a-number. Every other column is a code, missing the last one.
+A numeric column or a day is a number, missing is not-a-number. Every other column is a code, missing the
+last one.
 """
 
 from __future__ import annotations
@@ -107,9 +108,9 @@ class Variable:
     def features(self, values: Floats) -> Floats:
         """(rows, p): a number by its scale, 0 where missing, with a flag for that; a level by flags."""
         if self.book is not None:
-            return (values[:, None] == np.arange(1, self.book.size)).astype(np.float64)
+            return np.asarray(values[:, None] == np.arange(1, self.book.size), np.float64)
         gaps = np.isnan(values)
-        scaled = np.where(gaps, 0.0, (values - self.centre) / self.scale)
+        scaled: Floats = np.where(gaps, 0.0, (values - self.centre) / self.scale)
         return np.stack([scaled, gaps], axis=1) if self.gaps else scaled[:, None]
 
 
@@ -149,21 +150,18 @@ class Variables:
         return pa.RecordBatch.from_arrays([v.arrow(frame[v.name]) for v in self.columns], schema=fields)
 
 
-def look(
-    table: Table, columns: Sequence[str] | None = None, *, gaps: bool = True, least: int = 2
-) -> tuple[Variables, Frame]:
-    """What the columns are, and their cells. What the schema rules out is said before data are read.
-
-    gaps: False where a missing code is no level to be drawn, but a cell to be filled.
-    """
+def look(table: Table, columns: Sequence[str] | None = None) -> tuple[Variables, Frame]:
+    """What the columns are, and their cells. What the schema rules out is said before data are read."""
     wanted = chosen(table.schema, columns)
-    _refuse([f for f in unusable(wanted, table.schema) if least > 1 or not f.startswith("1 of")])
+    _refuse(unusable(wanted, table.schema))
     _refuse(_narrow((c.name, c.size) for c in wanted if c.kind not in _NUMBERS))
     coded = [c.name for c in wanted if c.kind not in _NUMBERS]
     books = table.codebooks(coded)
     _refuse(_narrow((b.name, b.size) for b in books.values()))
     wide = [repr(b.name) for b in books.values() if b.size > MOST_LEVELS]
-    _refuse([f"more than {MOST_LEVELS} levels are no model's: {listed(wide)} (leave them out)"] if wide else [])
+    _refuse(
+        [f"more than {MOST_LEVELS} levels are no model's: {listed(wide)} (leave them out)"] if wide else []
+    )
     names = [c.name for c in wanted]
     plain = [Variable(c, books.get(c.name)) for c in wanted]
     parts: list[list[Floats]] = [[] for _ in wanted]
@@ -173,6 +171,18 @@ def look(
     frame = {n: np.concatenate(p) if p else np.empty(0) for n, p in zip(names, parts, strict=True)}
     _refuse_data(plain, frame)
     return Variables(tuple(_scaled(v, frame[v.name]) for v in plain)), frame
+
+
+def usable(table: Table, asked: Sequence[str] = ()) -> list[str]:
+    """Columns a model can look at: those asked for, and all others but names, texts and very many levels."""
+    plain = [
+        c.name
+        for c in chosen(table.schema, None)
+        if c.kind not in (Kind.CODES, Kind.TEXT) and c.name not in asked
+    ]
+    books = table.codebooks([n for n in plain if table.schema[n].kind not in _NUMBERS])
+    fit = [n for n in plain if n not in books or 2 <= books[n].size <= MOST_LEVELS]
+    return [n for n in table.schema.names if n in fit or n in asked]
 
 
 def _scaled(variable: Variable, values: Floats) -> Variable:
