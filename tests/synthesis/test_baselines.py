@@ -60,7 +60,7 @@ def test_cells_that_cannot_be_are_not_drawn() -> None:
 
 @pytest.mark.parametrize("change", ["add", "replace"])
 def test_the_prior_costs_what_is_stated(change: str) -> None:
-    """The worst odds of one row between neighbours, by enumeration, stay within the claim and come near it."""
+    """The worst odds of one row between neighbours, by enumeration, are within the claim, and near it."""
     alpha, rows = 0.5, [(1, 1, 0)]
     other = [(1, 1, 0), (0, 0, 0)] if change == "add" else [(0, 0, 0)]
     laws = []
