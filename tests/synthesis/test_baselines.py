@@ -177,6 +177,8 @@ def test_bad_input_is_refused() -> None:
     table = tiny(ROWS, SIZES)
     with pytest.raises(ParameterError, match="12 cells"):
         ContingencyTable(most_cells=11).fit(table)
+    with pytest.raises(ParameterError, match="so large an alpha"):
+        ContingencyTable(alpha=1e6, most_cells=2**22).fit(tiny([(0,) * 21], (2,) * 21))
     with pytest.raises(DataError, match="no row"):
         ContingencyTable().fit(tiny([], SIZES))
     with pytest.raises(SchemaError, match="one level"):

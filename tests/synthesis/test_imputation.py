@@ -302,6 +302,8 @@ def unread(schema: Schema) -> Table:
         (PartialSynthesis(["ward"], given=["ward", "sick"]), "at once"),
         (PartialSynthesis(["nothing"]), "nothing"),
         (MissingValues(["nothing"]), "nothing"),
+        (MissingValues(["id"]), "name people"),
+        (MissingValues(["cost"], engine=Multinomial()), "does not draw"),
     ],
 )
 def test_faults_are_said_before_data_are_read(method: Any, words: str) -> None:

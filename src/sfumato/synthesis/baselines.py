@@ -165,15 +165,17 @@ class ContingencyTable:
         Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
         """
         domain = _domain(self, table, self.constraints)
-        cells = math.prod(domain.sizes)
-        if cells > self.most_cells:
+        size = math.prod(domain.sizes)
+        if size > self.most_cells:
             raise ParameterError(
-                f"the full table has {cells:,} cells, more than {self.most_cells:,}.",
+                f"the full table has {size:,} cells, more than {self.most_cells:,}.",
                 hint="fewer columns or wider bins; PeGS and imputation need no full table",
             )
+        if size * self.prior[1] >= 2**62:
+            raise ParameterError("so large an alpha leaves nothing of the data.", hint="a smaller alpha")
         counts = domain.prepared(table)[0].counts(*domain.names).dense().astype(np.int64).ravel()
         _check(counts, even=bool(self.epsilon or self.alpha))
-        codes = np.stack(np.unravel_index(np.arange(cells), domain.sizes))
+        codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
         possible = ~domain.violations(codes)
         if self.epsilon is not None:
             [counts] = _noised([counts], self.epsilon, 1, self.neighbours, possible)

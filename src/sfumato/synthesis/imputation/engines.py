@@ -7,6 +7,8 @@ forests are in `trees`.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -255,8 +257,6 @@ def fit_logistic(
 
 
 def _logistic(c: float, mix: float) -> Any:
-    import importlib
-
     linear = importlib.import_module("sklearn.linear_model")
     if mix == 0:
         return linear.LogisticRegression(C=c, max_iter=300)
@@ -265,7 +265,7 @@ def _logistic(c: float, mix: float) -> Any:
 
 def _saga(linear: Any, c: float, mix: float) -> Any:
     settings: dict[str, Any] = {"C": c, "solver": "saga", "l1_ratio": mix, "max_iter": 200, "tol": 1e-3}
-    version = tuple(int(p) for p in __import__("sklearn").__version__.split(".")[:2])
-    if version < (1, 8):  # later versions read the penalty off the ratio
+    known = inspect.signature(linear.LogisticRegression).parameters
+    if "penalty" in known and known["penalty"].default != "deprecated":  # later ones read it off the ratio
         settings["penalty"] = "elasticnet"
     return linear.LogisticRegression(random_state=0, **settings)

@@ -21,14 +21,15 @@ from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
-from sfumato.schema import Schema
+from sfumato.schema import Kind, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
+from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises
 from sfumato.synthesis.imputation.chain import Choice, learn
 from sfumato.synthesis.imputation.draws import Draw
 from sfumato.synthesis.imputation.engines import Engine
-from sfumato.synthesis.imputation.partial import NAMING, put, released_schema, same_rows
+from sfumato.synthesis.imputation.partial import NAMING, put, refuse_columns, released_schema, same_rows
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, usable
 from sfumato.table import Table
 
@@ -64,8 +65,10 @@ class MissingValues:
     def fit(self, table: Table) -> FittedMissing:
         """Find the gaps. The models are learnt with each data set, for they look at cells that were drawn."""
         table.schema.require(list(self.columns or ()))
+        refuse_columns(table.schema, list(self.columns or ()))
+        plain = [c.name for c in chosen(table.schema, None) if c.kind not in (Kind.CODES, Kind.TEXT)]
+        self.choice.check(table.schema, plain if self.columns is None else self.columns)
         seen = usable(table, list(self.columns or ()))
-        self.choice.check(table.schema, seen)
         variables, frame = look(table, seen)
         holes = {n: variables[n].empty(frame[n]) for n in self.columns or seen}
         full = [repr(n) for n, h in holes.items() if not h.any()]

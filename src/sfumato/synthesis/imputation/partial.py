@@ -78,7 +78,7 @@ class PartialSynthesis:
         """Learn the chosen columns. What is wrong with names and engines is said before data are read."""
         schema, chosen = table.schema, list(self.columns)
         schema.require([*chosen, *(self.given or ()), *(self.by or ())])
-        self._check(schema)
+        refuse_columns(schema, chosen, self.given or ())
         self.choice.check(schema, chosen)
         by = list(self.by) if self.by is not None else list(schema.of_role(Role.QUASI_IDENTIFIER))
         if self.risky is not None and not by:
@@ -97,20 +97,6 @@ class PartialSynthesis:
             changed = _class_sizes(table, by) < self.risky
         kept = table.drop([c.name for c in schema if c.role in NAMING])
         return FittedPartial(self, variables, frame, tuple(steps), changed, kept.to_arrow(), kept.schema)
-
-    def _check(self, schema: Schema) -> None:
-        faults = []
-        naming = [repr(n) for n in self.columns if schema[n].role in NAMING]
-        if naming:
-            faults.append(f"columns that name people are never synthesized: {listed(naming)}")
-        mixed = [repr(n) for n in self.columns if schema[n].kind in (Kind.CODES, Kind.TEXT)]
-        if mixed:
-            faults.append(f"cells with several codes or free text cannot be synthesized: {listed(mixed)}")
-        both = [repr(n) for n in self.given or () if n in self.columns]
-        if both:
-            faults.append(f"drawn and given at once: {listed(both)}")
-        if faults:
-            raise ParameterError(f"{'; '.join(faults)}.", hint="choose other columns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +162,22 @@ class FittedPartial:
         return {"method": "partial", "columns": list(method.columns), "risky": method.risky,
                 "by": None if method.by is None else list(method.by), "engine": method.choice.words(),
                 "proper": method.proper, "shuffle": method.shuffle}  # fmt: skip
+
+
+def refuse_columns(schema: Schema, chosen: Sequence[str], given: Sequence[str] = ()) -> None:
+    """Columns that cannot be drawn, before any data are read."""
+    faults = []
+    naming = [repr(n) for n in chosen if schema[n].role in NAMING]
+    if naming:
+        faults.append(f"columns that name people are never synthesized: {listed(naming)}")
+    mixed = [repr(n) for n in chosen if schema[n].kind in (Kind.CODES, Kind.TEXT)]
+    if mixed:
+        faults.append(f"cells with several codes or free text cannot be synthesized: {listed(mixed)}")
+    both = [repr(n) for n in given if n in chosen]
+    if both:
+        faults.append(f"drawn and given at once: {listed(both)}")
+    if faults:
+        raise ParameterError(f"{'; '.join(faults)}.", hint="choose other columns")
 
 
 def put(
