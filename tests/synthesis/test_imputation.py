@@ -76,7 +76,7 @@ def test_marginals_and_dependence_are_kept(engine: str) -> None:
         assert apart(TABLE, release, name) < 0.1
     assert apart(TABLE, release, "ward", "sick") < 0.12
     real, new = (t.to_arrow() for t in (TABLE, release.data))
-    for name, tolerance in (("stay", 0.6), ("cost", 60.0)):
+    for name, tolerance in (("stay", 0.8), ("cost", 80.0)):
         a, b = (np.array(t[name].drop_null().to_pylist(), float) for t in (real, new))
         assert abs(a.mean() - b.mean()) < tolerance and abs(a.std() - b.std()) < tolerance
     both = new.select(["stay", "cost"]).drop_null()
@@ -93,7 +93,7 @@ def test_gaps_are_as_frequent_and_where_they_were(engine: str) -> None:
     new = MultipleImputation(engine, columns=["sick", "cost"]).fit(TABLE).sample(5_000).data.to_arrow()
     for sick, share in (("no", 0.05), ("yes", 0.3)):
         rows = new.filter(pa.compute.equal(new["sick"], sick))
-        assert abs(rows["cost"].null_count / rows.num_rows - share) < 0.07
+        assert abs(rows["cost"].null_count / rows.num_rows - share) < 0.12
 
 
 def test_values_have_the_type_and_the_ends_of_their_column() -> None:
@@ -149,7 +149,7 @@ def test_numbers_of_leaves_stay_among_their_donors(engine: Any) -> None:
     y[draw.random(400) < 0.5] = 5.0  # a value that many have
     new = engine.learn(x, y, None).law(draw).draw(x, draw)
     assert new.min() >= 0 and new.max() <= 110
-    assert abs((new == 5.0).mean() - 0.5) < 0.2
+    assert abs((new == 5.0).mean() - 0.5) < 0.25
     fresh = new[new != 5.0]
     assert np.isin(fresh, y).mean() < 0.2  # few are a person's own
     own = replace(engine, smooth=False).learn(x, y, None).law(draw).draw(x, draw)
@@ -301,6 +301,8 @@ def unread(schema: Schema) -> Table:
         (PartialSynthesis(["id"]), "name people"),
         (PartialSynthesis(["ward"], given=["ward", "sick"]), "at once"),
         (PartialSynthesis(["nothing"]), "nothing"),
+        (PartialSynthesis(["ward"], given=["id"]), "name people"),
+        (PartialSynthesis(["ward"], risky=3, by=["id"]), "name people"),
         (MissingValues(["nothing"]), "nothing"),
         (MissingValues(["id"]), "name people"),
         (MissingValues(["cost"], engine=Multinomial()), "does not draw"),

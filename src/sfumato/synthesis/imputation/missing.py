@@ -29,7 +29,7 @@ from sfumato.synthesis.imputation import promises
 from sfumato.synthesis.imputation.chain import Choice, learn
 from sfumato.synthesis.imputation.draws import Draw
 from sfumato.synthesis.imputation.engines import Engine
-from sfumato.synthesis.imputation.partial import NAMING, put, refuse_columns, released_schema, same_rows
+from sfumato.synthesis.imputation.partial import held, put, refuse_columns, released_schema, same_rows
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, usable
 from sfumato.table import Table
 
@@ -68,15 +68,15 @@ class MissingValues:
         refuse_columns(table.schema, list(self.columns or ()))
         plain = [c.name for c in chosen(table.schema, None) if c.kind not in (Kind.CODES, Kind.TEXT)]
         self.choice.check(table.schema, plain if self.columns is None else self.columns)
+        table = held(table)
         seen = usable(table, list(self.columns or ()))
         variables, frame = look(table, seen)
         holes = {n: variables[n].empty(frame[n]) for n in self.columns or seen}
         full = [repr(n) for n, h in holes.items() if not h.any()]
         if len(full) == len(holes):
             raise DataError(f"no cell is missing in {listed(full)}.", hint="there is nothing to fill")
-        kept = table.drop([c.name for c in table.schema if c.role in NAMING])
         holes = {n: h for n, h in holes.items() if h.any()}
-        return FittedMissing(self, variables, frame, holes, kept.to_arrow(), kept.schema)
+        return FittedMissing(self, variables, frame, holes, table.to_arrow(), table.schema)
 
 
 @dataclass(frozen=True, eq=False)

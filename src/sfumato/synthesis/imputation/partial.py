@@ -78,13 +78,14 @@ class PartialSynthesis:
         """Learn the chosen columns. What is wrong with names and engines is said before data are read."""
         schema, chosen = table.schema, list(self.columns)
         schema.require([*chosen, *(self.given or ()), *(self.by or ())])
-        refuse_columns(schema, chosen, self.given or ())
+        refuse_columns(schema, chosen, self.given or (), self.by or ())
         self.choice.check(schema, chosen)
         by = list(self.by) if self.by is not None else list(schema.of_role(Role.QUASI_IDENTIFIER))
         if self.risky is not None and not by:
             raise ParameterError(
                 "the schema names no quasi-identifier.", hint="by=[...] says what an intruder knows"
             )
+        table = held(table)
         seen = usable(table, chosen) if self.given is None else [*self.given, *chosen]
         variables, frame = look(table, list(dict.fromkeys(seen)))
         fixed = [n for n in variables.names if n not in chosen]
@@ -95,8 +96,7 @@ class PartialSynthesis:
         changed = np.ones(rows_of(frame), bool)
         if self.risky is not None:
             changed = _class_sizes(table, by) < self.risky
-        kept = table.drop([c.name for c in schema if c.role in NAMING])
-        return FittedPartial(self, variables, frame, tuple(steps), changed, kept.to_arrow(), kept.schema)
+        return FittedPartial(self, variables, frame, tuple(steps), changed, table.to_arrow(), table.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +164,20 @@ class FittedPartial:
                 "proper": method.proper, "shuffle": method.shuffle}  # fmt: skip
 
 
-def refuse_columns(schema: Schema, chosen: Sequence[str], given: Sequence[str] = ()) -> None:
-    """Columns that cannot be drawn, before any data are read."""
+def held(table: Table) -> Table:
+    """The rows in memory, without names of people: an engine need not give them in the same order twice."""
+    plain = table.drop([c.name for c in table.schema if c.role in NAMING])
+    return Table.from_arrow(plain.to_arrow(), plain.schema)
+
+
+def refuse_columns(
+    schema: Schema, chosen: Sequence[str], given: Sequence[str] = (), by: Sequence[str] = ()
+) -> None:
+    """Columns that cannot be drawn or looked at, before any data are read."""
     faults = []
-    naming = [repr(n) for n in chosen if schema[n].role in NAMING]
+    naming = [repr(n) for n in dict.fromkeys([*chosen, *given, *by]) if schema[n].role in NAMING]
     if naming:
-        faults.append(f"columns that name people are never synthesized: {listed(naming)}")
+        faults.append(f"columns that name people are neither drawn nor looked at: {listed(naming)}")
     mixed = [repr(n) for n in chosen if schema[n].kind in (Kind.CODES, Kind.TEXT)]
     if mixed:
         faults.append(f"cells with several codes or free text cannot be synthesized: {listed(mixed)}")
