@@ -79,11 +79,17 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
+    from sfumato.synthesis.baselines import ContingencyTable as ContingencyTable
+    from sfumato.synthesis.baselines import MarginalBootstrap as MarginalBootstrap
     from sfumato.synthesis.blocks import Blocks as Blocks
     from sfumato.synthesis.constraints import Implies as Implies
     from sfumato.synthesis.constraints import Never as Never
     from sfumato.synthesis.constraints import Ordered as Ordered
     from sfumato.synthesis.constraints import Within as Within
+    from sfumato.synthesis.imputation.missing import MissingValues as MissingValues
+    from sfumato.synthesis.imputation.multiple import MultipleImputation as MultipleImputation
+    from sfumato.synthesis.imputation.partial import PartialSynthesis as PartialSynthesis
+    from sfumato.synthesis.imputation.pmi import PMI as PMI
     from sfumato.synthesis.pegs import PeGS as PeGS
     from sfumato.synthesis.private import PrivateModel as PrivateModel
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
@@ -112,6 +118,7 @@ _HOME = {
     "Clustering": "anonymization.shape.cluster",
     "Column": "schema",
     "ColumnMI": "anonymization.information",
+    "ContingencyTable": "synthesis.baselines",
     "Counts": "counts",
     "DataError": "errors",
     "Datafly": "anonymization.datafly",
@@ -136,15 +143,20 @@ _HOME = {
     "Ledger": "privacy.ledger",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
+    "MarginalBootstrap": "synthesis.baselines",
     "MissingExtraError": "errors",
+    "MissingValues": "synthesis.imputation.missing",
     "ModelGuided": "anonymization.greedy.guided",
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
+    "MultipleImputation": "synthesis.imputation.multiple",
     "Never": "synthesis.constraints",
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",
     "OutputError": "errors",
+    "PMI": "synthesis.imputation.pmi",
     "ParameterError": "errors",
+    "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
     "PeGS": "synthesis.pegs",
     "Precision": "anonymization.information",

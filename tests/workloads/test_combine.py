@@ -34,6 +34,12 @@ def test_partially_synthetic_by_hand() -> None:
     assert combine_estimates([1.0, 1.0], [1.0, 1.0], kind="partially").df == math.inf
 
 
+def test_missing_cells_filled_by_hand() -> None:
+    found = combine_estimates([1.0, 2.0, 6.0], [0.5, 0.7, 0.6], kind="missing")
+    assert found.variance == pytest.approx(4 / 3 * 7 + 0.6)
+    assert found.df == pytest.approx(2 * (1 + 0.6 / (28 / 3)) ** 2)
+
+
 def test_intervals_cover_the_mean() -> None:
     """Normal data, ten synthetic files drawn from the posterior; 2,000 worlds, false-alarm rate 1e-6."""
     draw = np.random.default_rng(4)
@@ -56,7 +62,7 @@ def test_bad_input_is_refused() -> None:
         combine_estimates([1.0], [1.0])
     with pytest.raises(ParameterError, match="not negative"):
         combine_estimates([1.0, 2.0], [1.0, -1.0])
-    with pytest.raises(ParameterError, match="kind is fully"):
+    with pytest.raises(ParameterError, match="kind is fully, partially or missing"):
         combine_estimates([1.0, 2.0], [1.0, 1.0], kind="half")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="confidence"):
         combine_estimates([1.0, 2.0], [1.0, 1.0]).interval(1.0)

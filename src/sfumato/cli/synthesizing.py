@@ -66,10 +66,45 @@ def _private(asked: Asked) -> Method:
     )
 
 
+def _pmi(asked: Asked) -> Method:
+    from sfumato.synthesis.imputation.pmi import PMI
+
+    asked.only("pmi", "per_row")
+    per_row, total = (asked.epsilon, None) if asked.per_row else (None, asked.epsilon)
+    return PMI(epsilon=per_row, total=total, columns=asked.columns or None)
+
+
+def _imputation(asked: Asked) -> Method:
+    from sfumato.synthesis.imputation.multiple import MultipleImputation
+
+    asked.only("imputation")
+    if asked.epsilon is not None:
+        raise ParameterError("imputation promises no epsilon.", hint="--method pmi or marginals, or without")
+    return MultipleImputation(engine="trees", columns=asked.columns or None)
+
+
+def _marginals(asked: Asked) -> Method:
+    from sfumato.synthesis.baselines import MarginalBootstrap
+
+    asked.only("marginals")
+    return MarginalBootstrap(epsilon=asked.epsilon, columns=asked.columns or None)
+
+
+def _table(asked: Asked) -> Method:
+    from sfumato.synthesis.baselines import ContingencyTable
+
+    asked.only("table")
+    return ContingencyTable(epsilon=asked.epsilon, columns=asked.columns or None)
+
+
 # A further method is one line here.
 METHODS: dict[str, Callable[[Asked], Method]] = {
     "pegs": _pegs,
     "private": _private,
+    "pmi": _pmi,
+    "imputation": _imputation,
+    "marginals": _marginals,
+    "table": _table,
 }
 
 

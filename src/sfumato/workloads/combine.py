@@ -1,9 +1,10 @@
-"""One conclusion from several synthetic files: combining rules.
+"""One conclusion from several synthetic or imputed files: combining rules.
 
 For m files with estimates q_i and their variances v_i: q-bar their mean, b the variance between them, v-bar
 the mean variance within. Fully synthetic (Raghunathan, Reiter and Rubin 2003): T_s = (1 + 1/m) b - v-bar,
 which can be negative; then the non-negative variant v-bar * (rows of a synthetic file / rows of the
-original) is taken. Partially synthetic (Reiter 2003): T_p = b / m + v-bar.
+original) is taken. Partially synthetic (Reiter 2003): T_p = b / m + v-bar. Missing cells filled (Rubin 1987):
+T_m = (1 + 1/m) b + v-bar.
 """
 
 from __future__ import annotations
@@ -48,11 +49,12 @@ def combine_estimates(
     estimates: ArrayLike,
     variances: ArrayLike,
     *,
-    kind: Literal["fully", "partially"] = "fully",
+    kind: Literal["fully", "partially", "missing"] = "fully",
     size_ratio: float = 1.0,
 ) -> Combined:
-    """Combine the estimates of several synthetic files of the same original.
+    """Combine the estimates of several files made from the same original.
 
+    kind: what was drawn: all cells, those of some columns or rows, or the missing ones.
     size_ratio: rows of one synthetic file / rows of the original, for the non-negative variant.
     """
     q, v = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
@@ -61,17 +63,17 @@ def combine_estimates(
         faults.append("estimates and variances are lists of the same length, two at least")
     elif not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all()):
         faults.append("estimates are finite, variances finite and not negative")
-    if kind not in ("fully", "partially"):
-        faults.append("kind is fully or partially")
+    if kind not in ("fully", "partially", "missing"):
+        faults.append("kind is fully, partially or missing")
     if not size_ratio > 0:
         faults.append("size_ratio is positive")
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="combine_estimates([1.0, 1.2], [0.1, 0.1])")
     m, mean, between, within = len(q), float(q.mean()), float(q.var(ddof=1)), float(v.mean())
-    if kind == "partially":
-        variance = between / m + within
-        df = (m - 1) * (1 + within * m / between) ** 2 if between > 0 else math.inf
-        return Combined(mean, variance, df, between, within)
+    if kind != "fully":
+        extra = between / m if kind == "partially" else (1 + 1 / m) * between
+        df = (m - 1) * (1 + within / extra) ** 2 if extra > 0 else math.inf
+        return Combined(mean, within + extra, df, between, within)
     variance = (1 + 1 / m) * between - within
     if variance <= 0:
         return Combined(mean, size_ratio * within, math.inf, between, within, non_negative=True)

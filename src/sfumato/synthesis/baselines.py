@@ -1,0 +1,337 @@
+"""The two ends of the scale: every column by itself, and all columns at once.
+
+    sf.MarginalBootstrap().fit(table).sample(1_000)                 # keeps marginals, and nothing else
+    sf.ContingencyTable(columns=["sex", "age"]).fit(table)          # keeps everything, people included
+    sf.ContingencyTable(columns=[...], epsilon=1.0).fit(table)      # cells noised once: any number of rows
+
+Without epsilon nothing is promised (a prior alpha promises a little for each row). With it the counts are
+noised once, when the method is fitted, and all rows drawn later cost nothing more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts import canonical_type
+from sfumato.errors import DataError, ParameterError
+from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, PureDP
+from sfumato.privacy.noise import laplace
+from sfumato.privacy.rounding import exact
+from sfumato.progress import report
+from sfumato.release import InternalRecord, Release
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
+from sfumato.table import Table
+
+_CHUNK = 131_072
+_MOST = 1000.0
+_LARGEST = 2**22  # cells of a full table that are kept in memory
+_SHARES = 2**40  # weights of a bootstrap become whole numbers out of about this
+_PUBLIC = "The values that each column may have are public, and were not read off the data"
+_ONCE = "The counts were noised once; any number of rows follows from them"
+
+
+def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]:
+    faults = []
+    for name, amount in amounts.items():
+        real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
+        if amount is not None and not (
+            real and (0 < amount <= _MOST or (name == "alpha" and 0 <= amount <= 1e6))
+        ):
+            faults.append(f"{name} must be a number above 0")
+    if domain not in ("public", "data"):
+        faults.append("domain must be public or data")
+    if neighbours not in tuple(Neighbours):
+        faults.append(f"neighbours must be {' or '.join(Neighbours)}")
+    if amounts.get("epsilon") is not None and domain == "data":
+        faults.append("an epsilon needs public domains")
+    return faults
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalBootstrap:
+    """Every column by itself: the Bayesian bootstrap of its marginal (shares from a Dirichlet law of the
+    counts).
+
+    epsilon: noise the marginals instead, once. domain: "public", or "data".
+    """
+
+    epsilon: float | None = None
+    columns: Sequence[str] | None = None
+    domain: str = "public"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        faults = _amount_faults(self.domain, self.neighbours, epsilon=self.epsilon)
+        if faults:
+            raise ParameterError(f"MarginalBootstrap: {'; '.join(faults)}.", hint="see docs/baselines.md")
+        object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+
+    def fit(self, table: Table) -> FittedBaseline:
+        """Count each column, and noise the counts where an epsilon was given.
+
+        Guarantee: epsilon-DP in the method's neighbours.
+        Because:   a row is in one cell of each marginal: the L1 sensitivity of all of them together is their
+                   number, twice that for replacing a row; discrete Laplace noise.
+        Assumes:   the domain is public.
+        Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
+        """
+        domain = _domain(self, table, ())
+        tabulated = table.tabulate([(n,) for n in domain.names])
+        tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
+        _check(tables[0], even=self.epsilon is not None)
+        if self.epsilon is not None:
+            tables = _noised(tables, self.epsilon, len(tables), self.neighbours)
+        return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
+
+    def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
+        """The promise of so many rows."""
+        if self.epsilon is not None:
+            return Guarantee.of(
+                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, _PUBLIC)
+            )
+        detail = (
+            "The share of each level is the data's, without noise. No row links two columns of a person, "
+            "but a level that one person has can occur, and shares tell who is not there."
+        )
+        return Guarantee.of(NoGuarantee("marginals without noise", detail), *_of_domain(fitted.domain))
+
+    def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
+        """Shares from the Dirichlet law of the counts; noised counts as they are."""
+        if self.epsilon is not None:
+            return fitted.tables
+        out = []
+        for name, table in zip(fitted.domain.names, fitted.tables, strict=True):
+            shares = np.zeros(len(table))
+            there = table > 0
+            shares[there] = key.generator("bootstrap", name).dirichlet(table[there])
+            out.append(np.rint(shares * _SHARES).astype(np.int64))
+        return tuple(out)
+
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable:
+    """All columns at once: cells of the full table, for domains so small that it can be held.
+
+    alpha: added to every cell. epsilon: noise every cell instead, once. constraints: cells that cannot be.
+    most_cells: a larger table is refused before anything is counted.
+    """
+
+    epsilon: float | None = None
+    alpha: float | None = None
+    columns: Sequence[str] | None = None
+    constraints: Sequence[Constraint] = ()
+    domain: str = "public"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    most_cells: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        faults = _amount_faults(self.domain, self.neighbours, epsilon=self.epsilon, alpha=self.alpha)
+        if self.epsilon is not None and self.alpha is not None:
+            faults.append("give one of epsilon and alpha")
+        size = self.most_cells
+        if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= _LARGEST:
+            faults.append(f"most_cells must be a whole number from 2 to {_LARGEST:,}")
+        if faults:
+            raise ParameterError(f"ContingencyTable: {'; '.join(faults)}.", hint="see docs/baselines.md")
+        object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+
+    @property
+    def prior(self) -> tuple[int, int]:
+        """(unit, a): the weight of a row, and what is added to each cell; alpha is a / unit."""
+        unit = Visit(1, 1, 2).unit
+        return (unit, math.ceil(exact(self.alpha) * unit)) if self.alpha else (1, 0)
+
+    def fit(self, table: Table) -> FittedBaseline:
+        """Count the full table, and noise it where an epsilon was given.
+
+        Guarantee: epsilon-DP in the method's neighbours.
+        Because:   a row is in one cell: the L1 sensitivity is 1, and 2 for replacing a row; discrete
+                   Laplace noise.
+        Assumes:   the domain and the constraints are public.
+        Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
+        """
+        domain = _domain(self, table, self.constraints)
+        size = math.prod(domain.sizes)
+        if size > self.most_cells:
+            raise ParameterError(
+                f"the full table has {size:,} cells, more than {self.most_cells:,}.",
+                hint="fewer columns or wider bins; PeGS and imputation need no full table",
+            )
+        if size * self.prior[1] >= 2**62:
+            raise ParameterError("so large an alpha leaves nothing of the data.", hint="a smaller alpha")
+        counts = domain.prepared(table)[0].counts(*domain.names).dense().astype(np.int64).ravel()
+        _check(counts, even=bool(self.epsilon or self.alpha))
+        codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
+        possible = ~domain.violations(codes)
+        if self.epsilon is not None:
+            [counts] = _noised([counts], self.epsilon, 1, self.neighbours, possible)
+        return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible)
+
+    def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
+        """unit n + a for each cell that can be."""
+        unit, a = self.prior
+        assert fitted.possible is not None
+        return (np.where(fitted.possible, unit * fitted.tables[0] + a, 0),)
+
+    def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
+        """The promise of so many rows.
+
+        Guarantee: with a prior, rows * log(1 + 1/alpha), adding, removing or replacing one row.
+        Because:   one row more makes one weight larger by `unit` and the sum by as much: a cell's
+                   probability grows by at most 1 + unit / a and shrinks by no more than that. Replacing a
+                   row leaves the sum alone. Rows are drawn independently, so their losses add up.
+        Assumes:   the domain and the constraints are public, and the key stays secret.
+        Tested by: tests/synthesis/test_baselines.py::test_the_prior_costs_what_is_stated
+        """
+        shared = [_PUBLIC]
+        if self.constraints:
+            shared.append("The combinations that cannot be were declared without looking at the data")
+        if self.epsilon is not None:
+            return Guarantee.of(
+                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *shared)
+            )
+        if self.alpha and fitted.domain.public:
+            unit, a = self.prior
+            spent = total_cost([cost(Visit(1, 1, 2), unit, a, both=False)], rows)
+            total = f"The total is for {rows:,} released rows, and grows with every row"
+            more = "Further rows, drawn from the same data under another key, add to the total"
+            claim = PureDP(spent, neighbours=self.neighbours).assuming(total, more, *shared)
+            return Guarantee.of(claim)
+        found = _of_domain(fitted.domain)
+        if not self.alpha:
+            detail = (
+                "Cells are drawn as often as people have them, without noise. Every row is the "
+                "combination of some person: the release is a sample of the data with repetition, not "
+                "protected in any way."
+            )
+            found = [NoGuarantee("rows of people", detail), *found]
+        return Guarantee.of(*found)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBaseline:
+    """Counts to draw from: confidential, unless they were noised.
+
+    groups: which columns each table is of. tables: flat, in the order of the codes.
+    """
+
+    method: MarginalBootstrap | ContingencyTable
+    domain: Domain
+    groups: tuple[tuple[int, ...], ...]
+    tables: tuple[NDArray[np.int64], ...] = field(repr=False)
+    possible: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
+        """So many rows, drawn when they are read or saved; row r depends on the key and on r alone."""
+        rows = whole("rows", rows)
+        if key is not None and seed is not None:
+            raise ParameterError("a key and a seed were given.", hint="give one of them")
+        key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        promised = self.method.guarantee(self, rows)
+        if key.seeded and self.method.epsilon is None:  # noised counts are not drawn with the key
+            promised = promised.seeded()
+        name = "marginals" if isinstance(self.method, MarginalBootstrap) else "table"
+        plan: dict[str, Any] = {
+            "method": name, "rows": rows, "epsilon": self.method.epsilon, "columns": list(self.domain.names)
+        }  # fmt: skip
+        if isinstance(self.method, ContingencyTable):
+            plan |= {"alpha": self.method.alpha, "constraints": [repr(c) for c in self.method.constraints]}
+        counts = {f"counts {i}": pa.table({"n": pa.array(t)}) for i, t in enumerate(self.tables)}
+        return Release(
+            self._table(rows, key),
+            promised,
+            InternalRecord(key=key, seed=seed, plan=plan, tables=counts),
+            "Synthetic rows, each column drawn by itself." if name == "marginals"
+            else "Synthetic rows, drawn from the full table of all columns.",
+        )  # fmt: skip
+
+    def samples(
+        self, k: int, rows: int, *, key: Key | None = None, seed: int | None = None
+    ) -> tuple[Release, ...]:
+        """k data sets. Set number i is `sample` with `key.derive("set", i)`."""
+        k, rows = whole("k", k), whole("rows", rows)
+        if key is not None and seed is not None:
+            raise ParameterError("a key and a seed were given.", hint="give one of them")
+        key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+
+    def codes(self, rows: int, key: Key, first: int = 0) -> NDArray[np.int64]:
+        """Rows first, first + 1, ...: (columns, rows). Exact: whole-number weights, whole-number draws."""
+        out = np.empty((len(self.domain.books), rows), np.int64)
+        for group, weights in zip(self.groups, self.method.weigh(self, key), strict=True):
+            upto = np.cumsum(weights)
+            digest = hashlib.blake2b(np.ascontiguousarray(weights).data).hexdigest()
+            stream = key.derive("baseline", group[0], digest)  # other weights, other words: see `Sampler`
+            u = stream.integers(0, first, rows, int(upto[-1])).astype(np.int64)
+            cells = np.searchsorted(upto, u, "right")
+            out[list(group)] = np.unravel_index(cells, [self.domain.sizes[i] for i in group])
+        return out
+
+    def _table(self, rows: int, key: Key) -> Table:
+        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.books])
+
+        def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            for start in range(0, rows, _CHUNK):
+                here = min(_CHUNK, rows - start)
+                yield self.domain.decode(self.codes(here, key, start), key, start).select(list(names))
+                report("synthesizing", start + here, rows)
+
+        return Table(BatchSource(arrow, open_, rows=rows), self.domain.schema)
+
+
+def _domain(method: Any, table: Table, constraints: Sequence[Constraint]) -> Domain:
+    if method.domain == "data":
+        return Domain.of_data(table, method.columns, constraints)
+    return Domain.of(table.schema, method.columns, constraints)
+
+
+def _noised(
+    tables: Sequence[NDArray[np.int64]], epsilon: float, changed: int, neighbours: Neighbours,
+    possible: NDArray[np.bool_] | None = None,
+) -> list[NDArray[np.int64]]:  # fmt: skip
+    """Counts with noise, negative ones as zero; a table of which nothing is left is even.
+
+    changed: how many cells one row is in.
+    """
+    factor = 2 if neighbours is Neighbours.REPLACE else 1
+    ledger = Ledger.in_memory(Budget(epsilon=epsilon, neighbours=neighbours))
+    grant = ledger.grant(epsilon=ledger.budget.amount, purpose="counts of a baseline")
+    noisy = np.maximum(laplace(np.concatenate(tables), factor * changed, grant).values, 0).astype(np.int64)
+    out, start = [], 0
+    for table in tables:
+        part = noisy[start : start + len(table)]
+        if possible is not None:
+            part = np.where(possible, part, 0)
+        even = np.ones(len(table), np.int64) if possible is None else possible.astype(np.int64)
+        out.append(part if part.sum() else even)
+        start += len(table)
+    return out
+
+
+def _check(counts: NDArray[np.int64], *, even: bool) -> None:
+    """even: a table without rows gives even cells, so that a promise is not broken by a refusal."""
+    if not counts.sum() and not even:
+        raise DataError(
+            "no row is left to count.", hint="the table is empty, or its rows break the constraints"
+        )
+    if counts.sum() >= MAX_ROWS:
+        raise DataError("more rows than the sampler's whole numbers hold.", hint="sample the table first")
+
+
+def _of_domain(domain: Domain) -> list[NoGuarantee]:
+    detail = "Which values a column may have was read off the data, or not confirmed."
+    return [] if domain.public else [NoGuarantee("domain from the data", detail)]

@@ -1,0 +1,127 @@
+"""Multiple imputation: new rows from a chain of models, each column given those before it (Rubin 1993).
+
+    fitted = sf.MultipleImputation(engine="models").fit(table)
+    fitted.sample(5_000)             # one data set
+    fitted.samples(5, 5_000)         # five, each from its own draw of the models' parameters
+
+The first column is drawn from its marginal, the second given the first, and so on: a joint law, unlike
+drawing each given all others, which has one only where the models agree. Analyses of several sets are put
+together by `combine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.counts import canonical_type
+from sfumato.errors import ParameterError, listed
+from sfumato.progress import report
+from sfumato.release import InternalRecord, Release
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.domain import chosen
+from sfumato.synthesis.imputation import promises
+from sfumato.synthesis.imputation.chain import Choice, Step, StepLaw, learn
+from sfumato.synthesis.imputation.engines import Engine
+from sfumato.synthesis.imputation.variables import Frame, Variables, look
+from sfumato.table import Table
+
+CHUNK = 65_536  # rows drawn together; part of the law of the stream, so it is fixed
+
+
+@dataclass(frozen=True, eq=False)
+class MultipleImputation:
+    """Columns one after the other, each drawn from a model given those before it.
+
+    engine: models (linear and multinomial), elastic-net, trees, forests, marginals; or an engine of your own.
+    engines: {column: engine} for some columns.
+    columns: which are synthesized; by default all but identifiers, persons and weights.
+    order: the order they are drawn in; by default that of the schema.
+    proper: draw the models' parameters anew for each data set, as intervals from several sets need.
+    """
+
+    engine: str | Engine = "models"
+    engines: Mapping[str, str | Engine] = field(default_factory=dict)
+    columns: Sequence[str] | None = None
+    order: Sequence[str] | None = None
+    proper: bool = True
+
+    def __post_init__(self) -> None:
+        faults = self.choice.faults()
+        if not isinstance(self.proper, bool):
+            faults.append("proper must be True or False")
+        if faults:
+            raise ParameterError(f"MultipleImputation: {'; '.join(faults)}.", hint="see docs/imputation.md")
+
+    @property
+    def choice(self) -> Choice:
+        """Which engine each column has."""
+        return Choice(self.engine, self.engines)
+
+    def fit(self, table: Table) -> FittedImputation:
+        """Learn the chain. What is wrong with schema and engines is said before data are read."""
+        wanted = [c.name for c in chosen(table.schema, self.columns)]
+        order = list(self.order) if self.order is not None else wanted
+        if sorted(order) != sorted(wanted):
+            raise ParameterError(
+                f"order must name each of the {len(wanted)} columns once.", hint=f"{listed(wanted)}"
+            )
+        self.choice.check(table.schema, wanted)
+        variables, frame = look(table, wanted)
+        steps = []
+        for i, name in enumerate(order):
+            report("learning", i, len(order))
+            steps.append(learn(self.choice, variables, frame, name, order[:i]))
+        return FittedImputation(self, variables, tuple(steps))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedImputation:
+    """A chain of models, and the rows they were learnt from: confidential."""
+
+    method: MultipleImputation
+    variables: Variables
+    steps: tuple[Step, ...] = field(repr=False)
+
+    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
+        """So many rows, drawn when they are read or saved; the same each time for a key."""
+        rows, key = whole("rows", rows), promises.key_of(key, seed)
+        draw = key.generator("imputation", "parameters") if self.method.proper else None
+        laws = [step.law(draw) for step in self.steps]
+        order = [s.target.name for s in self.steps]
+        plan: dict[str, Any] = {"method": "imputation", "rows": rows, "engine": self.method.choice.words(),
+                                "order": order, "proper": self.method.proper}  # fmt: skip
+        return Release(
+            _table(self.variables, laws, rows, key),
+            promises.of_rows(self.variables),
+            InternalRecord(key=key, seed=seed, plan=plan),
+            "Synthetic rows, drawn from models of person-level data, each column given those before it. "
+            "No row is that of a person; nothing bounds what was learnt from persons.",
+        )
+
+    def samples(
+        self, k: int, rows: int, *, key: Key | None = None, seed: int | None = None
+    ) -> tuple[Release, ...]:
+        """k data sets at once. Set number i is `sample` with `key.derive("set", i)`."""
+        k, rows, key = whole("k", k), whole("rows", rows), promises.key_of(key, seed)
+        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+
+
+def _table(variables: Variables, laws: Sequence[StepLaw], rows: int, key: Key) -> Table:
+    fields = pa.schema([pa.field(v.name, canonical_type(v.column)) for v in variables.columns])
+
+    def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for part, start in enumerate(range(0, rows, CHUNK)):
+            draw, frame = key.generator("imputation", "rows", part), Frame()
+            here = min(CHUNK, rows - start)
+            for law in laws:
+                frame[law.target.name] = law.draw(variables, frame, here, draw)
+            yield variables.batch(frame).select(list(names))
+            report("synthesizing", start + here, rows)
+
+    return Table(BatchSource(fields, open_, rows=rows), variables.schema)

@@ -1,0 +1,285 @@
+"""PMI: multiple imputation whose every law is mixed with the even one (Park and Ghosh 2014, section 3.5).
+
+    sf.PMI(epsilon=50.0).fit(table).sample(1_000)     # epsilon for each released row
+    sf.PMI(total=20.0)                                # for all rows together: alpha follows
+    sf.PMI(alpha=0)                                   # no perturbation, and no promise
+
+Each column is drawn in turn from an elastic-net multinomial model given all others, whose probability g
+becomes (g + alpha) / (1 + C alpha). It is the paper's baseline and is here to be compared with: at a small
+epsilon the rows are nearly even, because its bound ignores how many rows a model was learnt from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.counts import canonical_type
+from sfumato.errors import BudgetError, DataError, ParameterError
+from sfumato.privacy import Claim, Grant, Guarantee, NoGuarantee, PureDP
+from sfumato.privacy.rounding import exact, shown
+from sfumato.progress import report
+from sfumato.release import InternalRecord, Release
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.imputation.draws import Floats
+from sfumato.synthesis.imputation.engines import ElasticNet, Softmax
+from sfumato.synthesis.imputation.promises import key_of
+from sfumato.synthesis.perturbation import Visit, cost, least_prior, stated, total_cost
+from sfumato.table import Table
+
+_CHUNK = 16_384
+_MOST = 1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class PMI:
+    """Perturbed multiple imputation. One of epsilon, total and alpha says how much it perturbs.
+
+    epsilon: of each released row. total: of all of them together. alpha: the perturbation itself; 0 for none.
+    sweeps: how often all columns are drawn, beginning with an even seed; each costs its part of epsilon.
+    engine: the elastic net. columns: which are synthesized.
+    domain: "public", or "data", which ends the promise.
+    """
+
+    epsilon: float | None = None
+    total: float | None = None
+    alpha: float | None = None
+    sweeps: int = 1
+    engine: ElasticNet = field(default_factory=ElasticNet)
+    columns: Sequence[str] | None = None
+    domain: str = "public"
+
+    def __post_init__(self) -> None:
+        faults = []
+        amounts = {"epsilon": self.epsilon, "total": self.total, "alpha": self.alpha}
+        if sum(a is not None for a in amounts.values()) != 1:
+            faults.append("give one of epsilon (a row), total (all rows) and alpha")
+        for name, amount in amounts.items():
+            real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
+            if amount is None or (real and (0 < amount <= _MOST or (name == "alpha" and amount >= 0))):
+                continue
+            faults.append(f"{name} must be a number above 0" + f", at most {_MOST:g}" * (name != "alpha"))
+        if isinstance(self.sweeps, bool) or not isinstance(self.sweeps, int) or self.sweeps < 1:
+            faults.append("sweeps must be a whole number, at least 1")
+        if not isinstance(self.engine, ElasticNet):
+            faults.append("engine must be an ElasticNet")
+        if self.domain not in ("public", "data"):
+            faults.append("domain must be public or data")
+        if faults:
+            raise ParameterError(f"PMI: {'; '.join(faults)}.", hint="see docs/imputation.md")
+
+    def fit(self, table: Table) -> FittedPMI:
+        """A model of each column given all others. Faults of the schema are said before data are read."""
+        domain = (
+            Domain.of_data(table, self.columns)
+            if self.domain == "data"
+            else Domain.of(table.schema, self.columns)
+        )
+        parts = [
+            np.stack([b.encode(a) for b, a in zip(domain.books, batch.columns, strict=True)]).astype(np.int64)
+            for batch in table.batches(domain.names)
+        ]
+        codes = np.concatenate(parts, axis=1) if parts else np.empty((len(domain.books), 0), np.int64)
+        if not codes.shape[1] and self.alpha == 0:  # with a promise, not even that is told
+            raise DataError("the table has no rows.", hint="models are learnt from rows")
+        models = []
+        for i, name in enumerate(domain.names):
+            report("learning", i, len(domain.names))
+            models.append(_learn(self.engine, domain, codes, domain.place(name)))
+        return FittedPMI(self, domain, tuple(models))
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """One column given all others: log-odds add up.  intercept: (C,), effects: per column (size, C)."""
+
+    intercept: Floats
+    effects: tuple[Floats, ...]
+
+    def probabilities(self, codes: NDArray[np.int64]) -> Floats:
+        """g: (rows, C).  codes: (columns, rows); the column's own effect is zero."""
+        score = np.repeat(self.intercept[None, :], codes.shape[1], axis=0)
+        for effect, row in zip(self.effects, codes, strict=True):
+            score += effect[row]
+        score -= score.max(axis=1, keepdims=True)
+        odds = np.exp(score)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _learn(engine: ElasticNet, domain: Domain, codes: NDArray[np.int64], target: int) -> Given:
+    sizes = domain.sizes
+    if not codes.shape[1]:
+        return Given(np.zeros(sizes[target]), tuple(np.zeros((s, sizes[target])) for s in sizes))
+    others = [j for j in range(len(sizes)) if j != target]
+    flags = [(codes[j][:, None] == np.arange(1, sizes[j])).astype(np.float64) for j in others]
+    learnt = engine.learn(np.concatenate(flags, axis=1), codes[target].astype(np.float64), sizes[target])
+    law: Softmax = learnt.law(None)
+    effects, start = [np.zeros((s, sizes[target])) for s in sizes], 0
+    for j in others:
+        effects[j][1:] = law.beta[start : start + sizes[j] - 1]
+        start += sizes[j] - 1
+    return Given(law.intercept, tuple(effects))
+
+
+def weights(g: Floats, unit: int, a: int) -> NDArray[np.int64]:
+    """Whole numbers in proportion to g + alpha, alpha = a / unit; each row sums to unit + C a.  g: (rows, C).
+
+    Guarantee: any two models' probabilities of a category differ by a factor of at most 1 + unit / a.
+    Because:   the g part of a weight is from 0 to unit and sums to unit whatever the model says, so that
+               the sum of the weights is the same under both, and one weight is from a to unit + a.
+    Assumes:   the number of categories does not depend on the data.
+    Tested by: tests/synthesis/test_pmi.py::test_the_bound_holds_for_any_two_models_and_is_reached
+    """
+    parts = np.floor(np.clip(np.nan_to_num(g), 0, 1) * unit).astype(np.int64)
+    largest = parts.argmax(axis=1)
+    parts[np.arange(len(parts)), largest] += unit - parts.sum(axis=1)
+    return parts + a
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPMI:
+    """Models to sample from: confidential. Each release with another key costs its epsilon again."""
+
+    method: PMI
+    domain: Domain
+    models: tuple[Given, ...] = field(repr=False)
+
+    # -- what it costs ---------------------------------------------------------------------------
+
+    @property
+    def visits(self) -> int:
+        """How many draws a released row takes."""
+        return self.method.sweeps * len(self.models)
+
+    def priors(self, rows: int) -> tuple[int, int]:
+        """(unit, a) of the weights; alpha is a / unit. a = 0 for no perturbation."""
+        visit = Visit(1, 1, 2)
+        if self.method.alpha is not None:
+            return visit.unit, math.ceil(exact(self.method.alpha) * visit.unit)
+        epsilon = exact(self.method.epsilon) if self.method.total is None else exact(self.method.total) / rows
+        return least_prior(visit, epsilon / self.visits, both=False)
+
+    def alpha(self, rows: int = 1) -> float:
+        """What the paper calls alpha."""
+        unit, a = self.priors(whole("rows", rows))
+        return a / unit
+
+    def spends(self, rows: int) -> float | None:
+        """The epsilon of so many rows; None where there is none."""
+        method = self.method
+        if method.alpha == 0:
+            return None
+        if method.total is not None:
+            return float(method.total)
+        if method.epsilon is not None:
+            return stated(float(method.epsilon), rows)
+        unit, a = self.priors(rows)
+        return total_cost([cost(Visit(1, 1, 2), unit, a, both=False)], rows * self.visits)
+
+    def guarantee(self, rows: int) -> Guarantee:
+        """The promise of so many rows, and every part that it does not cover."""
+        spent = self.spends(rows)
+        if spent is None:
+            return Guarantee.of(NoGuarantee("no noise", "With alpha = 0 the laws are those of the models."))
+        if not self.domain.public:
+            detail = (
+                "Which values a column may have was read off the data, or not confirmed. Without this "
+                f"part the rows would satisfy epsilon = {shown(spent)} in all; with it nothing is known."
+            )
+            return Guarantee.of(NoGuarantee("domain from the data", detail))
+        claim: Claim = PureDP(spent).assuming(
+            f"The total is for {rows:,} released rows, each of {self.visits} draws; it grows with every row",
+            "The bound takes nothing about the models for granted: it would hold between any two data "
+            "sets, not only between neighbours, which is far more than was asked for and is paid for in "
+            "accuracy",
+            "Further rows, drawn from the same data under another key, add to the total",
+            "The number of released rows was chosen without looking at the data",
+            "The values that each column may have are public, and were not read off the data",
+        )
+        return Guarantee.of(claim)
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def sample(
+        self, rows: int, *, key: Key | None = None, seed: int | None = None, grant: Grant | None = None
+    ) -> Release:
+        """So many rows, drawn when they are read or saved; row r depends on the key and on r alone.
+
+        seed: for tests and teaching; then nothing is promised. grant: for at least the total; used up first.
+        """
+        rows, key = whole("rows", rows), key_of(key, seed)
+        spent = self.spends(rows)
+        if grant is not None:
+            if spent is None or grant.epsilon is None or grant.epsilon < spent:
+                raise BudgetError(
+                    "the grant does not cover these rows.", hint="fitted.spends(rows) says how much"
+                )
+            grant.burn()
+        promised = self.guarantee(rows)
+        asked = {n: getattr(self.method, n) for n in ("epsilon", "total", "alpha", "sweeps", "domain")}
+        plan: dict[str, Any] = {"method": "pmi", "rows": rows, "engine": repr(self.method.engine),
+                                "columns": list(self.domain.names), **asked}  # fmt: skip
+        return Release(
+            self._table(rows, key),
+            promised.seeded() if key.seeded else promised,
+            InternalRecord(key=key, seed=seed, plan=plan, extra={"alpha": self.alpha(rows)}),
+            "Synthetic rows, drawn by PMI (perturbed multiple imputation) from models of person-level "
+            "data. No row is that of a person; what was learnt from persons is bounded by what is "
+            "promised below, and by nothing else.",
+        )
+
+    def samples(
+        self, k: int, rows: int, *, key: Key | None = None, seed: int | None = None
+    ) -> tuple[Release, ...]:
+        """k data sets. Each guarantee is for its own: together they cost k times as much (`compose`)."""
+        k, rows, key = whole("k", k), whole("rows", rows), key_of(key, seed)
+        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+
+    def codes(self, rows: int, key: Key, first: int = 0, of: int | None = None) -> NDArray[np.int64]:
+        """Rows first, first + 1, ... of a release of `of` rows: (columns, rows)."""
+        unit, a = self.priors(of or rows)
+        stream = key.derive("pmi", self._digest(unit, a))
+        names = self.domain.names
+        x = np.stack(
+            [
+                stream.derive("seed", n).integers(0, first, rows, size).astype(np.int64)
+                for n, size in zip(names, self.domain.sizes, strict=True)
+            ]
+        )
+        for sweep in range(self.method.sweeps):
+            for i, (name, model) in enumerate(zip(names, self.models, strict=True)):
+                upto = np.cumsum(weights(model.probabilities(x), unit, a), axis=1)
+                total = unit + self.domain.sizes[i] * a
+                u = stream.derive("draw", name).integers(sweep, first, rows, total).astype(np.int64)
+                x[i] = (upto <= u[:, None]).sum(axis=1)
+        return x
+
+    def _digest(self, unit: int, a: int) -> str:
+        """Of all that is drawn from: the same words under two laws would tell where they differ."""
+        found = hashlib.blake2b(repr((unit, a, self.method.sweeps, self.domain.sizes)).encode())
+        for model in self.models:
+            for array in (model.intercept, *model.effects):
+                found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
+
+    def _table(self, rows: int, key: Key) -> Table:
+        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.books])
+
+        def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            for start in range(0, rows, _CHUNK):
+                here = min(_CHUNK, rows - start)
+                codes = self.codes(here, key, start, rows)
+                yield self.domain.decode(codes, key, start).select(list(names))
+                report("synthesizing", start + here, rows)
+
+        return Table(BatchSource(arrow, open_, rows=rows), self.domain.schema)

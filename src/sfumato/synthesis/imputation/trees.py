@@ -1,0 +1,164 @@
+"""Trees and forests, and the marginal: cells drawn from the donors that a leaf holds.
+
+A leaf's donors are weighted by a Bayesian bootstrap (Reiter 2005; Caiola and Reiter 2010 for forests).
+Numbers are drawn between a donor and its neighbour in the leaf, so that few are a person's own; values that
+many have stay as frequent as they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError
+from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights
+
+_BOTH = ("numbers", "levels")
+
+
+def _counted(what: str, **numbers: Any) -> None:
+    wrong = [n for n, v in numbers.items() if isinstance(v, bool) or not isinstance(v, int) or v < 1]
+    if wrong:
+        raise ParameterError(
+            f"{what}: {' and '.join(wrong)} must be a whole number, at least 1.", hint=f"{what}()"
+        )
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The column by itself, whatever it is given: the Bayesian bootstrap of Rubin (1981)."""
+
+    smooth: bool = True
+
+    kinds = _BOTH
+
+    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+        """One leaf."""
+        return LearnedLeaves((_Everyone(),), (Donors.of(np.zeros(len(y), np.int64), y),), self._between(size))
+
+    def _between(self, size: int | None) -> bool:
+        return self.smooth and size is None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A classification or regression tree. least: the fewest donors of a leaf."""
+
+    least: int = 5
+    smooth: bool = True
+
+    kinds = _BOTH
+
+    def __post_init__(self) -> None:
+        _counted("Tree", least=self.least)
+
+    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+        """Grow it, and keep every leaf's donors."""
+        name = "DecisionTreeRegressor" if size is None else "DecisionTreeClassifier"
+        grown = _sklearn("tree", name)(min_samples_leaf=self.least, random_state=0)
+        return _with_donors([grown.fit(x, y)], x, y, self.smooth and size is None)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Many trees on bootstrapped rows; each cell is drawn from a leaf of a tree picked by chance."""
+
+    trees: int = 20
+    least: int = 5
+    smooth: bool = True
+
+    kinds = _BOTH
+
+    def __post_init__(self) -> None:
+        _counted("Forest", trees=self.trees, least=self.least)
+
+    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+        """Grow the trees; a leaf's donors are all rows that fall into it."""
+        name = "RandomForestRegressor" if size is None else "RandomForestClassifier"
+        settings = {"min_samples_leaf": self.least, "max_features": "sqrt", "random_state": 0}
+        grown = _sklearn("ensemble", name)(n_estimators=self.trees, **settings).fit(x, y)
+        return _with_donors(list(grown.estimators_), x, y, self.smooth and size is None)
+
+
+def _sklearn(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"sklearn.{module}"), name)
+
+
+def _with_donors(trees: list[Any], x: Floats, y: Floats, between: bool) -> LearnedLeaves:
+    donors = tuple(Donors.of(t.apply(x.astype(np.float32)).astype(np.int64), y) for t in trees)
+    return LearnedLeaves(tuple(trees), donors, between)
+
+
+class _Everyone:
+    """A tree that asks nothing."""
+
+    def apply(self, x: Floats) -> NDArray[np.int64]:
+        return np.zeros(len(x), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Donors:
+    """Cells by leaf, in order within it.  first, last: (nodes,) where a leaf begins and ends."""
+
+    y: Floats
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, leaf: NDArray[np.int64], y: Floats) -> Donors:
+        """leaf: (rows,) the node that each row falls into."""
+        order = np.lexsort((y, leaf))
+        nodes = np.arange(leaf.max() + 1)
+        first, last = (np.searchsorted(leaf[order], nodes, side) for side in ("left", "right"))
+        return cls(y[order], first, last)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLeaves:
+    """Trees with their donors. between: draw between neighbouring donors."""
+
+    trees: tuple[Any, ...]
+    donors: tuple[Donors, ...]
+    between: bool
+
+    def law(self, draw: Draw | None) -> LeafLaw:
+        """Donors weighted alike, or by a Bayesian bootstrap."""
+        upto = []
+        for donors in self.donors:
+            weights = np.ones(len(donors.y)) if draw is None else bootstrap_weights(draw, len(donors.y))
+            upto.append(np.append(0.0, np.cumsum(weights)))
+        return LeafLaw(self, tuple(upto))
+
+
+@dataclass(frozen=True, eq=False)
+class LeafLaw:
+    """Leaves whose donors have weights.  upto: for each tree (donors + 1,) cumulative weights."""
+
+    learned: LearnedLeaves
+    upto: tuple[Floats, ...]
+
+    def draw(self, x: Floats, draw: Draw) -> Floats:
+        """For each row a tree, the leaf it falls into, and a donor of that leaf."""
+        which = draw.integers(0, len(self.upto), len(x))
+        u, side = draw.random(len(x)), draw.random(len(x))
+        out = np.empty(len(x))
+        for t, (tree, donors, upto) in enumerate(
+            zip(self.learned.trees, self.learned.donors, self.upto, strict=True)
+        ):
+            mine = np.flatnonzero(which == t)
+            if not len(mine):
+                continue
+            leaf = tree.apply(x[mine].astype(np.float32))
+            first, last = donors.first[leaf], donors.last[leaf]
+            wanted = upto[first] + u[mine] * (upto[last] - upto[first])
+            found = np.clip(np.searchsorted(upto, wanted, "right") - 1, first, last - 1)
+            out[mine] = donors.y[found]
+            if self.learned.between:
+                step = np.where(side[mine] < 0.5, -1, 1)
+                next_ = donors.y[np.clip(found + step, first, last - 1)]
+                out[mine] += np.abs(side[mine] - 0.5) * (next_ - out[mine])
+        return out

@@ -1,0 +1,57 @@
+"""sfumato synthesize with imputation, PMI and the baselines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from cli_support import Sfumato
+
+from sfumato.samples import discharges
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[object]:
+    """Simulated discharges with their schema."""
+    table = discharges(200, 1).select(["sex", "sev", "los_days"])
+    pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
+    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    return [tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml", "--rows", 20, "--out", "new"]
+
+
+@pytest.mark.parametrize(
+    ("more", "claim"),
+    [
+        (["--method", "imputation"], "NoGuarantee"),
+        (["--method", "marginals"], "NoGuarantee"),
+        (["--method", "marginals", "--epsilon", 1], "PureDP"),
+        (["--method", "table", "--epsilon", 1], "PureDP"),
+        (["--method", "pmi", "--epsilon", 40, "--column", "sex", "--column", "sev"], "PureDP"),
+    ],
+)
+def test_a_release_is_written_with_what_it_promises(
+    sfumato: Sfumato, arguments: list[object], more: list[object], claim: str
+) -> None:
+    answer = sfumato("synthesize", *arguments, *more, "--json")
+    assert answer.code == 0, answer.all
+    found = json.loads(answer.out)
+    assert found["rows"] == 20 and {c["claim"] for c in found["guarantee"]["claims"]} == {claim}
+    assert sfumato("verify", "new").code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--method", "imputation", "--epsilon", 1], "promises no epsilon"),
+        (["--method", "marginals", "--block", 3], "marginals has no --block"),
+        (["--method", "table", "--per-row", "--epsilon", 1], "table has no --per-row"),
+        (["--method", "pmi"], "one of epsilon"),
+    ],
+)
+def test_options_that_a_method_has_no_use_for_are_refused(
+    sfumato: Sfumato, arguments: list[object], more: list[object], words: str
+) -> None:
+    answer = sfumato("synthesize", *arguments, *more)
+    assert answer.code == 2 and words in answer.err
