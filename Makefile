@@ -22,13 +22,16 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
+
 setup: $(STAMP) ## the environment in .venv, pinned versions
 
 demo: $(STAMP) ## show what Sfumato does, on simulated data
 	@$(BIN)/sfumato demo
 
 test: $(STAMP) ## every test but the long ones
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 lint: $(STAMP) ## rules, format, types, layers
 	@$(BIN)/ruff check
@@ -59,7 +62,7 @@ docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/python docs/check_offline.py site
 
 soak: $(STAMP) ## every test, the long ones too, with more draws and examples
-	@SFUMATO_SOAK=1 $(BIN)/python -m pytest -m "soak or not soak"
+	@SFUMATO_SOAK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "soak or not soak"
 
 lock: $(STAMP) ## pin the versions anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \

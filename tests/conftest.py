@@ -68,6 +68,18 @@ def no_network() -> Iterator[None]:
         yield
 
 
+# --- side by side ---------------------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker starts Spark, one talks to PostgreSQL: a session of either is dear, or shared."""
+    for item in items:
+        needed = getattr(item, "fixturenames", ())
+        for name, fixture in (("spark", "spark"), ("postgres", "postgres_url")):
+            if fixture in needed or f"[{name}" in item.nodeid or f"-{name}" in item.nodeid:
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
 # --- data and engines -----------------------------------------------------------------------------
 
 
