@@ -52,3 +52,55 @@ def test_refusals_say_what_and_leave_nothing(sfumato, visits, hierarchies, more,
     answer = sfumato("anonymize", visits, "--hierarchies", hierarchies, "--out", "r", *named, *more)
     assert answer.code != 0 and words in " ".join(answer.err.split())
     assert not Path("r").exists() and CANARY not in answer.err
+
+
+@pytest.fixture
+def costs(tmp_path: Path) -> Path:
+    """One row a person, with a cost and a free column."""
+    rows = [f"P{i:04},{'FM'[i % 2]},{20 + i % 60},D{i % 5},{i % 7}.5" for i in range(200)]
+    path = tmp_path / "costs.csv"
+    path.write_text("patient_id,sex,age,dx,cost\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("method", ["resample", "dither", "centroid"])
+def test_methods_of_clusters_need_no_hierarchies(sfumato, costs, method) -> None:
+    asked = ["anonymize", costs, "--method", method, "--quasi-identifiers", "sex,age", "--k", 5]
+    answer = sfumato(*asked, "--response", "cost", "--out", "r", "--json")
+    assert answer.code == 0, answer.err
+    said = json.loads(answer.out)
+    assert said["clusters"] == 40 and len(said["guarantee"]["claims"]) == 1
+    assert sfumato("verify", "r").code == 0
+    assert sf.Release.load("r").data.rows() == 200 and "patient_id" not in sf.Release.load("r").columns
+    plain = sfumato(*asked, "--out", "r", "--overwrite")
+    assert plain.code == 0 and "40 clusters of rows" in plain.out
+    assert ("k = 5" if method == "centroid" else "at most 1/5") in plain.out
+
+
+def test_hierarchies_say_how_far_nominal_values_are_apart(sfumato, costs, hierarchies) -> None:
+    asked = ["anonymize", costs, "--method", "resample", "--quasi-identifiers", "dx,age", "--k", 5]
+    (hierarchies / "dx.csv").write_text("".join(f"D{i};{'xy'[i // 3]};*\n" for i in range(5)))
+    assert sfumato(*asked, "--hierarchies", hierarchies, "--out", "r").code == 0
+    (hierarchies / "dx.csv").write_text("D0;x;*\n")
+    short = sfumato(*asked, "--hierarchies", hierarchies, "--out", "r2")
+    assert short.code == 2 and "'dx': 4 of its 5 values" in " ".join(short.err.split())
+    assert not Path("r2").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--method", "resample", "--threads", 2], "no use for --threads"),
+        (["--method", "resample", "--max-suppressed", 0.1, "--loss", "entropy"], "--loss, --max-suppressed"),
+        (["--method", "greedy", "--response", "cost"], "no use for --response"),
+        (["--method", "greedy", "--max-suppressed", 0.1], "no use for --max-suppressed"),
+        (["--method", "resample", "--max-level", "age=1"], "no use for max_level"),
+        (["--method", "resample", "--response", "age"], "response is one of the quasi-identifiers"),
+        (["--method", "resample", "--register", "reg"], "no use for register"),
+        ([], "generalizing needs hierarchies"),
+    ],
+)
+def test_settings_a_method_would_not_look_at_are_refused(sfumato, costs, more, words) -> None:
+    answer = sfumato("anonymize", costs, "--quasi-identifiers", "sex,age", "--k", 5, "--out", "r", *more)
+    assert answer.code == 2 and words in " ".join(answer.err.split())
+    assert not Path("r").exists() and not Path("reg").exists()

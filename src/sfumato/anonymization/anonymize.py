@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies, unprotected
+from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.explanation import explain
@@ -100,12 +100,15 @@ def anonymize(
         from sfumato.anonymization.optimal import OptimalRecoding
 
         method = OptimalRecoding()
+    _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
     key = Key.fresh() if seed is None else Key.from_seed(seed)
     table = within_bounds(table, bounds or {})
     if isinstance(method, Exchange):
         useless = {"weights": weights, "max_level": max_level, "drop_rarer_than": drop_rarer_than,
                    "register": register}  # fmt: skip
-        return _exchanged(table, criterion, method, hierarchies, quasi_identifiers, drop, useless, key)
+        return _exchanged(
+            table, criterion, method, hierarchies, quasi_identifiers, drop, keep_text, useless, key, seed
+        )
     if hierarchies is None:
         raise ParameterError(
             "generalizing needs hierarchies.", hint="hierarchies={'age': ...}, or a folder of level tables"
@@ -130,6 +133,11 @@ def anonymize(
     recoding = method.search(problem, asked.criterion)
     seconds = time.perf_counter() - start
     own = method.claims(recoding) if hasattr(method, "claims") else None
+    if own is not None and register is not None:
+        raise ParameterError(
+            "a register compares classes of k persons, and this release has none.",
+            hint="closed=True, or no register",
+        )
     made = _settled(table, recoding, asked, key) if own is None else _as_found(recoding)
     classes = made.classes
     if isinstance(register, str | Path):
@@ -181,8 +189,10 @@ def _exchanged(
     hierarchies: Mapping[str, Any] | str | Path | None,
     quasi_identifiers: Sequence[str] | None,
     drop: Sequence[str],
+    keep_text: bool,
     useless: Mapping[str, object],
     key: Key,
+    seed: int | None,
 ) -> Release:
     """A release by exchange; what it has no use for is refused: silence would look like consent."""
     named = [name for name, value in useless.items() if value]
@@ -192,14 +202,37 @@ def _exchanged(
         )
     if quasi_identifiers is not None:
         method = replace(method, columns=tuple(quasi_identifiers))
+    if keep_text:
+        method = replace(method, keep_text=True)
     columns = method.columns or table.schema.of_role(Role.QUASI_IDENTIFIER)
     table.schema.require([*columns, *drop])
     found = read_folder(hierarchies, columns) if isinstance(hierarchies, str | Path) else hierarchies or {}
-    gone = {*drop, *unprotected(table, (*columns, *criterion.sensitive, method.response or ""), set(drop))}
+    lost = [repr(c) for c in (*columns, *criterion.sensitive) if c in drop]
+    if lost:
+        raise ParameterError(
+            f"{listed(lost)} are to be left out, but something is asked of them.", hint="correct these"
+        )
     nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
     settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
-    release: Release = method.release(table.drop(gone), criterion, hierarchies=settled, key=key)
-    return release
+    # What is looked at, but not to be released, goes last: whose rows they are, weights, the response.
+    needed = {*table.schema.of_role(Role.PERSON), *table.schema.of_role(Role.WEIGHT)}
+    needed |= {method.response, method.weight}
+    first = table.drop([c for c in drop if c not in needed])
+    release: Release = method.release(first, criterion, hierarchies=settled, key=key)
+    left = release.data.drop([c for c in drop if c in release.columns])
+    assert release.internal is not None
+    return replace(release, data=left, internal=replace(release.internal, seed=seed))
+
+
+def _refuse_mistaken(criterion: object, method: object, **names: object) -> None:
+    """What is easily written by mistake, before anything is read."""
+    if not isinstance(criterion, Criterion):
+        raise ParameterError("what is asked must be a criterion.", hint="sf.KAnonymity(5)")
+    if isinstance(method, type):
+        raise ParameterError("the method is a class, not one of its kind.", hint=f"sf.{method.__name__}()")
+    for name, given in names.items():
+        if isinstance(given, str):
+            raise ParameterError(f"{name} must be a list of names.", hint=f"{name}=['...']")
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +248,8 @@ def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
         inner = bool(asked.criterion.sensitive or asked.person or asked.criterion.weights)
         if not (settled.split and inner):
             whole = not settled.split
-            return settled.classes(asked.criterion.matching) if whole else _sizes(settled)
+            matching = asked.criterion.matching
+            return settled.classes(matching) if whole else _sizes(settled, matching)
         raise ParameterError(
             "this method parts rows that are alike, and the criterion looks at what is in the rows.",
             hint="use a method that keeps alike rows together, such as OptimalRecoding",
@@ -250,7 +284,7 @@ def _as_found(recoding: Recoding) -> _Made:
     return _Made(settled, Classes(sizes))
 
 
-def _sizes(settled: Settled) -> Classes:
+def _sizes(settled: Settled, matching: bool = False) -> Classes:
     """Classes of pieces, by their rows alone."""
     kept = settled.label >= 0
     sizes = np.bincount(settled.label[kept], settled.n[kept], len(settled.class_nodes)).astype(np.int64)
@@ -260,7 +294,7 @@ def _sizes(settled: Settled) -> Classes:
     return Classes(
         sizes,
         population=fitting(problem, settled.class_nodes) if problem.population is not None else None,
-        matching=matching_rows(problem, settled.class_nodes, sizes),
+        matching=matching_rows(problem, settled.class_nodes, sizes) if matching else None,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymization.problem import Problem, compress
+from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Hierarchy, read_levels
@@ -39,7 +39,7 @@ class Asked:
             p.population for p in self.criterion.parts if isinstance(p, KMap) and p.population is not None
         ]
         return compress(
-            self.table,
+            _by_value(self.table, self.criterion),
             self.columns,
             self.hierarchies,
             sensitive=self.sensitive,
@@ -102,7 +102,7 @@ def ask(
         )
     schema.require([*columns, *criterion.sensitive, *criterion.weights, *drop, *weights, *max_level])
     person = next(iter(schema.of_role(Role.PERSON)), None)
-    faults = _faults(table, criterion, columns, drop, weights, max_level, person)
+    faults = _faults(table, criterion, columns, drop, weights, max_level)
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="correct these")
     if isinstance(hierarchies, str | Path):
@@ -154,7 +154,6 @@ def _faults(
     drop: Sequence[str],
     weights: Mapping[str, float],
     max_level: Mapping[str, int],
-    person: str | None,
 ) -> list[str]:
     schema, faults = table.schema, []
     if len(set(columns)) < len(columns):
@@ -162,17 +161,10 @@ def _faults(
     naming = [repr(c) for c in columns if schema[c].role in (Role.IDENTIFIER, Role.PERSON)]
     if naming:
         faults.append(f"{listed(naming)} name people: they are left out, not made more general")
-    both = [repr(c) for c in columns if c in criterion.sensitive]
-    if both:
-        faults.append(f"{listed(both)} cannot be quasi-identifier and sensitive at once")
     lost = [repr(c) for c in (*columns, *criterion.sensitive) if c in drop]
     if lost:
         faults.append(f"{listed(lost)} are to be left out, but something is asked of them")
-    for part in criterion.parts:
-        if isinstance(part, TCloseness) and part.distance == "ordered" and not _ordered(table, part.column):
-            faults.append(f"the values of '{part.column}' have no order")
-        if isinstance(part, KAnonymity) and part.persons and person is None:
-            faults.append("persons are to be counted, but no column has the role person")
+    faults += misfits(table, criterion, columns)
     if len([p for p in criterion.parts if isinstance(p, KMap) and p.population is not None]) > 1:
         faults.append("only one population can be counted in")
     wrong = [repr(c) for c in [*weights, *max_level] if c not in columns]
@@ -184,6 +176,18 @@ def _faults(
         faults.append("weights must be numbers from 0 up, not all 0")
     if any(isinstance(m, bool) or not isinstance(m, int) or m < 0 for m in max_level.values()):
         faults.append("levels must be whole numbers from 0 up")
+    return faults
+
+
+def misfits(table: Table, criterion: Criterion, columns: Sequence[str]) -> list[str]:
+    """What a criterion asks that this table cannot answer."""
+    both = [repr(c) for c in columns if c in criterion.sensitive]
+    faults = [f"{listed(both)} cannot be quasi-identifier and sensitive at once"] if both else []
+    for part in criterion.parts:
+        if isinstance(part, TCloseness) and part.distance == "ordered" and not _ordered(table, part.column):
+            faults.append(f"the values of '{part.column}' have no order")
+        if isinstance(part, KAnonymity) and part.persons and not table.schema.of_role(Role.PERSON):
+            faults.append("persons are to be counted, but no column has the role person")
     return faults
 
 
@@ -208,6 +212,17 @@ def _unbinned(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) 
     return table if schema is table.schema else table.with_schema(schema)
 
 
+def _by_value(table: Table, criterion: Criterion) -> Table:
+    """Columns that must be close to the whole, without their bins: values that are close in bins need not be
+    so as they are released. (Bins that are diverse are: their values are more diverse still.)"""
+    schema = table.schema
+    close = [p for p in criterion.parts if isinstance(p, TCloseness) and p.distance != "hierarchical"]
+    for name in {p.column for p in close}:
+        if schema[name].edges is not None:
+            schema = schema.with_(name, edges=None, clamp=False)
+    return table if schema is table.schema else table.with_schema(schema)
+
+
 def settle_hierarchies(
     table: Table, given: Mapping[str, Any], columns: tuple[str, ...]
 ) -> dict[str, Hierarchy]:
@@ -224,8 +239,8 @@ def settle_hierarchies(
         hierarchy = given[name]
         try:
             levels = books[name].levels.to_pylist()
-            if not isinstance(hierarchy, Hierarchy):
-                hierarchy = hierarchy.over(levels)
+            if not isinstance(hierarchy, Hierarchy):  # a recipe cannot know what an empty column could hold
+                hierarchy = hierarchy.over(levels) if levels else Hierarchy.of_rows([(MISSING, "*")])
             unknown = [str(v) for v in levels if str(v) not in hierarchy.places]
             if unknown:
                 raise DataError(
@@ -234,7 +249,8 @@ def settle_hierarchies(
                 )
             found[name] = hierarchy
         except (DataError, ParameterError) as error:
-            faults.append(error.message.rstrip("."))
+            said = error.message.rstrip(".")
+            faults.append(said if f"'{name}'" in said else f"column '{name}': {said}")
             values += list(error.values)
         except AttributeError:
             faults.append(f"column '{name}': what was given is no hierarchy")

@@ -100,9 +100,9 @@ def fitting(problem: Problem, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
 def matching_rows(
     problem: Problem, nodes: NDArray[np.int32], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """(classes,): rows of all classes that agree where neither is missing or the root; None if nothing is."""
+    """(classes,): rows of all classes that agree where neither is missing or a *; None if nothing is."""
     free = np.stack(
-        [_wildcards(h.node_labels, h.root)[nodes[:, j]] for j, h in enumerate(problem.hierarchies)], axis=1
+        [_wildcards(h.node_labels)[nodes[:, j]] for j, h in enumerate(problem.hierarchies)], axis=1
     )
     if not free.any():
         return None
@@ -115,7 +115,6 @@ def matching_rows(
     return found
 
 
-def _wildcards(labels: tuple[str, ...], root: int) -> NDArray[np.bool_]:
-    found = np.array([label == MISSING for label in labels])
-    found[root] = True
-    return found
+def _wildcards(labels: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Empty cells and *, as whoever holds the file reads it: a root of another name is a value to them."""
+    return np.array([label in (MISSING, "*") for label in labels])

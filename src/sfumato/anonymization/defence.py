@@ -48,8 +48,8 @@ def within_bounds(table: Table, bounds: Mapping[str, tuple[float, float]]) -> Ta
     wrong = [repr(c) for c in bounds if table.schema[c].kind is not Kind.NUMERIC]
     if wrong:
         raise ParameterError(f"bounds are for numbers: {listed(wrong)}.", hint="bounds={'charges': (0, 1e6)}")
-    for low, high in bounds.values():
-        if math.isnan(low) or math.isnan(high) or low > high:
+    for pair in bounds.values():
+        if not _is_range(pair):
             raise ParameterError(
                 "bounds are pairs of a low and a high number.", hint="bounds={'age': (0, 90)}"
             )
@@ -66,6 +66,13 @@ def within_bounds(table: Table, bounds: Mapping[str, tuple[float, float]]) -> Ta
 
     fields = pa.schema([(c.name, _type(c)) for c in inner])
     return replace(table, source=BatchSource(fields, read, "file", None, table.source.origin), _books={})
+
+
+def _is_range(pair: object) -> bool:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return False
+    numbers = all(isinstance(x, int | float | np.number) and not math.isnan(x) for x in pair)
+    return numbers and bool(pair[0] <= pair[1])
 
 
 def _type(column: object) -> pa.DataType:

@@ -176,7 +176,8 @@ def _texts(settled: Settled, j: int, book: Codebook) -> pa.Array | None:
     """
     hierarchy = settled.problem.hierarchies[j]
     kept = settled.label >= 0
-    if book.column.edges is None and (hierarchy.level_of[settled.nodes[kept, j]] == 0).all():
+    alone = MISSING not in book.levels.to_pylist()  # else that text and an empty cell were counted as one
+    if alone and book.column.edges is None and (hierarchy.level_of[settled.nodes[kept, j]] == 0).all():
         return None
     return pa.array([None if t == MISSING else t for t in hierarchy.node_labels], pa.string())
 

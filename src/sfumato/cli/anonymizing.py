@@ -1,4 +1,4 @@
-"""anonymize: from a table and hierarchies to a release."""
+"""anonymize: from a table, and hierarchies for most methods, to a release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, listed
 
 if TYPE_CHECKING:
     from sfumato.criteria import Criterion
@@ -63,12 +63,46 @@ def _cells(given: Settings) -> Any:
     return measure_of(given["loss"])
 
 
-METHODS: dict[str, Callable[[Settings], Any]] = {
-    "optimal": _optimal,
-    "datafly": _datafly,
-    "greedy": _greedy,
-    "partition": _partition,
+def _resample(given: Settings) -> Any:
+    from sfumato.anonymization.shape.methods import ClusterResample
+
+    return ClusterResample(response=given["response"])
+
+
+def _dither(given: Settings) -> Any:
+    from sfumato.anonymization.shape.methods import ClusterDither
+
+    return ClusterDither(response=given["response"])
+
+
+def _centroid(given: Settings) -> Any:
+    from sfumato.anonymization.shape.methods import Centroid
+
+    return Centroid(response=given["response"])
+
+
+# how a method is made, and which settings it looks at
+METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
+    "optimal": (_optimal, ("loss", "max_suppressed", "time_limit", "threads")),
+    "datafly": (_datafly, ("max_suppressed",)),
+    "greedy": (_greedy, ("loss",)),
+    "partition": (_partition, ("loss",)),
+    "resample": (_resample, ("response",)),
+    "dither": (_dither, ("response",)),
+    "centroid": (_centroid, ("response",)),
 }
+_DEFAULTS = {"loss": "loss", "max_suppressed": 0.0, "time_limit": None, "threads": 1, "response": None}
+
+
+def _method(name: str, given: Settings) -> Any:
+    """The method; a setting it would not look at is refused: silence would look like consent."""
+    if name not in METHODS:
+        raise ParameterError("a method that is not known.", hint=f"one of {', '.join(METHODS)}")
+    make, used = METHODS[name]
+    idle = [f"--{s.replace('_', '-')}" for s, v in given.items() if v != _DEFAULTS[s] and s not in used]
+    if idle:
+        raise ParameterError(f"the method {name} has no use for {listed(idle)}.", hint="leave them out")
+    return make(given)
 
 
 # -- the command ---------------------------------------------------------------------------------------
@@ -94,11 +128,9 @@ def anonymize(
         Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)
     ],
     hierarchies: Annotated[
-        Path,
-        typer.Option(
-            "--hierarchies", metavar="DIR", help="Level tables, COLUMN.csv for each.", show_default=False
-        ),
-    ],
+        Path | None,
+        _asked("--hierarchies", "DIR", "Level tables, COLUMN.csv for each; methods of clusters do without."),
+    ] = None,
     schema: SchemaFile = None,
     k: Annotated[int | None, _asked("--k", "K", "Every class has at least K rows, or persons.")] = None,
     l: Annotated[  # noqa: E741
@@ -129,6 +161,9 @@ def anonymize(
         float | None, _how("--time-limit", "SECONDS", "Then the best so far is taken, and its gap said.")
     ] = None,
     threads: Annotated[int, _how("--threads", "N", "How many search side by side.")] = 1,
+    response: Annotated[
+        str | None, _how("--response", "NAME", "What rows of a cluster should be alike in, as a cost.")
+    ] = None,
     drop: Annotated[
         list[str] | None, _out("--drop", "NAME", "Leave this column out; may be repeated.")
     ] = None,
@@ -146,23 +181,23 @@ def anonymize(
 ) -> None:
     """Make a table more general until every person in it hides among others, and write a release.
 
-    The classes of the written file satisfy what was asked. Its public/ may leave, its internal/ must not.
+    The classes of the written file satisfy what was asked. resample and dither exchange values between rows
+    that are alike instead, and promise something else: read the guarantee. public/ may leave, internal/ not.
     """
     from sfumato.anonymization.anonymize import anonymize as run
 
-    if method not in METHODS:
-        raise ParameterError("a method that is not known.", hint=f"one of {', '.join(METHODS)}")
+    given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
+    chosen = _method(method, {**given, "response": response})
     if out.exists() and not overwrite:
         raise ParameterError(f"'{out.name}' is there already.", hint="--overwrite replaces it")
     asked = _criterion(k, l or [], t or [])
-    given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None and quasi_identifiers is None:
         terminal.note("the roles of the columns were guessed: look at them with sfumato describe.")
     release = run(
         table,
         asked,
-        method=METHODS[method](given),
+        method=chosen,
         hierarchies=hierarchies,
         quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
         weights=_numbers("--weight", weight or [], float),
@@ -174,7 +209,8 @@ def anonymize(
         seed=seed,
     )
     release.save(out, overwrite=overwrite)
-    _show(terminal, release, out)
+    assert release.internal is not None
+    (_show if "search" in release.internal.extra else _show_clusters)(terminal, release, out)
 
 
 def _numbers(option: str, given: list[str], kind: Callable[[str], Any]) -> dict[str, Any]:
@@ -200,6 +236,28 @@ def _criterion(k: int | None, l: list[str], t: list[str]) -> Criterion:  # noqa:
     if not parts:
         raise ParameterError("nothing is asked of the release.", hint="--k 5")
     return All(tuple(parts))
+
+
+def _show_clusters(terminal: Terminal, release: Release, out: Path) -> None:
+    import json
+
+    assert release.internal is not None
+    extra = release.internal.extra
+    terminal.result(
+        [
+            Text(f"Release written to {out.name}: {extra['clusters']:,} clusters of rows.", "green"),
+            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
+            *_folders("how many rows each cluster has"),
+        ],
+        {"written": str(out), **extra, "guarantee": json.loads(release.guarantee.to_json())},
+    )
+
+
+def _folders(record: str) -> list[Text]:
+    return [
+        Text.assemble(("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"),
+        Text.assemble(("internal/", "bold"), f"  the record, with {record}: must not leave"),
+    ]
 
 
 def _show(terminal: Terminal, release: Release, out: Path) -> None:
@@ -229,10 +287,7 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
             ),
             Padding(grid, (1, 0, 1, 2)),
             Padding(Text(release.guarantee.text()), (0, 0, 1, 2)),
-            Text.assemble(
-                ("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"
-            ),
-            Text.assemble(("internal/", "bold"), "  the record, with the classes: must not leave"),
+            *_folders("the classes"),
         ],
         {
             "written": str(out),

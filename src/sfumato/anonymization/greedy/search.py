@@ -161,6 +161,6 @@ def _literal(problem: Problem, flat: Flat, check: Check, width: int, monotone: b
     patterns = np.unique(nodes[kept], axis=0)
     counts = np.empty(len(patterns), np.int64)
     covered(flat, patterns, counts)
-    reached = int(counts.min()) if len(counts) else 0
+    reached = int(counts.min(initial=problem.rows))  # a row of nothing but roots covers all
     assert not len(counts) or reached >= check.k, "a released row covers fewer than k rows"
     return Recoding.whole(problem, nodes, suppressed, claim="ambiguity", k_reached=reached)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.anonymization.asking import misfits, unprotected
 from sfumato.anonymization.shape.cluster import Clustering, Clusters, against_exact, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.rosenblatt import variable
@@ -21,7 +22,7 @@ from sfumato.errors import DataError, ParameterError, listed
 from sfumato.hierarchy import Hierarchy
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release, fingerprint
-from sfumato.schema import Role, Schema
+from sfumato.schema import Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import Source
 from sfumato.table import Table
@@ -86,19 +87,24 @@ def group(
     weight: str | None,
     hierarchies: Mapping[str, Hierarchy],
     key: Key | None,
+    keep_text: bool = False,
 ) -> Grouped:
     """Check everything, read the table, and cluster it."""
     schema = table.schema
     varied = beyond_size(criterion)
     schema.require([s for part in varied for s in part.sensitive])
     quasi = tuple(columns) if columns is not None else schema.of_role(Role.QUASI_IDENTIFIER)
-    _refuse(schema, quasi, response)
+    _refuse(table, criterion, quasi, response)
     weight = weight or next(iter(schema.of_role(Role.WEIGHT)), None)
-    gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON)} - set(quasi)
+    gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON)}
+    gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text} - {*quasi, response}
+    gone |= unprotected(table, (*quasi, *criterion.sensitive, response or "", weight or ""), gone)
     secret = key or Key.fresh()
     _one_row_each(table)
     kept = table.drop(gone) if gone else table
     data = kept.to_arrow()
+    if not data.num_rows:
+        raise DataError("the table has no rows.", hint="give a table with rows")
     weights = _weights(kept, data, weight)
     points = space(
         data,
@@ -125,9 +131,10 @@ def group(
     return Grouped(data, kept.schema, quasi, response, weights, clusters, secret, table.source, found, about)
 
 
-def _refuse(schema: Schema, quasi: tuple[str, ...], response: str | None) -> None:
+def _refuse(table: Table, criterion: Criterion, quasi: tuple[str, ...], response: str | None) -> None:
+    schema = table.schema
     schema.require([*quasi, *filter(None, [response])])
-    faults = []
+    faults = misfits(table, criterion, quasi)
     if not quasi:
         faults.append("no column has the role quasi-identifier")
     if len(set(quasi)) < len(quasi):
@@ -159,6 +166,8 @@ def _weights(table: Table, data: pa.Table, name: str | None) -> Floats:
     if name is None:
         return np.ones(data.num_rows)
     table.schema.require([name])
+    if table.schema[name].kind is not Kind.NUMERIC:
+        raise ParameterError(f"weights are numbers, and '{name}' is not numeric.", hint="weight='weight'")
     values = numbers(table.schema[name], data.column(name))
     if np.isnan(values).any() or (values <= 0).any():
         raise DataError(f"weights in '{name}' must all be positive.", hint="drop rows without weight first")

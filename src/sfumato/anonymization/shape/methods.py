@@ -38,6 +38,7 @@ from sfumato.table import Table
 
 Floats = NDArray[np.float64]
 _ORDER = "The rows were put in a secret random order."
+_SEEDED = "Nobody guesses the seed: it tells the order the rows had."
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,14 @@ class _Cluster:
     response: a column rows of a cluster should be alike in, such as the cost; it is released as it is.
     columns: the quasi-identifiers; by default those of that role in the schema.
     weight: survey weights; by default the column of role weight, if there is one.
+    keep_text: release free text too; it may say of whom a row is, whatever was exchanged.
     """
 
     response: str | None = None
     columns: tuple[str, ...] | None = None
     weight: str | None = None
     clustering: Clustering = field(default_factory=Clustering)
+    keep_text: bool = False
 
     def __post_init__(self) -> None:
         if self.columns is not None:
@@ -66,6 +69,7 @@ class _Cluster:
         return group(
             table, criterion, self.clustering, columns=self.columns, response=self.response,
             weight=self.weight, hierarchies=hierarchies or {}, key=key,
+            keep_text=self.keep_text,
         )  # fmt: skip
 
     def _plan(self, criterion: Criterion) -> dict[str, object]:
@@ -185,9 +189,12 @@ class Centroid(_Cluster):
         schema = grouped.schema
         for name, array in middles.items():
             if pa.types.is_floating(array.type) and schema[name].type != "real":
-                schema = schema.with_(name, type="real")
+                # a mean may fall on the number that stood for a missing cell
+                schema = schema.with_(name, type="real", missing_codes=())
         settled = Grouped(**{**vars(grouped), "schema": schema})
-        claim = KAnonymityClaim(grouped.reached, grouped.quasi)
+        claim: Claim = KAnonymityClaim(grouped.reached, grouped.quasi)
+        if grouped.key.seeded:
+            claim = claim.assuming(_SEEDED)
         return settled.released(
             middles,
             Guarantee.of(claim),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.shape.cluster import Clusters, distortion
-from sfumato.criteria import Classes, Criterion, KAnonymity
+from sfumato.criteria import Classes, Criterion, KAnonymity, TCloseness
 from sfumato.criteria.classes import Spread
 from sfumato.errors import DataError, ParameterError
 
@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 def beyond_size(criterion: Criterion) -> tuple[Criterion, ...]:
     """What is asked besides k rows; what cannot be asked of clusters is refused."""
     rest = tuple(part for part in criterion.parts if not isinstance(part, KAnonymity))
-    wrong = [part.describe() for part in rest if not part.sensitive]
-    if wrong or len(rest) == len(criterion.parts):
+    trees = any(isinstance(p, TCloseness) and p.distance == "hierarchical" for p in rest)
+    if trees or not all(p.sensitive for p in rest) or len(rest) == len(criterion.parts):
         raise ParameterError(
             "clusters can be asked for k rows, and for the variety of sensitive columns.",
             hint="KAnonymity(5), or KAnonymity(5) & LDiversity(3, 'diagnosis')",
