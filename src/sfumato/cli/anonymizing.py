@@ -63,11 +63,32 @@ def _cells(given: Settings) -> Any:
     return measure_of(given["loss"])
 
 
+def _local(given: Settings) -> Any:
+    from sfumato.anonymization.local import LocalRecoding
+
+    _only_loss(given, "local")
+    return LocalRecoding(seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
+
+
+def _mondrian(given: Settings) -> Any:
+    from sfumato.anonymization.mondrian import Mondrian
+
+    _only_loss(given, "mondrian")
+    return Mondrian(max_suppressed=given["max_suppressed"])
+
+
+def _only_loss(given: Settings, method: str) -> None:
+    if given["loss"] != "loss":
+        raise ParameterError(f"--method {method} minimizes loss only.", hint="leave --loss out")
+
+
 METHODS: dict[str, Callable[[Settings], Any]] = {
     "optimal": _optimal,
     "datafly": _datafly,
     "greedy": _greedy,
     "partition": _partition,
+    "local": _local,
+    "mondrian": _mondrian,
 }
 
 

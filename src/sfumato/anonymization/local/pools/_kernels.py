@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels import below, draw
-from sfumato.anonymization.local.clusters._kernels import CLASSES, PIECES, TINY, Pool, cluster, new_pool
+from sfumato.anonymization.local.clusters._kernels import CLASSES, TINY, Pool, cluster, new_pool
 from sfumato.anonymization.local.forest import Forest
 
 
