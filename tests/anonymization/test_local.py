@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -218,12 +219,48 @@ def test_parameters_are_checked(wrong: dict[str, object]) -> None:
 # --- Adult --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("k", "most"), [(2, 0.022), (5, 0.055), (10, 0.088), (50, 0.195)])
-def test_adult_within_a_few_seconds(data_dir: Path, k: int, most: float) -> None:
-    """Moves are what is counted, so that a busy machine gets there too."""
+def cut(problem: Problem, step: int) -> Problem:
+    """Every so manieth combination."""
+    kept = np.zeros(problem.combinations, bool)
+    kept[::step] = True
+    return problem.part(kept)
+
+
+def test_a_tenth_of_adult_is_much_improved(data_dir: Path) -> None:
+    """Losses seen at k = 5: .1137 to begin with, .0956 found; a part of a table loses more than the whole."""
     from anonymization.adult import adult
 
-    recoding = LocalRecoding("fast", seconds=20).search(adult(data_dir), KAnonymity(k))
+    recoding = LocalRecoding("fast", seconds=20).search(cut(adult(data_dir), 10), KAnonymity(5))
+    assert recoding.classes()[1].min() >= 5 and covers(recoding)
+    assert recoding.loss() <= 0.88 * recoding.about["start"]
+    assert recoding.about["bound"] > 0.4 * recoding.loss()
+
+
+def test_seconds_are_kept_and_compiling_is_not_among_them(data_dir: Path) -> None:
+    """A tenth more than was given, as the merging and the end are not cut short."""
+    from anonymization.adult import adult
+
+    problem = cut(adult(data_dir), 4)
+    about = LocalRecoding(seconds=1.5).search(problem, KAnonymity(10)).about
+    assert about["stopped"] == "time" and about["seconds"] <= 1.65
+
+
+WANTED = {
+    "fast": {2: 0.022, 5: 0.055, 10: 0.088, 50: 0.195},
+    "thorough": {2: 0.020, 5: 0.050, 10: 0.077, 50: 0.160},
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("k", [2, 5, 10, 50])
+@pytest.mark.parametrize(("effort", "seconds"), [("fast", 10), ("thorough", 60)])
+def test_adult_within_its_time(
+    data_dir: Path, effort: Literal["fast", "thorough"], seconds: float, k: int
+) -> None:
+    """CPU seconds of the whole search, after what is compiled."""
+    from anonymization.adult import adult
+
+    recoding = LocalRecoding(effort).search(adult(data_dir), KAnonymity(k))
     assert recoding.classes()[1].min() >= k and covers(recoding)
-    assert recoding.loss() <= most
-    assert recoding.about["bound"] > 0
+    assert recoding.loss() <= WANTED[effort][k]
+    assert recoding.about["seconds"] <= seconds

@@ -31,8 +31,12 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
     assert "patient_id" not in sf.Release.load("r").columns
     again = sfumato(*asked, "--out", "r")
     assert again.code != 0 and "is there already" in again.err
-    for method in ("datafly", "optimal"):
-        assert sfumato(*asked, "--method", method, "--out", "r", "--overwrite").code == 0
+    for method in ("datafly", "optimal", "local", "mondrian"):
+        again = sfumato(
+            *asked, "--l", "dx=2", "--method", method, "--time-limit", 2, "--out", "r", "--overwrite"
+        )
+        assert again.code == 0, again.err
+        assert sfumato("verify", "r").code == 0
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,7 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
     [
         ([], "nothing is asked"),
         (["--k", 5, "--method", "magic"], "not known"),
+        (["--k", 5, "--method", "local", "--loss", "entropy"], "has no use for --loss"),
         (["--k", 5, "--weight", "age"], "--weight takes a column and a number"),
         (["--k", 5, "--max-level", "age=x"], "--max-level takes a column and a number"),
         (["--k", 201], "fewer than the 201"),

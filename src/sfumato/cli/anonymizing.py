@@ -63,6 +63,18 @@ def _cells(given: Settings) -> Any:
     return measure_of(given["loss"])
 
 
+def _local(given: Settings) -> Any:
+    from sfumato.anonymization.local import LocalRecoding
+
+    return LocalRecoding(seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
+
+
+def _mondrian(given: Settings) -> Any:
+    from sfumato.anonymization.mondrian import Mondrian
+
+    return Mondrian(max_suppressed=given["max_suppressed"])
+
+
 def _resample(given: Settings) -> Any:
     from sfumato.anonymization.shape.methods import ClusterResample
 
@@ -84,6 +96,8 @@ def _centroid(given: Settings) -> Any:
 # how a method is made, and which settings it looks at
 METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
     "optimal": (_optimal, ("loss", "max_suppressed", "time_limit", "threads")),
+    "local": (_local, ("max_suppressed", "time_limit")),
+    "mondrian": (_mondrian, ("max_suppressed",)),
     "datafly": (_datafly, ("max_suppressed",)),
     "greedy": (_greedy, ("loss",)),
     "partition": (_partition, ("loss",)),

@@ -16,7 +16,7 @@ from sfumato.progress import report
 
 NEAR = 16  # neighbours of a combination whose classes may be pooled with its own
 POOL = 4  # most classes in a pool
-HOT, COLD = 0.004, 0.0002  # first and last temperature, as shares of the mean loss of a class
+COLD = 0.0002  # last temperature, as a share of the mean loss of a class; the first is a run's own
 CHUNKS = 200  # temperatures
 LABEL = "re-clustering neighbours"
 
@@ -51,10 +51,15 @@ class Ground:
         return Partition(np.arange(len(label)), self.n, label, nodes, total)
 
 
-def heat(partition: Partition, fraction: float) -> float:
-    """Falls geometrically from HOT to COLD times the loss of a mean class."""
+def per_move(k: int) -> float:
+    """How long a pool takes, in units of its time at k = 1; measured."""
+    return float(k**0.85)
+
+
+def heat(partition: Partition, hot: float, fraction: float) -> float:
+    """Falls geometrically from `hot` to COLD times the loss of a mean class."""
     mean = partition.loss / max(len(partition.nodes), 1)
-    return float(max(mean, 1e-9) * HOT * (COLD / HOT) ** fraction)
+    return float(max(mean, 1e-9) * hot * (COLD / hot) ** fraction)
 
 
 def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint64]) -> Partition:
@@ -64,12 +69,14 @@ def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint6
     f, k, best = ground.forest, ground.k, start
     state = thawed(ground.leaves, start, losses(f, start.nodes), k)
     chunk = max(1, -(-pace.moves // CHUNKS))
-    step = max(1, min(chunk, int(20_000 / k**1.3)))  # a tenth of a second or two, so that Ctrl-C is heard
+    step = max(1, min(chunk, int(10_000 / per_move(k))))  # tenths of a second, so that Ctrl-C is heard
     loss = start.loss
     try:
         near = ground.neighbours()
         while (over := pace.fraction()) < 1:
-            loss += kernels.anneal(f, ground.leaves, state, near, k, POOL, step, heat(start, over), rng)
+            loss += kernels.anneal(
+                f, ground.leaves, state, near, k, POOL, step, heat(start, pace.hot, over), rng
+            )
             pace.done += step
             report(LABEL, int(1000 * pace.fraction()), 1000)
             if over > 0.8 and loss < best.loss - 1e-9:
@@ -113,7 +120,7 @@ def _anneal_by_asking(
         state = thawed(ground.leaves, now, losses(f, now.nodes), ground.k)
         label, pool_of = now.label.copy(), np.full(len(n), -1, np.int64)
         count = kernels.propose(
-            f, ground.leaves, state, near, ground.k, POOL, 3 * pools, heat(start, over), rng, label,
+            f, ground.leaves, state, near, ground.k, POOL, 3 * pools, heat(start, pace.hot, over), rng, label,
             pool_of, old, new,
         )  # fmt: skip
         pace.done += 3 * pools

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 @dataclass
 class Pace:
     """moves: to be made in all. seconds: of CPU time of this thread; whichever comes first ends the search.
+    hot: how hot the annealing begins, as a share of the mean loss of a class.
 
     While time is ample, how hot the annealing is depends on moves alone, and a seed repeats the result.
     """
 
     moves: int
     seconds: float
+    hot: float = 0.004
     done: int = 0
     hurried: bool = False
     interrupted: bool = False

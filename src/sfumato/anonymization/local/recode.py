@@ -14,18 +14,21 @@ from sfumato.anonymization.local.asking import Asked, asked_of, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
 from sfumato.anonymization.local.forest import Forest, planted
-from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking
+from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.pools.state import Partition
-from sfumato.anonymization.local.start import agglomerated, widened
+from sfumato.anonymization.local.start import agglomerated, boxes, widened
+from sfumato.anonymization.local.warming import warm
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
-from sfumato.criteria import Criterion
+from sfumato.criteria import Criterion, KAnonymity
 from sfumato.errors import ParameterError
 
 _SECONDS = {"fast": 10.0, "thorough": 60.0}
-_MOVES = {"fast": 90, "thorough": 800}  # pools per combination at k = 1; a pool takes about k**1.3 as long
+_MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
+_HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
+_END = 0.03  # share kept for putting the parts together
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class LocalRecoding:
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
+        warm(_tried)
         began = time.thread_time()
         run = _Run(self, problem, criterion)
         recoding = run.recoding()
@@ -75,6 +79,15 @@ class LocalRecoding:
         return recoding
 
 
+def _tried(problem: Problem, by_rows: bool) -> None:
+    """A short search that runs every loop; where rows do not decide it starts too small, and has to widen."""
+    run = _Run(LocalRecoding("fast"), problem, KAnonymity(2))
+    run.by_rows, run.k = by_rows, 2 if by_rows else 1
+    run.recoding()
+    if run.interrupted:
+        raise KeyboardInterrupt
+
+
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -83,6 +96,7 @@ class _Run:
     """One search: block by block, each with its share of the time."""
 
     def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
+        began = time.thread_time()
         self.method, self.problem, self.criterion = method, problem, criterion
         self.forest: Forest = planted(problem)
         self.k = max(1, criterion.k)
@@ -92,6 +106,7 @@ class _Run:
         self.rng = np.array([_scrambled(method.seed)], np.uint64)
         self.bound = self.start = 0.0
         self.moves, self.hurried, self.interrupted = 0, False, False
+        self.before = time.thread_time() - began
 
     def recoding(self) -> Recoding:
         """All blocks together."""
@@ -122,19 +137,18 @@ class _Run:
             if self.by_rows:
                 ok = np.bincount(label[~lost], self.problem.n[~lost], count) >= self.k
             else:
-                from sfumato.anonymization.local import _kernels as kernels
-
-                ok = self.ask(label, kernels.boxes(self.forest, self.problem.leaves, label, count))
+                ok = self.ask(label, boxes(self.forest, self.problem.leaves, label))
             if ok.all():
                 return lost
             lost |= np.where(lost, True, ~ok[label])
 
     def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> Partition:
-        leaves, n = self.problem.leaves[members], self.problem.n[members]
+        leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
         share = float(n.sum()) / max(self.problem.rows, 1)
         effort = self.method.effort
-        moves = int(_MOVES[effort] * len(n) / self.k**1.3) + 1
-        pace = Pace(moves, self.seconds * share * (1 - _BOUND[effort]), interrupted=self.interrupted)
+        moves = int(_MOVES[effort] * len(n) / per_move(self.k)) + 1
+        seconds = share * ((1 - _END) * self.seconds - self.before)
+        pace = Pace(moves, seconds * (1 - _BOUND[effort]), _HOT[effort], interrupted=self.interrupted)
         label = agglomerated(self.forest, leaves, n, self.k, pace)
         ask = self._within(members)
         if not self.by_rows:
@@ -149,8 +163,7 @@ class _Run:
         self.start += start.loss
         self.moves += pace.done
         self.hurried |= pace.hurried
-        limit = max(self.seconds * share - pace.spent, 0.05 * self.seconds * share)
-        limit = min(limit, 2.0 * share) if self.interrupted else limit
+        limit = min(seconds - pace.spent, 2.0 * share if self.interrupted else np.inf)
         self.bound += bounded(self.forest, leaves, n, found, self.k, limit)
         return found
 

@@ -50,7 +50,7 @@ def boxes(f: Forest, leaves: NDArray[np.int32], label: Labels) -> NDArray[np.int
     """(classes, columns): the least upper bound of each class."""
     from sfumato.anonymization.local import _kernels as kernels
 
-    return kernels.boxes(f, leaves, label, int(label.max(initial=-1)) + 1)
+    return kernels.boxes(f, np.ascontiguousarray(leaves), label, int(label.max(initial=-1)) + 1)
 
 
 def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
-STEP = 500
 
 
 def bounded(
@@ -35,16 +35,33 @@ def bounded(
     least = np.zeros(len(n))
     order = _order(f, leaves)
     room = min(ROOM, len(n))
-    start, began = 0, time.thread_time()
+    until = time.thread_time() + seconds
+
+    def boxes(start: int, stop: int) -> None:
+        kernels.cheapest_boxes(f, tree, leaves, n, k, upper, least, start, stop, room, BUDGET, order)
+
+    def pairs(start: int, stop: int) -> None:
+        kernels.raise_pairs(f, tree, leaves, n, least, high, start, stop)
+
     try:
-        while start < len(n) and time.thread_time() - began < seconds:
-            stop = min(start + STEP, len(n))
-            kernels.cheapest_boxes(f, tree, leaves, n, k, upper, least, start, stop, room, BUDGET, order)
-            start = stop
-            report("bounding from below", start, len(n))
+        _in_steps(boxes, len(n), until, "bounding from below")
+        if k == 2:
+            high = kernels.highest(tree, least)
+            _in_steps(pairs, len(n), until, "raising the bound")
     except KeyboardInterrupt:
         pass
     return float((least * n).sum())
+
+
+def _in_steps(work: Callable[[int, int], None], items: int, until: float, label: str) -> None:
+    """Steps of about a twentieth of a second; none begins that would end after `until` if it took as long."""
+    start, step, took = 0, 8, 0.0
+    while start < items and (began := time.thread_time()) + took < until:
+        stop = min(start + step, items)
+        work(start, stop)
+        took = time.thread_time() - began
+        start, step = stop, max(1, min(int(step * 0.05 / max(took, 1e-3)), 4 * step))
+        report(label, start, items)
 
 
 def _order(f: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -188,3 +188,70 @@ def cheapest_boxes(
         proven += ended
         upper[r] = min(upper[r], best)
     return proven
+
+
+@compiled
+def raise_pairs(
+    f: Forest, t: Tree, x: NDArray[np.int32], n: NDArray[np.int64], y: NDArray[np.float64],
+    high: NDArray[np.float64], start: int, stop: int,
+) -> None:  # fmt: skip
+    """For k = 2: y(r) becomes min over i of 2 L(r v i) - y(i), for the items at `start` to `stop`.
+
+    y: (items,), prices: y(r) + y(i) <= 2 L(r v i) for any two rows, before and after. high: (tree nodes,),
+    no item of a tree node has a larger y; raised along.
+    Guarantee: the sum of y(r) over rows is at most the loss of every recoding with two rows in each class.
+    Because:   a class C of c >= 2 rows is released as a box above r v i for any two of its rows, so
+               y(r) + y(i) <= 2 L(C); summed over all its pairs that is (c - 1) sum y <= c (c - 1) L(C), so
+               the class loses c L(C) >= sum y. Classes add up. y is kept at 1 or below, what a suppressed
+               row loses. m is such a y: m(r) and m(i) are at most L(r v i). Each step keeps it one.
+    """
+    stack = np.empty(len(t.up) + 1, np.int64)
+    for p in range(start, stop):
+        r = t.order[p]
+        if n[r] >= 2:
+            continue  # alike rows: y = 0, as 2 y <= 2 L(r) = 0
+        best = 1.0
+        node = t.leaf[r]
+        came = -1
+        while node >= 0:
+            top = 0
+            if t.children[node] == 0:
+                stack[0] = node
+                top = 1
+            else:
+                for c in range(t.child[node], t.child[node] + t.children[node]):
+                    if c != came:
+                        stack[top] = c
+                        top += 1
+            while top:
+                top -= 1
+                v = stack[top]
+                if 2 * joined_at_least(f, x[r], t.box[v]) - high[v] >= best:
+                    continue
+                if t.children[v]:
+                    for c in range(t.child[v], t.child[v] + t.children[v]):
+                        stack[top] = c
+                        top += 1
+                    continue
+                for at in range(t.lo[v], t.hi[v]):
+                    i = t.order[at]
+                    if i != r:
+                        best = min(best, 2 * joined(f, x[r], x[i]) - y[i])
+            came = node
+            node = t.up[node]
+        if best > y[r]:
+            y[r] = best
+            node = t.leaf[r]
+            while node >= 0:
+                high[node] = max(high[node], best)
+                node = t.up[node]
+
+
+@compiled
+def highest(t: Tree, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(tree nodes,): the largest y in each."""
+    high = np.zeros(len(t.up), np.float64)
+    for v in range(len(t.up)):
+        for p in range(t.lo[v], t.hi[v]):
+            high[v] = max(high[v], y[t.order[p]])
+    return high

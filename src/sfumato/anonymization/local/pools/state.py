@@ -30,11 +30,12 @@ class Partition:
 
 def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.float64], k: int) -> State:
     """The state of a partition, with room to split combinations. loss: (classes,), of each class's box."""
+    from sfumato.anonymization.local.clusters._kernels import CLASSES, PIECES
     from sfumato.anonymization.local.pools import _kernels as kernels
 
     combinations, columns = leaves.shape
-    pieces = max(len(partition.of), 2 * combinations) + 2 * max(kernels.PIECES, 8 * k)
-    classes = max(len(partition.nodes), combinations) + 2 * kernels.CLASSES
+    pieces = max(len(partition.of), 2 * combinations) + 2 * max(PIECES, 8 * k)
+    classes = max(len(partition.nodes), combinations) + 2 * CLASSES
     state = kernels.State(
         np.zeros(pieces, np.int64),
         np.zeros(pieces, np.int64),

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels import below, draw
+from sfumato.anonymization.local.clusters._kernels import CLASSES, TINY, cluster, new_pool
 from sfumato.anonymization.local.forest import Forest
-from sfumato.anonymization.local.pools._kernels import CLASSES, TINY, State, cluster, gather, new_pool
+from sfumato.anonymization.local.pools._kernels import State, gather
 
 
 @compiled
@@ -25,7 +26,7 @@ def propose(
     least as large as the smallest or the mean of the pool, as that was enough so far, or of k rows.
     """
     p = new_pool(x.shape[1], k)
-    room = np.zeros(x.shape[1], np.int32)
+    seen = np.full(len(x), -1, np.int32)
     chosen = np.empty(CLASSES, np.int64)
     taken = np.zeros(len(s.size), np.bool_)
     pools = 0
@@ -33,7 +34,7 @@ def propose(
     for _ in range(tries):
         if pools == len(old):
             break
-        classes, m, total = gather(s, near, p, chosen, 2 + below(rng, most - 1), rng)
+        classes, m, total = gather(s, near, p, chosen, 2 + below(rng, most - 1), seen, rng)
         before = 0.0
         smallest = total
         clash = classes < 2 and total < 2 * k
@@ -50,7 +51,7 @@ def propose(
             size = max(k, (k + smallest) // 2)
         elif way == 2:
             size = max(k, (smallest + total // classes) // 2)
-        groups = cluster(f, x, p, m, total, size, True, rng, room)
+        groups = cluster(f, x, p, m, total, size, True, rng)
         after = 0.0
         for g in range(groups):
             after += p.size[g] * p.loss[g]

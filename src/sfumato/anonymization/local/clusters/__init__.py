@@ -1,0 +1,1 @@
+"""Clustering a few rows into classes."""
