@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sfumato.assessment.frontier import Frontier, frontier
 from sfumato.assessment.grid import Candidate
 from sfumato.privacy import Guarantee, KAnonymity
 from sfumato.release import Release
@@ -94,3 +95,19 @@ def grid() -> list[Candidate]:
         *(Candidate("coarse", coarse, {"width": w}) for w in (5, 20)),
         Candidate("independent", independent),
     ]
+
+
+def drawn(**more: object) -> Frontier:
+    options = {
+        "risk": copies,
+        "utility": distance,
+        "repeats": 2,
+        "key": Key.from_seed(1),
+        "workers": 1,
+        "holdout": 0,
+    }
+    return frontier(people(), grid(), **{**options, **more})  # type: ignore[arg-type]
+
+
+def values(found: Frontier) -> list[tuple[float, float]]:
+    return [(p.risk.value, p.utility.value) for p in found.points]

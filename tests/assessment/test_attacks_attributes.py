@@ -12,6 +12,7 @@ from sfumato.assessment import attacks
 from sfumato.assessment.align import align
 from sfumato.assessment.attacks.beliefs import believe
 from sfumato.assessment.attacks.success import clopper_pearson, mean_interval
+from sfumato.assessment.thresholds import excess
 from sfumato.errors import DataError, ParameterError
 
 KNOWN = ["a", "b", "c"]
@@ -182,3 +183,12 @@ def test_anonymeters_definitions_by_hand() -> None:
     assert guess.baseline == pytest.approx(2 / 9)
     with pytest.raises(ParameterError, match="overlap"):
         attacks.linkability(original, released, (["x"], ["x"]))
+
+
+def test_the_control_is_taken_off_once() -> None:
+    """The risk of the three risks is above its control already: a limit must not take it off again."""
+    rng = np.random.default_rng(5)
+    original, control = (table(names(rng, 300, {"a": 40, "b": 40, "c": 3})) for _ in range(2))
+    plain, risk = attacks.singling_out(original, original, control=control, attacks=100)
+    assert plain.control is not None and risk.details["control"] == plain.control
+    assert excess(risk) == risk.high and excess(plain) == risk.high

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from assessment.attack_tables import fitting, literal_greedy, names, ring, table
@@ -142,6 +144,53 @@ def test_suppressing_the_only_rare_value_points_at_it() -> None:
     assert attacks.rare_values([hidden, pair], ["race"], k=5)[0].value == 1
     with pytest.raises(ParameterError, match="from 2 up"):
         attacks.rare_values(pair, ["race"], k=1)
+
+
+def binned(before: list[int] | list[float], after: Sequence[object], **more: Sequence[object]) -> Pair:
+    """A number in bins, of which the release adds some of its own."""
+    return align(table({"x": before, "s": more["s"]}), table({"x": after, "s": more.get("t", more["s"])}))
+
+
+def test_values_that_only_one_release_has_part_no_two_releases() -> None:
+    secret = ["u", "v", "w", "x"]
+    plain = binned([5, 7, 9, 11], ["5-7", "5-7", "9-11", "9-11"], s=secret)
+    for further in (6, 2, 40):  # between the original's values, below and above them
+        others = [binned([5, 7, 9, 11], [5, 7, 9, further], s=secret)]
+        others.append(binned([5, 7, 9, 11], ["5", "7-9", "7-9", str(further)], s=secret))
+        for other in others:
+            for first, second in ((plain, other), (other, plain)):
+                same, found = attacks.unsorted_matching(first, second, ["x"], truth=None)
+                assert same.value == 0.75  # all but the row whose value was replaced
+                assert found.value == 0.75
+                rare = attacks.rare_values([first, second], ["x"], k=3)[0]
+                assert rare.value == 1 and rare.details["people"] == 4
+
+
+def test_a_sensitive_number_is_the_same_in_every_release() -> None:
+    original = {"zip": ["1", "1", "2", "2"], "x": [5, 7, 5, 9]}
+    one = align(table(original), table({"zip": ["1", "1", "2", "2"], "x": [5, 6, 5, 90]}))
+    two = align(table(original), table({"zip": ["1", "2", "1", "2"], "x": [5, 7, 7, 1]}))
+    value, _ = attacks.complementary([one, two], ["zip"], "x")
+    # of zip 1 the releases hold {5, 6} and {5, 7}: 5 is left, and right for one of two
+    assert value.value == 0.25 and value.baseline == 0
+
+
+def test_a_truth_value_is_the_same_as_flag_and_as_text() -> None:
+    original = table({"zip": ["1", "1"], "x": [True, False]})
+    flags = align(original, table({"zip": ["1", "1"], "x": [True, True]}))
+    texts = align(original, table({"zip": ["1", "1"], "x": ["true", "unknown"]}))
+    value, _ = attacks.complementary([flags, texts], ["zip"], "x")
+    assert value.value == 0.5
+
+
+def test_originals_in_different_bins_are_refused() -> None:
+    def of(numbers: range) -> Pair:
+        return align(*[table({"zip": ["1"] * len(numbers), "x": list(numbers)})] * 2)
+
+    with pytest.raises(DataError, match="different bins"):
+        attacks.temporal(of(range(100)), of(range(130)), ["zip"], "x")
+    few = attacks.temporal(of(range(5)), of(range(7)), ["zip"], "x")[0]  # a bin is a value
+    assert few.value == 0.5
 
 
 def test_releases_of_different_people_are_refused() -> None:

@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli_support import environment
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import coarse, copies, distance, grid, independent, people, sampled, slow
+from toys import copies, distance, drawn, grid, independent, people, sampled, values
 
 import sfumato as sf
-from sfumato.assessment.cache import Cache
-from sfumato.assessment.frontier import CHOSEN_ON_THE_DATA, Candidate, Frontier, frontier
+from sfumato.assessment.frontier import Candidate, frontier
 from sfumato.assessment.holdout import split
 from sfumato.assessment.points import Point, marked
 from sfumato.errors import DataError, OutputError, ParameterError
-from sfumato.privacy import KAnonymity, NoGuarantee
 from sfumato.progress import listening
-from sfumato.release import Release
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
-
-TESTS = Path(__file__).resolve().parents[1]
-
-
-def drawn(**more: object) -> Frontier:
-    options = {
-        "risk": copies,
-        "utility": distance,
-        "repeats": 2,
-        "key": Key.from_seed(1),
-        "workers": 1,
-        "holdout": 0,
-    }
-    return frontier(people(), grid(), **{**options, **more})  # type: ignore[arg-type]
-
-
-def values(found: Frontier) -> list[tuple[float, float]]:
-    return [(p.risk.value, p.utility.value) for p in found.points]
 
 
 def test_all_methods_and_settings_are_on_the_map() -> None:
@@ -157,109 +130,6 @@ def test_all_rows_of_a_person_are_on_one_side() -> None:
     assert inside and outside and not inside & outside
 
 
-# -- the cache -------------------------------------------------------------------------------------
-
-
-def test_a_second_drawing_reuses_every_run(tmp_path: Path) -> None:
-    first = drawn(cache=tmp_path / "cache", key=None)
-    again = drawn(cache=tmp_path / "cache", key=None, workers=3)
-    assert values(first) == values(again)
-    assert not any(r.reused for r in first.runs) and all(r.reused for r in again.runs)
-
-
-def test_the_cache_is_for_its_owner_and_names_no_value(tmp_path: Path) -> None:
-    drawn(cache=tmp_path / "cache")
-    assert oct((tmp_path / "cache").stat().st_mode)[-3:] == "700"
-    for path in (tmp_path / "cache").iterdir():
-        assert "gout" not in path.read_text()
-    assert "MUST NOT LEAVE" in (tmp_path / "cache" / "README.txt").read_text()
-    other = Cache.open(tmp_path / "other")
-    assert other.name("x") != Cache.open(tmp_path / "cache").name("x")  # keyed: not a plain hash
-
-
-@pytest.mark.parametrize("change", ["table", "measure", "key", "settings", "code", "control"])
-def test_what_a_result_depends_on_is_run_anew(tmp_path: Path, change: str) -> None:
-    def measured(original: Table, released: Table, control: Table | None, key: Key) -> Score:
-        return distance(original, released, control, key)
-
-    def other(table: Table, key: Key) -> Table:
-        return sampled(table, key, share=0.3)
-
-    table, options = people(), {"risk": copies, "utility": distance, "key": Key.from_seed(1)}
-    methods = [Candidate("sample", sampled, {"share": 0.5})]
-    cache = tmp_path / "cache"
-    frontier(table, methods, repeats=1, workers=1, cache=cache, **options)  # type: ignore[arg-type]
-    match change:
-        case "table":
-            table = people(rows=401)
-        case "measure":
-            options["utility"] = measured
-        case "key":
-            options["key"] = Key.from_seed(2)
-        case "settings":
-            methods = [Candidate("sample", sampled, {"share": 0.51})]
-        case "code":
-            methods = [Candidate("sample", other, {})]
-        case "control":
-            options["control"] = people(50, seed=9)
-    again = frontier(table, methods, repeats=1, workers=1, cache=cache, **options)  # type: ignore[arg-type]
-    assert not again.runs[0].reused
-
-
-def test_a_broken_entry_is_run_again(tmp_path: Path) -> None:
-    first = drawn(cache=tmp_path / "cache")
-    entries = sorted((tmp_path / "cache").glob("*.json"))
-    entries[0].write_text(entries[0].read_text()[:40])
-    entries[1].write_text("{}")
-    again = drawn(cache=tmp_path / "cache")
-    assert sum(not r.reused for r in again.runs) == 2
-    assert values(first) == values(again)
-
-
-def test_a_folder_of_something_else_is_no_cache(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(OutputError, match="is not a cache"):
-        drawn(cache=tmp_path)
-
-
-SCRIPT = """
-import sys
-from toys import copies, distance, people, slow
-from sfumato.assessment.frontier import Candidate, frontier
-
-if __name__ == "__main__":
-    log = sys.argv[2]
-    methods = [Candidate("slow", slow, {"share": s / 10, "log": log}) for s in range(1, 9)]
-    found = frontier(
-        people(), methods, risk=copies, utility=distance, repeats=2, cache=sys.argv[1], workers=2
-    )
-    found.save(sys.argv[3])
-"""
-
-
-def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    script, cache, log, out = (tmp_path / n for n in ("run.py", "cache", "log.txt", "map.parquet"))
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(cache), str(log), str(out)]
-    variables = {**environment(), "PYTHONPATH": f"{environment()['PYTHONPATH']}{os.pathsep}{TESTS}"}
-    running = subprocess.Popen(command, env=variables)
-    try:
-        end = time.monotonic() + 60
-        while len(list(cache.glob("*.json"))) < 4 and time.monotonic() < end and running.poll() is None:
-            time.sleep(0.02)
-        assert running.poll() is None, "it ended before it could be killed"
-        running.send_signal(signal.SIGKILL)
-    finally:
-        running.kill()
-        running.wait()
-    kept = len(list(cache.glob("*.json")))
-    assert 4 <= kept < 16 and not out.exists()
-    made = len(log.read_text().splitlines())
-    assert subprocess.run(command, env=variables, timeout=120).returncode == 0
-    assert len(log.read_text().splitlines()) - made == 16 - kept  # only what was missing was run
-    assert pq.read_table(out).num_rows == 16
-
-
 # -- what goes wrong -------------------------------------------------------------------------------
 
 
@@ -304,16 +174,13 @@ def test_a_measure_or_a_choice_that_gives_back_something_else() -> None:
         ({"repeats": 0}, "repeats"),
         ({"repeats": True}, "repeats"),
         ({"workers": 0}, "workers"),
-        ({"risk": distance, "utility": copies}, None),
         ({"risk": "no such score"}, "no score is called"),
         ({"risk": 3}, "risk"),
     ],
     ids=str,
 )
-def test_bad_parameters_are_refused(change: dict[str, object], words: str | None) -> None:
+def test_bad_parameters_are_refused(change: dict[str, object], words: str) -> None:
     options = {"methods": grid()[:1], "risk": copies, "utility": distance, "repeats": 1, **change}
-    if words is None:
-        return
     with pytest.raises(ParameterError, match=words):
         frontier(people(), **options)  # type: ignore[arg-type]
 
@@ -332,45 +199,6 @@ def test_progress_is_told() -> None:
         drawn()
     runs = [t for t in told if t[0] == "runs of the frontier"]
     assert runs[0][1:] == (0, 10) and runs[-1][1:] == (10, 10)
-
-
-# -- choosing --------------------------------------------------------------------------------------
-
-
-def test_the_choice_is_an_assumption_of_every_claim() -> None:
-    found = drawn()
-    chosen = found.choose(2)
-    assert isinstance(chosen, Release)
-    assert [type(c) for c in chosen.guarantee] == [KAnonymity]
-    assert all(CHOSEN_ON_THE_DATA in c.assumptions for c in chosen.guarantee)
-    assert "chosen by looking" in chosen.guarantee.text()
-    plain = found.choose(found.points[0])
-    assert isinstance(plain.guarantee.claims[0], NoGuarantee)
-    assert CHOSEN_ON_THE_DATA in plain.guarantee.claims[0].assumptions
-
-
-def test_a_chosen_release_is_a_new_draw() -> None:
-    found = drawn(key=None)
-    one, two = (found.choose(0).data.to_arrow() for _ in range(2))
-    assert not one.equals(two)
-    seeded = drawn()
-    assert seeded.choose(0).data.to_arrow().equals(seeded.choose(0).data.to_arrow())
-    same = sampled(people(), seeded._grid.key_of(0, 0), share=0.1).to_arrow()
-    assert not seeded.choose(0).data.to_arrow().equals(same)  # none of the runs that were judged
-
-
-def test_settings_from_a_stand_in_rest_on_nothing() -> None:
-    found = drawn(stand_in="simulated people")
-    real = people(300, seed=8)
-    chosen = found.choose(2, table=real)
-    assert chosen.data.rows() == 300
-    assert not any(c.assumptions for c in chosen.guarantee)
-    with pytest.raises(ParameterError, match="stand-in"):
-        found.choose(2)
-    with pytest.raises(ParameterError, match="stand-in"):
-        drawn().choose(2, table=real)
-    with pytest.raises(ParameterError, match="no point"):
-        drawn().choose(17)
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -398,4 +226,3 @@ def test_words() -> None:
     found = drawn()
     assert str(found).startswith("INTERNAL") and "sample (share = 0.1)" in str(found)
     assert "<table>" in found._repr_html_()
-    assert coarse and independent and slow

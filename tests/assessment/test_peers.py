@@ -85,7 +85,7 @@ def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]
     }
     for attack, scores in ours.items():
         rate = next(s.value for s in scores if not s.name.endswith("risk"))
-        outside = next(s.control for s in scores if s.control is not None)
+        outside = next(s.details["control"] for s in scores if s.name.endswith("risk"))
         within = 5 * math.sqrt(2 * 0.25 / (300 if attack == "singling_out" else 1_000))
         for mine, name in ((rate, "attack"), (outside, "control")):
             assert abs(mine - theirs[attack][name]["value"]) < within, (attack, name)

@@ -175,6 +175,18 @@ def test_groups_have_every_score_once() -> None:
     assert [g.folded for g in groups] == [False, True, True]
 
 
+def test_a_score_that_is_alone_of_its_kind_needs_no_heading() -> None:
+    def attack(name: str, *columns: str) -> Score:
+        return Score(name, "attack", 0.5, (0, 1), "lower", "For a test.", columns=columns, knowledge="all")
+
+    known = ("age", "sex", "race", "pay")
+    scores = [attack(f"attack {i}", *known) for i in range(12)]
+    scores += [attack(f"inference, {secret}", *known, secret) for secret in ("dx", "zip")]
+    first, second = grouped(scores)
+    assert (first.title, len(first.scores), first.folded) == ("", 12, False)
+    assert (second.title, len(second.scores), second.folded) == ("inference", 2, True)
+
+
 # -- the card ------------------------------------------------------------------------------------------
 
 

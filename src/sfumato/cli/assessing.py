@@ -291,6 +291,16 @@ def frontier(
     sensitive: Annotated[
         str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
     ] = None,
+    hierarchies: Annotated[
+        Path | None,
+        typer.Option(
+            "--hierarchies",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Level tables of the quasi-identifiers; without them nothing is generalized.",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each setting is run.")] = 3,
     risk: Annotated[
         str | None, typer.Option("--risk", metavar="NAME", help="A risk or attack score, by its name.")
@@ -322,7 +332,7 @@ def frontier(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw the map of risk and utility for the methods there are, with a small grid of settings.
+    """Draw the map of risk and utility: methods and plain baselines, with a small grid of settings.
 
     It is internal: settings that are chosen on the confidential table have learnt from it.
     """
@@ -333,7 +343,7 @@ def frontier(
     table = _opened(reading, data, schema)
     found = draw(
         table,
-        default_grid(),
+        default_grid(_split(quasi_identifiers), hierarchies),
         risk=risk,
         utility=utility,
         repeats=repeats,

@@ -31,7 +31,7 @@ _CONFIG: dict[str, Any] = {
     },
     "legend": {
         "labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 12, "labelLimit": 220,
-        "orient": "bottom", "titleFontWeight": 600, "columns": 3,
+        "orient": "bottom", "titleFontWeight": 600, "columns": 3, "columnPadding": 18,
     },
     "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 8, "limit": 0},
     "text": {"color": INK, "fontSize": 11},

@@ -124,19 +124,25 @@ class Group:
 
 
 def grouped(scores: Sequence[Score]) -> list[Group]:
-    """What concerns the whole table first and open; of many about single columns, the worst come first."""
+    """What stands alone first and open; of many of a kind, one for each column, the worst come first."""
     if len(scores) <= _MANY:
         return [Group("", tuple(scores), folded=False)] if scores else []
-    whole = tuple(s for s in scores if not s.columns)
-    groups = [Group("", whole, folded=False)] if whole else []
-    families: dict[tuple[int, str], list[Score]] = {}
+    families: dict[str, list[Score]] = {}
     for score in scores:
         if score.columns:
-            families.setdefault((min(len(score.columns), 5), _family(score)), []).append(score)
-    for (size, family), members in families.items():
-        worst_first = tuple(sorted(members, key=_badness))
-        groups.append(Group(f"{family}: {_about(size)}", worst_first, folded=len(members) > 1))
+            families.setdefault(_kind(score), []).append(score)
+    alone = tuple(s for s in scores if not s.columns or len(families[_kind(s)]) == 1)
+    groups = [Group("", alone, folded=False)] if alone else []
+    for title, members in families.items():
+        if len(members) > 1:
+            groups.append(Group(title, tuple(sorted(members, key=_badness)), folded=True))
     return groups
+
+
+def _kind(score: Score) -> str:
+    """What it is, and of how many columns; an attack is named by itself, whatever the intruder knows."""
+    family = _family(score)
+    return family if score.section == "attack" else f"{family}: {_about(len(score.columns))}"
 
 
 def _family(score: Score) -> str:

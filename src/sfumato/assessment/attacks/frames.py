@@ -121,7 +121,10 @@ def above_control(
     columns: Sequence[str],
     confidence: float,
 ) -> Score:
-    """(attack - control) / (1 - control), never below 0: what the release adds to what is true of anyone."""
+    """(attack - control) / (1 - control), never below 0: what the release adds to what is true of anyone.
+
+    The control is in the value and in the details, not beside it: it must not be taken off a second time.
+    """
     both = 1 - (1 - confidence) / 2
     first, second = float(attack.mean()), float(control.mean())
     ends: Interval = mean_interval(control, both)
@@ -142,7 +145,6 @@ def above_control(
         confidence=confidence,
         columns=tuple(columns),
         knowledge=knowledge,
-        control=second,
         details={
             "attack": first,
             "control": second,

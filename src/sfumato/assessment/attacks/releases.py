@@ -21,6 +21,7 @@ from sfumato.assessment.attacks.beliefs import (
     secrets,
 )
 from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, View, correspondence, knows, look
+from sfumato.assessment.attacks.levels import shared_levels
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
@@ -164,7 +165,7 @@ def temporal(
             "no newcomers, or rows the later original does not have.", hint="newcomers=[...]"
         )
     people = Table.from_arrow(after.original.to_arrow().take(rows), after.original.schema)
-    levels = _shared_levels([before, after], sensitive)
+    levels = shared_levels([before, after], sensitive)
     rose = _table(after, known, sensitive, people, levels[1])
     rose -= _table(before, known, sensitive, people, levels[0])
     rose = np.where(rose > 1e-9, rose, 0.0)
@@ -214,12 +215,14 @@ def rare_values(releases: Pair | Sequence[Pair], columns: Sequence[str], *, k: i
     holders, exposed, worst = 0, 0, np.inf
     found = []
     for column in columns:
-        fits = np.array([_cells_that_fit(p, column) for p in pairs])
-        own = np.bincount(secrets(pairs[0], column), minlength=fits.shape[1])[: fits.shape[1]]
+        levels = shared_levels(pairs, column)
+        width = max(int(where.max()) for where in levels) + 1
+        fits = np.array([_cells_that_fit(p, column, at, width) for p, at in zip(pairs, levels, strict=True)])
+        own = np.bincount(levels[0][secrets(pairs[0], column)], minlength=width)
         rare = (own > 0) & (own < k)
-        fewest = fits.min(axis=0)
+        fewest = np.where(fits > 0, fits, np.inf).min(axis=0)  # a release that drops a value hides no other
         holders += int(own[rare].sum())
-        shown = rare & (fewest < k) & (fewest > 0)
+        shown = rare & (fewest < k)
         exposed += int(own[shown].sum())
         worst = min(worst, min(map(float, fewest[shown]), default=np.inf))
         found.append({"column": column, "rare_values": int(rare.sum()), "with_few_cells": int(shown.sum())})
@@ -244,15 +247,12 @@ def rare_values(releases: Pair | Sequence[Pair], columns: Sequence[str], *, k: i
     ]
 
 
-def _cells_that_fit(pair: Pair, column: str) -> Ints:
-    """For each leaf of the original, how many released cells may hold it."""
+def _cells_that_fit(pair: Pair, column: str, where: Ints, width: int) -> Ints:
+    """For each common leaf, how many released cells may hold it."""
     counts = np.bincount(released_nodes(pair, column), minlength=len(pair.spread[column]))
-    fits = counts @ (pair.spread[column] > 0)
-    return np.asarray(fits[: _original_levels(pair, column)], np.int64)
-
-
-def _original_levels(pair: Pair, column: str) -> int:
-    return int(secrets(pair, column).max()) + 1
+    out = np.zeros(width, np.int64)
+    out[where[:-1]] = counts @ (pair.spread[column] > 0)
+    return out
 
 
 def _require_same_people(pairs: Sequence[Pair]) -> None:
@@ -267,7 +267,7 @@ def _possible(
     pairs: Sequence[Pair], known: Sequence[str], sensitive: str, people: Table | None
 ) -> tuple[NDArray[np.bool_], Ints]:
     """(people, common leaves): which values occur among the matches of every release; the true ones."""
-    levels = _shared_levels(pairs, sensitive)
+    levels = shared_levels(pairs, sensitive)
     out: NDArray[np.bool_] | None = None
     for pair, where in zip(pairs, levels, strict=True):
         here = _table(pair, known, sensitive, people, where) > 1e-9
@@ -292,25 +292,14 @@ def _table(pair: Pair, known: Sequence[str], sensitive: str, people: Table | Non
     return out[view.persons.of]
 
 
-def _shared_levels(pairs: Sequence[Pair], column: str) -> list[Ints]:
-    """For each release, where each of its leaves (and the unseen one) stands among all leaves by value."""
-    places: dict[object, int] = {}
-    out = []
-    for pair in pairs:
-        book = pair.leaves[column]
-        names: list[object] = [*map(str, book.levels.to_pylist()), *([None] * book.missing)]
-        out.append([places.setdefault(n, len(places)) for n in names])
-    return [np.array([*where, len(places)], np.int64) for where in out]
-
-
 def _same_leaves(first: Pair, second: Pair, column: str) -> tuple[Ints, Ints]:
-    one, two = _shared_levels([first, second], column)
+    one, two = shared_levels([first, second], column)
     return one, two
 
 
 def _remaining(pair: Pair, known: Sequence[str], sensitive: str, possible: NDArray[np.bool_]) -> Floats:
     """How many fitting records of the release have a value that is still possible, per person."""
-    levels = _shared_levels([pair], sensitive)[0]
+    levels = shared_levels([pair], sensitive)[0]
     counts = _table(pair, known, sensitive, None, levels)
     width = min(counts.shape[1], possible.shape[1])
     return np.asarray((counts[:, :width] * possible[:, :width]).sum(axis=1))

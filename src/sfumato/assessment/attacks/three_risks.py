@@ -8,7 +8,7 @@ taken as they are written: nothing is binned, and a generalized value is a name 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,16 +120,17 @@ def singling_out(
     if control is not None:
         outside = queries.count(data.cells[2])
         size = min(people, data.cells[2].shape[1])
-        scores.append(
-            above_control(
-                name,
-                _single_in_sample(counts, people, size),
-                _single_in_sample(outside, data.cells[2].shape[1], size),
-                knowledge=knowledge,
-                columns=data.columns,
-                confidence=confidence,
-            )
+        risk = above_control(
+            name,
+            _single_in_sample(counts, people, size),
+            _single_in_sample(outside, data.cells[2].shape[1], size),
+            knowledge=knowledge,
+            columns=data.columns,
+            confidence=confidence,
         )
+        above = {"value": risk.value, "low": risk.low, "high": risk.high}
+        details = {**scores[0].details, "above_control": above}
+        scores = [replace(scores[0], control=risk.details["control"], details=details), risk]
     return scores
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from sfumato.errors import ParameterError
@@ -16,6 +17,7 @@ from sfumato.score import Score
 _KINDS = ["attack", "control", "plain guess"]
 _COLOURS = [RELEASED, CONTROL, MUTED]
 _SHAPES = ["circle", "diamond", "square"]
+_LETTERS = 30  # of a line
 
 
 def attacks(scores: Sequence[Score], *, title: str = "Attacks against their controls") -> Figure:
@@ -64,9 +66,15 @@ def _points(i: int, s: Score) -> Iterator[dict[str, Any]]:
             yield {"i": i, "of": of, "value": value, "says": clean(f"{s.name}: {says}")}
 
 
+def _lines(name: str) -> list[str]:
+    """A name in two lines: attacks of one kind differ in their last words."""
+    first, *rest = wrap(name, _LETTERS, break_on_hyphens=False) or [""]
+    return [short(first, _LETTERS), short(" ".join(rest), _LETTERS)] if rest else [first]
+
+
 def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str, Any]]) -> Spec:
-    names = in_expression([short(clean(s.name), 30) for s in tried])
-    axis = {"labelExpr": f"{names}[datum.value]", "title": None, "grid": True}
+    names = ",".join(in_expression(_lines(clean(s.name))) for s in tried)
+    axis = {"labelExpr": f"[{names}][datum.value]", "title": None, "grid": True}
     values = [p["value"] for p in points] + [d["high"] for d in spans]
     scale = {"domainMin": min([0.0, *values]), "nice": True}
     if 0.6 < max(values) <= 1:
@@ -84,6 +92,7 @@ def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str
     band = {"type": "rule", "strokeWidth": 6, "opacity": 0.38, "strokeCap": "round", "aria": False}
     return {
         "width": 330,
+        "padding": {"left": 28, "top": 5, "right": 5, "bottom": 5},  # a reader's letters may be wider
         "height": 46 * len(tried),
         "layer": [
             {
