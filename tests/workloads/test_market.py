@@ -80,3 +80,20 @@ def test_bad_input_is_refused() -> None:
     )
     with pytest.raises(DataError, match="missing or infinite"):
         market_risk(hole, EXISTING, NEW, columns=["age"], cost="cost")
+
+
+def test_what_has_no_sense_is_refused_without_showing_a_cell() -> None:
+    from sfumato.workloads.transfer import transfer_weights
+
+    words = Table.from_arrow(
+        pa.table({"age": [1, 2], "sex": [0, 1], "cost": ["zebra", "horse"]}),
+        Schema((*SCHEMA.select(["age", "sex"]), Column("cost", Kind.NOMINAL))),
+    )
+    with pytest.raises(ParameterError, match="'cost' holds no numbers") as refused:
+        market_risk(words, EXISTING, NEW, columns=["age"], cost="cost", repeats=0)
+    assert "zebra" not in str(refused.value)
+    with pytest.raises(ParameterError, match="from itself"):
+        market_risk(PLAN, EXISTING, NEW, columns=["age", "cost"], cost="cost", repeats=0)
+    with pytest.raises(ParameterError, match="bins must be"):
+        transfer_weights([PLAN, NEW], 0, ["age"], "cost", bins=0)
+    assert "%" not in str(market_risk(PLAN, EXISTING, NEW, columns=["age"], cost="cost", repeats=0))

@@ -92,6 +92,8 @@ def _book(described: Sequence[Column], arrays: Sequence[pa.ChunkedArray]) -> Cod
 def numbers(table: Table, name: str) -> Floats:
     """A column as floats; missing and infinite cells are refused."""
     table.schema.require([name])
+    if table.schema[name].type in ("text", "date", "datetime", "instant"):
+        raise ParameterError(f"column '{name}' holds no numbers.", hint="name a numeric column")
     found = table.select([name]).to_arrow().column(name).cast("float64", safe=False)
     values: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64)
     if not np.isfinite(values).all():

@@ -45,7 +45,9 @@ class MarketRisk:
     similarity: float | None = None
 
     def __str__(self) -> str:
-        text = f"{self.expected:,.0f} a member, {self.low:,.0f} to {self.high:,.0f} ({_CONFIDENCE:.0%})"
+        text = f"{self.expected:,.0f} a member"
+        if self.low < self.high:  # without a bootstrap there is no interval
+            text += f", {self.low:,.0f} to {self.high:,.0f} ({_CONFIDENCE:.0%})"
         if self.relative_bias is not None:
             text += f"; bias {self.relative_bias:+.1f}%, R2 {self.r2:.3f}, similarity {self.similarity:.2f}"
         return text
@@ -78,6 +80,8 @@ def market_risk(
     """
     if not factor > 0:
         raise ParameterError("factor must be positive.", hint="factor=1.08: 8% dearer than here")
+    if cost in columns:
+        raise ParameterError("the cost cannot be predicted from itself.", hint="leave it out of the columns")
     if repeats < 0:
         raise ParameterError("repeats cannot be negative.", hint="repeats=200")
     tables = [plan, existing, new, *([actual] if actual is not None else [])]

@@ -41,6 +41,8 @@ def transfer_weights(
     """
     if not 0 <= task < len(tasks) or len(tasks) < 2:
         raise ParameterError("there must be two tasks at least, and `task` be one of them.", hint="task=0")
+    if bins < 1:
+        raise ParameterError("bins must be at least 1.", hint="bins=10")
     aligned = align([*tasks, *([target] if target is not None else [])], columns)
     codes = np.concatenate([aligned.codes[i] for i in range(len(tasks))])
     which = np.repeat(np.arange(len(tasks)), [len(aligned.codes[i]) for i in range(len(tasks))])
