@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.assessment.align import MAX_LEVELS, Pair, align
+from sfumato.assessment.binned import bin_names
 from sfumato.assessment.generalized import Span, spans
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.schema import Column, Kind, Role, Schema
@@ -312,3 +313,14 @@ def test_spans_read_what_people_write() -> None:
         Span(-5, 5), Span(float("-inf"), 3, True, False), Span(2.5, float("inf"), True, False),
         Span(1000, 1000), None, None,
     ]  # fmt: skip
+
+
+def test_widened_bins_have_short_names() -> None:
+    """A bin that is no longer the last ends just above a number, and is named by that number."""
+    column = Column("x", Kind.NUMERIC, type="real", edges=(0.0, 5.0, 9.3))
+    before = table(Schema((column,)), x=[1.0, 6.0, 9.3])
+    pair = align(before, table(x=[1.0, 9.3, 12.5]))
+    assert pair.leaves["x"].levels.to_pylist() == ["[0, 5)", "[5, 9.3]", "(9.3, inf]"]
+    assert pair.tabulate([("x",)])[("x",)][1].tolist() == [1, 1, 1]  # 9.3 stays where it was
+    close = np.array([1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)])
+    assert len(set(bin_names(close))) == 2  # too close for few digits: all of them are shown

@@ -175,11 +175,30 @@ def test_the_map(sfumato: Sfumato, visits: Path, tmp_path: Path) -> None:
     assert "INTERNAL" in (tmp_path / "map.html").read_text()
     again = sfumato("frontier", visits, *options, "--report", "map.parquet", "--json")
     document = json.loads(again.out)
-    assert len(document["points"]) == 8 and pq.read_table(tmp_path / "map.parquet").num_rows == 8
+    # several rows a person and no public domain: four settings are told beside the map, with the reason
+    assert len(document["points"]) == 8 and pq.read_table(tmp_path / "map.parquet").num_rows == 12
+    assert "persons have several rows" in answer.all and "public domain" in answer.all
     assert CANARY not in answer.all + again.all
     points = {p["name"]: p for p in document["points"]}
     assert points["pseudonyms only"]["utility"]["value"] == 0
     assert points["independent columns"]["utility"]["value"] > 0
+
+
+def test_methods_are_on_the_map_where_the_table_is_fit_for_them(sfumato: Sfumato, tmp_path: Path) -> None:
+    rows = [f"{'FM'[i % 2]},{20 + i % 40},D{i % 5}" for i in range(160)]
+    (tmp_path / "people.csv").write_text("sex,age,dx\n" + "\n".join(rows) + "\n")
+    (tmp_path / "levels").mkdir()
+    (tmp_path / "levels" / "sex.csv").write_text("F,*\nM,*\n")
+    ages = [f"{a},{a // 10 * 10}-{a // 10 * 10 + 9},*" for a in range(20, 60)]
+    (tmp_path / "levels" / "age.csv").write_text("\n".join(ages) + "\n")
+    answer = sfumato(
+        "frontier", "people.csv", "--repeats", "1", "--quasi-identifiers", "sex,age",
+        "--hierarchies", "levels", "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.all
+    promises = {(p["name"], p["settings"].get("k")): p["promises"] for p in json.loads(answer.out)["points"]}
+    assert any("k-anonymity" in p for p in promises["generalized", 10])
+    assert promises["resampled in groups", 3] and promises["independent columns", None] == []
 
 
 def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
