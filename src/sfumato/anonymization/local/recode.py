@@ -28,7 +28,7 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
-_END = 0.03  # share kept for putting the parts together
+_END = 0.05  # share kept for putting the parts together
 
 
 @dataclass(frozen=True)
