@@ -163,10 +163,12 @@ class CUDIA:
                 ridge=self.ridge, floor=self.floor, iterations=self.iterations,
             )  # fmt: skip
         key = Key.fresh() if self.seed is None else Key.from_seed(self.seed)
+        generator = key.generator("cudia")
+        generator.integers(2**31)  # the start took this one
         return monte_carlo(
             people, grouping.s, grouping.sizes, start,
             ridge=self.ridge, floor=self.floor, iterations=self.iterations, draws=self.draws,
-            generator=key.generator("cudia", "draws"),
+            generator=generator,
         )  # fmt: skip
 
     def _foretold(self, rule: ClusterRule, people: People, start: NDArray[np.int64]) -> tuple[Real, Real]:
