@@ -15,7 +15,7 @@ from sfumato.reconstruction.ludia import LUDIA
 
 
 def _coverage(tau: float, rng: np.random.Generator) -> tuple[float, float, float]:
-    """0.9 intervals of LUDIA: the share they hold, their half-width, and that of noise="constant"."""
+    """0.9 intervals, "components": the share they hold, their half-width, and that of "constant"."""
     sizes = np.exp(rng.uniform(math.log(5), math.log(200), 120)).astype(int) + 1
     g = np.repeat(np.arange(120), sizes)
     x = rng.normal(size=len(g)) + 0.5 * rng.normal(size=120)[g]
@@ -25,9 +25,9 @@ def _coverage(tau: float, rng: np.random.Generator) -> tuple[float, float, float
     fitted = LUDIA(rank=1, iterations=10, sharing="scores").fit(
         people, sf.Aggregates.compute(table, "g", "y")
     )
-    rows = fitted.reconstruct(interval=0.9).to_arrow()
-    low, high = rows["y_low"].to_numpy(), rows["y_high"].to_numpy()
-    wide = fitted.uncertainty("constant").rule(0.9)({n: people.to_arrow()[n] for n in ("g", "x")})
+    columns = {n: people.to_arrow()[n] for n in ("g", "x")}
+    low, high = fitted.uncertainty("components").rule(0.9)(columns)[:, 1:].T
+    wide = fitted.uncertainty("constant").rule(0.9)(columns)
     return (
         float(((low <= y) & (y <= high)).mean()),
         float((high - low).mean() / 2),

@@ -186,11 +186,11 @@ class Fitted:
             )
         return _written_back(people, rule, names)
 
-    def uncertainty(self, noise: Any = None) -> Uncertainty:
+    def uncertainty(self, noise: Any = "constant") -> Uncertainty:
         """How far reconstructed values may be off, and how much the aggregates pinned down.
 
-        noise: "components" (persons and groups told apart), "constant", or a standard deviation that is
-        known; by default the first where groups allow it, else the second.
+        noise: "constant" (whatever held-out groups miss is put down to persons: wide), "components" (persons
+        and groups told apart: narrower, and right only if the slopes are), or a standard deviation.
         """
         from sfumato.reconstruction.uncertainty import uncertainty
 
