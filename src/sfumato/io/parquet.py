@@ -26,7 +26,7 @@ SCHEMA_KEY = b"sfumato_schema"
 """Where a file written by Sfumato keeps its schema, as TOML."""
 
 BATCH_ROWS = 131_072
-_BATCH_BYTES = 64 << 20  # wide rows come in smaller batches
+_BATCH_BYTES = 8 << 20  # wide rows come in smaller batches: several are held at a time
 _BUFFER_BYTES = 1 << 20  # without it, Arrow holds every column chunk of a row group whole
 _AHEAD = 2  # batches decoded while the consumer works
 

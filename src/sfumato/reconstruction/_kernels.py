@@ -9,13 +9,16 @@ from sfumato._compiled import compiled
 
 
 @compiled
-def add_rows(rows: NDArray[np.int64], x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """The sums behind A X: x (people, d) added to out (p, d) at the row of each person; -1 is nowhere."""
-    for i in range(x.shape[0]):
-        r = rows[i]
-        if r >= 0:
-            for j in range(x.shape[1]):
-                out[r, j] += x[i, j]
+def add_rows(rows: NDArray[np.int64], xt: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """The sums behind A X: xt (d, people), X', added to out (d, p) at the row of each person; -1 is nowhere.
+
+    Column after column, so that the sums of one stay in the cache.
+    """
+    for j in range(xt.shape[0]):
+        for i in range(xt.shape[1]):
+            r = rows[i]
+            if r >= 0:
+                out[j, r] += xt[j, i]
 
 
 @compiled

@@ -44,8 +44,7 @@ class MoorePenrose:
         middle = grouping.sizes[first] @ grouping.s[first] / grouping.sizes[first].sum()
         offsets = kappa(grouping, grouping.s - middle)
         rule = Linear(filler, grouping, middle[None, :], offsets)
-        rests = (grouping.s[first] - middle, grouping.sizes[first])
-        return Fitted("MP", table, grouping, rule, rests=rests)
+        return Fitted("MP", table, grouping, rule, foretold=lambda: _from_others(grouping))
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,10 @@ class EcologicalRegression:
         slopes = self._slopes(problem)
         rule = linear(moments, grouping, slopes, self.correction)
         name = "ER + correction" if self.correction else "ER"
-        rests = held_out(problem, self._slopes)
-        return Fitted(name, table, grouping, rule, moments=moments, rests=rests, corrected=self.correction)
+        return Fitted(
+            name, table, grouping, rule, moments=moments, corrected=self.correction,
+            foretold=lambda: held_out(problem, self._slopes),
+        )  # fmt: skip
 
     def _slopes(self, problem: Problem) -> Real:
         t = problem.statistics
@@ -116,6 +117,16 @@ def gathered(
     grouping = match(aggregates, table, partial=partial)
     design = design_of(table, columns, grouping.columns)
     return table, grouping, moments_of(table, design, grouping, missing)
+
+
+def _from_others(grouping: Grouping) -> tuple[Real, Real]:
+    """Each group's mean less that of all people of the other groups."""
+    first = grouping.level_of == 0
+    s, sizes = grouping.s[first], grouping.sizes[first]
+    if len(sizes) < 2:
+        return np.zeros((0, s.shape[1])), np.zeros(0)
+    others = (sizes @ s - sizes[:, None] * s) / (sizes.sum() - sizes)[:, None]
+    return s - others, sizes
 
 
 def kappa(grouping: Grouping, rest: Real) -> Real:

@@ -30,10 +30,12 @@ from sfumato.reconstruction.baselines import opened
 from sfumato.reconstruction.design import Design, design_of
 from sfumato.reconstruction.fitted import Fitted, require_known
 from sfumato.reconstruction.grouping import Grouping, match
-from sfumato.reconstruction.mixture import People, Theta, greedy, monte_carlo
+from sfumato.reconstruction.mixture import Clusters, People, Theta, greedy, monte_carlo
 from sfumato.seeds import Key
 
 Real = NDArray[np.float64]
+
+_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +141,7 @@ class CUDIA:
         key = Key.fresh() if self.seed is None else Key.from_seed(self.seed)
         generator = key.generator("cudia")
         start = _start(people, self.clusters, int(generator.integers(2**31)))
-        if self.variant == "deterministic":
-            found = greedy(
-                people, grouping.s, grouping.sizes, start,
-                ridge=self.ridge, floor=self.floor, iterations=self.iterations,
-            )  # fmt: skip
-        else:
-            found = monte_carlo(
-                people, grouping.s, grouping.sizes, start,
-                ridge=self.ridge, floor=self.floor, iterations=self.iterations, draws=self.draws,
-                generator=generator,
-            )  # fmt: skip
+        found = self._cluster(people, grouping, start)
         rule = ClusterRule(
             design, grouping, scale, found.theta, found.eta, found.pi, found.pull,
             np.zeros_like(grouping.s), self.variant == "deterministic",
@@ -160,8 +152,44 @@ class CUDIA:
         chosen = {"clusters": self.clusters, "variant": self.variant, "within": found.within}
         return Fitted(
             "CUDIA", table, grouping, rule, found.trace, chosen,
-            rests=(rest, grouping.sizes), corrected=self.correction,
+            foretold=lambda: self._foretold(rule, people, start), corrected=self.correction,
         )  # fmt: skip
+
+    def _cluster(self, people: People, grouping: Grouping, start: NDArray[np.int64]) -> Clusters:
+        """Either way to fit."""
+        if self.variant == "deterministic":
+            return greedy(
+                people, grouping.s, grouping.sizes, start,
+                ridge=self.ridge, floor=self.floor, iterations=self.iterations,
+            )  # fmt: skip
+        key = Key.fresh() if self.seed is None else Key.from_seed(self.seed)
+        generator = key.generator("cudia")
+        generator.integers(2**31)  # the start took this one
+        return monte_carlo(
+            people, grouping.s, grouping.sizes, start,
+            ridge=self.ridge, floor=self.floor, iterations=self.iterations, draws=self.draws,
+            generator=generator,
+        )  # fmt: skip
+
+    def _foretold(self, rule: ClusterRule, people: People, start: NDArray[np.int64]) -> tuple[Real, Real]:
+        """Groups in five parts, each foretold by clusters and centres that were fitted without its means."""
+        grouping = rule.grouping
+        order = np.argsort(-grouping.sizes, kind="stable")
+        rests = np.zeros_like(grouping.s)
+        for fold in range(min(_FOLDS, len(order))):
+            held = np.zeros(len(order), bool)
+            held[order[fold::_FOLDS]] = True
+            if held.all():
+                return rests[:0], grouping.sizes[:0]
+            row = np.append(np.where(held, -1, np.cumsum(~held) - 1), -1)
+            others = replace(grouping, s=grouping.s[~held], sizes=grouping.sizes[~held])
+            found = self._cluster(replace(people, group=row[people.group]), others, start)
+            blind = replace(
+                rule, theta=found.theta, centres=found.eta, pull=np.zeros((len(order), len(found.eta)))
+            )
+            y = blind.of_people(people) @ found.eta
+            rests[held] = (grouping.s - _means(people.group, y, grouping.sizes))[held]
+        return rests, grouping.sizes
 
 
 def _means(group: NDArray[np.int64], y: Real, sizes: Real) -> Real:

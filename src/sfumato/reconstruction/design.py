@@ -56,30 +56,39 @@ class Design:
         return 1 + len(self.numbers) + sum(b.size for b in self.books)
 
     def matrix(self, columns: Mapping[str, pa.Array]) -> tuple[Real, NDArray[np.bool_]]:
-        """X (people, width) with zeros for missing numbers, and which numbers are missing."""
+        """X (people, width) with zeros for missing numbers, and which numbers are missing.
+
+        Each column of X lies in one piece, as the columns of the table do.
+        """
         rows = len(next(iter(columns.values()))) if columns else 0
-        x = np.zeros((rows, self.width))
-        x[:, 0] = 1.0
-        gaps = np.zeros((rows, len(self.numbers)), bool)
+        xt = np.zeros((self.width, rows))
+        xt[0] = 1.0
+        gaps = np.zeros((len(self.numbers), rows), bool)
         for j, column in enumerate(self.numbers):
             numbers = as_numbers(column, columns[column.name])
-            there = ~np.isnan(numbers)
-            gaps[:, j] = ~there
-            x[:, 1 + j] = np.where(there, numbers - self.shift[j], 0.0)
+            np.subtract(numbers, self.shift[j], out=xt[1 + j])
+            np.isnan(numbers, out=gaps[j])
+            if gaps[j].any():
+                xt[1 + j, gaps[j]] = 0.0
         first = 1 + len(self.numbers)
         everyone = np.arange(rows)
         for book in self.books:
-            x[everyone, first + book.encode(columns[book.name]).astype(np.int64)] = 1.0
+            xt[first + book.encode(columns[book.name]).astype(np.int64), everyone] = 1.0
             first += book.size
-        return x, gaps
+        return xt.T, gaps.T
 
 
 def as_numbers(column: Column, array: pa.Array) -> Real:
     """A numeric column or date as real numbers, NaN for missing."""
-    values = canonical(column, array)
+    # Real numbers are as they should be already: NaN is what stands for missing here, too.
+    ready = array.type == pa.float64() and column.kind is Kind.NUMERIC and not column.missing_codes
+    values = array if ready else canonical(column, array)
     if column.kind is Kind.DATE:
         values = values.cast(pa.int32() if column.type == "date" else pa.int64())
-    numbers: Real = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    reals = values if values.type == pa.float64() else values.cast(pa.float64(), safe=False)
+    if reals.null_count:
+        reals = reals.fill_null(np.nan)
+    numbers: Real = reals.to_numpy(zero_copy_only=False)
     if np.isinf(numbers).any():
         raise DataError(
             f"column '{column.name}' holds {int(np.isinf(numbers).sum())} infinite values.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -127,6 +128,7 @@ class Fitted:
 
     trace: the objective after each iteration, the start first; empty for methods without iterations.
     chosen: rank, sharing, iterations and the like.  residual: of contradicting levels, 0 if they agree.
+    foretold: fits again without some groups at a time; asked only where intervals are.
     """
 
     method: str
@@ -136,8 +138,13 @@ class Fitted:
     trace: tuple[float, ...] = ()
     chosen: Mapping[str, Any] = field(default_factory=dict)
     moments: Moments | None = field(default=None, repr=False)
-    rests: tuple[Real, Real] | None = field(default=None, repr=False)
+    foretold: Callable[[], tuple[Real, Real]] | None = field(default=None, repr=False)
     corrected: bool = True
+
+    @cached_property
+    def rests(self) -> tuple[Real, Real] | None:
+        """What groups differ from what the others foretell of them, (groups, k), and their sizes."""
+        return None if self.foretold is None else self.foretold()
 
     @property
     def residual(self) -> float:
@@ -180,7 +187,11 @@ class Fitted:
         return _written_back(people, rule, names)
 
     def uncertainty(self, noise: Any = "constant") -> Uncertainty:
-        """How far reconstructed values may be off, and how much the aggregates pinned down."""
+        """How far reconstructed values may be off, and how much the aggregates pinned down.
+
+        noise: "constant" (whatever held-out groups miss is put down to persons: wide), "components" (persons
+        and groups told apart: narrower, and right only if the slopes are), or a standard deviation.
+        """
         from sfumato.reconstruction.uncertainty import uncertainty
 
         return uncertainty(self, noise)

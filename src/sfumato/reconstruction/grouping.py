@@ -6,9 +6,11 @@ matrix A in three pieces: for each person the group at each level, the sizes, an
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +31,7 @@ Index = NDArray[np.int64]
 MOST_STACKED = 6_000
 """Rows of A that may be stacked: A A' is then a full matrix, and its eigenvalues are needed."""
 _AGREE = 1e-9
+_MOST_CELLS = 1 << 18  # keys that are looked up in an array; more are searched for
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +55,23 @@ class Place:
         """The rows of A of this level."""
         return np.unique(self.rows)
 
+    @cached_property
+    def _lookup(self) -> Index | None:
+        """The row of A of every key there can be, where these are few."""
+        cells = math.prod(b.size for b in self.books)
+        if cells > _MOST_CELLS:
+            return None
+        rows = np.full(cells, -1, np.int64)
+        rows[self.keys] = self.rows
+        return rows
+
     def of_codes(self, codes: NDArray[Any]) -> Index:
         """The same, from codes (people, columns)."""
         keys = flat(codes, self.books)
         if not len(self.keys):
             return np.full(len(keys), -1, np.int64)
+        if self._lookup is not None:
+            return self._lookup[keys]
         found = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[found] == keys, self.rows[found], -1)
 

@@ -116,7 +116,7 @@ class LUDIA:
         }
         return Fitted(
             "LUDIA", table, grouping, rule, trace, chosen, moments,
-            rests=held_out(problem, settled._slopes), corrected=self.correction,
+            foretold=lambda: held_out(problem, settled._slopes), corrected=self.correction,
         )  # fmt: skip
 
     # -- the loop --------------------------------------------------------------------------------
@@ -191,6 +191,8 @@ class LUDIA:
         shares = np.array(squares) / np.array(weight)[:, None]
         total = np.average(shares, axis=0, weights=weight)
         spread = np.sqrt(np.average((shares - total) ** 2, axis=0, weights=weight) / max(len(weight) - 1, 1))
+        if not self.cautious:  # nobody asks how far people are moved
+            return total, spread, np.zeros(len(steps))
         betas = [state.slopes for state in self._states(problem, steps)]
         made = np.array([np.sum(b * (problem.xx @ b)) / problem.rows for b in betas])
         return total, spread, made

@@ -8,7 +8,7 @@ pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, listed
+from sfumato.progress import track
 from sfumato.reconstruction.design import Design, Missing
 from sfumato.reconstruction.grouping import Grouping
-from sfumato.sources import EngineSource
+from sfumato.sources import BatchSource, EngineSource
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -27,6 +28,9 @@ Real = NDArray[np.float64]
 MOST_PATTERNS = 256
 """Ways in which numbers may be missing together."""
 _STEPS = 1_000  # of EM
+_BLOCK = (
+    16_384  # people at a time: their X stays in the cache, and memory does not follow the source's batches
+)
 
 
 @dataclass
@@ -42,8 +46,13 @@ class Sums:
     cross: dict[int, Real] = field(default_factory=dict)
     sums: dict[int, Real] = field(default_factory=dict)
 
-    def add(self, columns: Mapping[str, pa.Array]) -> None:
-        """One batch more."""
+    def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
+        """One batch more; names: of its columns."""
+        for start in range(0, batch.num_rows, _BLOCK):
+            part = batch.slice(start, _BLOCK)
+            self._add_block(dict(zip(names, part.columns, strict=True)))
+
+    def _add_block(self, columns: Mapping[str, pa.Array]) -> None:
         x, gaps = self.design.matrix(columns)
         rows = self.grouping.of(columns)
         if not gaps.any():
@@ -66,10 +75,11 @@ class Sums:
                     hint="leave out the columns that miss most by columns=[...]",
                 )
             self.cross[pattern] = np.zeros((self.design.width, self.design.width))
-            self.sums[pattern] = np.zeros((len(self.grouping.sizes), self.design.width))
-        self.cross[pattern] += x.T @ x
+            self.sums[pattern] = np.zeros((len(self.grouping.sizes), self.design.width), order="F")
+        xt = np.ascontiguousarray(x.T)
+        self.cross[pattern] += xt @ xt.T
         for level in rows:
-            add_rows(np.ascontiguousarray(level), x, self.sums[pattern])
+            add_rows(np.ascontiguousarray(level), xt, self.sums[pattern].T)
 
     def merge(self, pattern: int, cross: Real, sums: Real) -> None:
         """What an executor summed."""
@@ -139,8 +149,10 @@ def moments_of(table: Table, design: Design, grouping: Grouping, missing: Missin
     if isinstance(table.source, EngineSource) and table.source.flavour == "spark":
         _on_spark(table, names, sums)
     else:
-        for batch in table.batches(names):
-            sums.add(dict(zip(names, batch.columns, strict=True)))
+        # As stored: text that is kept as a dictionary is looked up by its few values, not cell by cell.
+        total = table.source.rows if isinstance(table.source, BatchSource) else None
+        for batch in track(table.source.batches(names), "summing", total):
+            sums.add(batch, names)
     return completed(sums, missing)
 
 
@@ -243,9 +255,9 @@ class _Executor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sums = Sums(self.design, self.grouping)
         for batch in batches:
-            sums.add(dict(zip(self.names, batch.columns, strict=True)))
+            sums.add(batch, self.names)
         for p, cross in sums.cross.items():
-            parts = [[str(p)], [cross.tobytes()], [sums.sums[p].tobytes()]]
+            parts = [[str(p)], [cross.tobytes()], [np.ascontiguousarray(sums.sums[p]).tobytes()]]
             types = [pa.string(), pa.binary(), pa.binary()]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(v, t) for v, t in zip(parts, types, strict=True)],

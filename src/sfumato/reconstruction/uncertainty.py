@@ -4,8 +4,10 @@ Given the aggregates, y_i = x_i b + e_i is left with the variance sigma^2 (1 - h
 person that the aggregates fix, the diagonal of A^+ A, 1/n for a group of n. sigma^2 is not in the
 aggregates as such. It is taken from groups that were held out: the mean of such a group differs from what
 the others foretell by a variance of sigma^2 / n, the error of b included. Groups that differ by more than
-chance (random effects) make that estimate larger, never smaller: intervals are then too wide.
-`noise="components"` tells the two apart where group sizes differ; `noise=0.3` is for who knows better.
+chance (random effects) add a variance tau^2, which is told apart by how it does not shrink with n
+(`noise="components"`, see components.py). Where it is not (`noise="constant"`, the default), sigma comes out
+larger, never smaller: intervals are then too wide, which on real data makes up for slopes that are wrong.
+`noise=0.3` is for who knows better.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.reconstruction.components import FEWEST, Weighed, can_tell, weighed
 from sfumato.reconstruction.factor import diagonal
 from sfumato.reconstruction.grouping import Grouping
 
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 Real = NDArray[np.float64]
 Noise = float | Literal["constant", "components"]
 
-_FEWEST = 10  # groups, and a factor of two between sizes, to tell two variances apart
-
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -38,6 +39,7 @@ class Uncertainty:
 
     sigma: (k,) the standard deviation of a person around the model.  freedom: how many groups it rests on,
     infinite where it was given.  effect: (k,) that of groups, 0 where it was not told apart.
+    pairs: per column, what the two may be and how likely; empty where only one was asked for.
     pinned: the share of everybody's variance that the aggregates fix: rank of A over people.
     pinned_by_group: (p,) for a person of each group: 1 means that the person's value was published.
     """
@@ -51,6 +53,7 @@ class Uncertainty:
     grouping: Grouping
     inverse: Real | None
     corrected: bool
+    pairs: tuple[Weighed, ...] = ()
 
     def rule(self, probability: float = 0.9) -> Rule:
         """Values, lower and upper ends, (people, 3 k): the true value lies between with this probability."""
@@ -59,8 +62,14 @@ class Uncertainty:
         from scipy.special import ndtri, stdtrit  # scipy.stats takes seconds to load
 
         half = 0.5 + probability / 2
-        quantile = ndtri(half) if math.isinf(self.freedom) else stdtrit(self.freedom, half)
-        return _Ends(self, float(quantile))
+        if self.pairs:
+            inside, outside = (
+                np.array([p.reach(half, with_group) for p in self.pairs]) for with_group in (False, True)
+            )
+        else:
+            quantile = ndtri(half) if math.isinf(self.freedom) else stdtrit(self.freedom, half)
+            inside = outside = quantile * self.sigma
+        return _Ends(self, inside, outside)
 
     def free(self, rows: NDArray[np.int64]) -> Real:
         """1 - h for people in these rows of A, (levels, people) -> (people,)."""
@@ -79,8 +88,11 @@ class Uncertainty:
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
+    """inside, outside: (k,) how far from the model people lie whose group's mean is met, and other people."""
+
     found: Uncertainty
-    quantile: float
+    inside: Real
+    outside: Real
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -89,8 +101,10 @@ class _Ends:
 
     def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
         y = self.found.base(columns)
-        root = np.sqrt(self.found.free(self.found.grouping.of(columns)))
-        half = self.quantile * root[:, None] * self.found.sigma
+        rows = self.found.grouping.of(columns)
+        met = (rows >= 0).any(axis=0) & self.found.corrected
+        reach = np.where(met[:, None], self.inside, self.outside)
+        half = np.sqrt(self.found.free(rows))[:, None] * reach
         return np.hstack([y, y - half, y + half])
 
 
@@ -99,6 +113,7 @@ def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
     grouping = fitted.grouping
     k = grouping.s.shape[1]
     effect, freedom = np.zeros(k), math.inf
+    pairs: tuple[Weighed, ...] = ()
     if isinstance(noise, (int, float)) and not isinstance(noise, bool):
         if not 0.0 <= noise < math.inf:
             raise ParameterError("noise is a standard deviation from 0.", hint="noise=0.3")
@@ -111,10 +126,15 @@ def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
             )
         rests, sizes = fitted.rests
         freedom = float(len(sizes) - 1)
-        if noise == "constant":
-            sigma = np.sqrt((sizes[:, None] * rests**2).mean(axis=0))
-        else:
-            sigma, effect = _components(rests, sizes)
+        if noise == "components" and not can_tell(sizes):
+            raise ParameterError(
+                f"persons and groups are told apart from {FEWEST} groups on, of sizes that differ twofold.",
+                hint="noise='constant', which errs on the wide side",
+            )
+        sigma = np.sqrt((sizes[:, None] * rests**2).mean(axis=0))
+        if noise == "components":
+            pairs = tuple(weighed(r, sizes) for r in rests.T)
+            sigma, effect = np.array([p.means for p in pairs]).T
     else:
         raise ParameterError("noise is 'constant', 'components' or a number.", hint="noise='constant'")
     empty = np.zeros((0, 0))
@@ -126,29 +146,5 @@ def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
     pinned = rank / grouping.rows if fitted.corrected else 0.0
     by_group = 1.0 / grouping.sizes if fitted.corrected else np.zeros(len(grouping.sizes))
     return Uncertainty(
-        sigma, freedom, effect, pinned, by_group, fitted.rule, grouping, inverse, fitted.corrected
+        sigma, freedom, effect, pinned, by_group, fitted.rule, grouping, inverse, fitted.corrected, pairs
     )
-
-
-def _components(rests: Real, sizes: Real) -> tuple[Real, Real]:
-    """Maximum likelihood of rest ~ N(0, tau^2 + sigma^2 / n), column by column."""
-    from scipy.optimize import minimize
-
-    if len(sizes) < _FEWEST or sizes.max() < 2 * sizes.min():
-        raise ParameterError(
-            f"persons and groups can be told apart from {_FEWEST} groups on, of sizes that differ twofold.",
-            hint="noise='constant', which errs on the wide side",
-        )
-    sigma, tau = np.zeros(rests.shape[1]), np.zeros(rests.shape[1])
-    for j in range(rests.shape[1]):
-        r = rests[:, j]
-        unit = max(float(np.mean(r**2)), np.finfo(float).tiny)
-
-        def loss(at: Real, r: Real = r, unit: float = unit) -> float:
-            variance = unit * (np.exp(at[0]) + np.exp(at[1]) / sizes)
-            return float(np.sum(np.log(variance) + r**2 / variance))
-
-        starts = [np.array([a, b]) for a in (-6.0, 0.0) for b in (0.0, math.log(float(np.median(sizes))))]
-        best = min((minimize(loss, s, method="Nelder-Mead") for s in starts), key=lambda f: float(f.fun))
-        tau[j], sigma[j] = np.sqrt(unit * np.exp(best.x))
-    return sigma, tau
