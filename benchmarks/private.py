@@ -1,7 +1,9 @@
 """The private synthesizer against AIM and MST: distances of pairs and triples, AUC, CPU seconds.
 
 Real data by SFUMATO_DATA; AIM and MST run on mbi's estimator in an environment of its own (make peers
-PEERS=mbi), one seed at epsilon 1. --seeds N, --quick (one seed, no peers), --only adult|diabetes130|brfss.
+PEERS=mbi), one seed at epsilon 1, each for at most --limit seconds of the clock: AIM may take more than the
+default, and is then said to have been stopped. --seeds N, --quick (one seed, no peers), --peers mst,aim
+(or none), --only adult|diabetes130|brfss.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import argparse
 import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -124,7 +127,7 @@ def ours(case: Case, epsilon: float, seeds: int) -> float:
     return float(mean[3])
 
 
-def theirs(case: Case, method: str, seconds: float) -> None:
+def theirs(case: Case, method: str, seconds: float, limit: float) -> None:
     truth, test = codes_of(case.train), codes_of(case.test)
     with tempfile.TemporaryDirectory() as folder:
         question = {
@@ -132,7 +135,11 @@ def theirs(case: Case, method: str, seconds: float) -> None:
             "rho": sf.PrivateSynthesizer(1.0, DELTA).rho, "out": f"{folder}/out.npy",
         }  # fmt: skip
         np.save(question["codes"], truth.T)
-        answer = peers.ask("mbi", question, seconds=3_600)
+        try:
+            answer = peers.ask("mbi", question, seconds=limit)
+        except subprocess.TimeoutExpired:
+            print(f"  {method.upper()}, epsilon 1: stopped after {limit:g} seconds (--limit)", flush=True)
+            return
         rows = np.load(question["out"]).T
     figures = (*(distance(truth, rows, case.sizes, w) for w in (2, 3)), area(rows, test), answer["seconds"])
     line(f"{method.upper()}, epsilon 1", figures)
@@ -144,6 +151,8 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--quick", action="store_true")
     options.add_argument("--only", default="")
+    options.add_argument("--peers", default="mst,aim")
+    options.add_argument("--limit", type=float, default=600.0)
     asked = options.parse_args()
     folder = os.environ.get("SFUMATO_DATA", "")
     if not folder:
@@ -164,8 +173,9 @@ def main() -> None:
         if peers.python_of("mbi") is None:
             print("  mbi was not built here: make peers PEERS=mbi")
         elif not asked.quick:
-            for method in ("mst",) if name == "brfss" else ("mst", "aim"):
-                theirs(case, method, spent)
+            for method in asked.peers.split(","):
+                if method in (("mst",) if name == "brfss" else ("mst", "aim")):
+                    theirs(case, method, spent, asked.limit)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.imputation.multiple import MultipleImputation as MultipleImputation
     from sfumato.synthesis.imputation.partial import PartialSynthesis as PartialSynthesis
     from sfumato.synthesis.imputation.pmi import PMI as PMI
+    from sfumato.synthesis.lugs.method import LUGS as LUGS
+    from sfumato.synthesis.lugs.parallel import PLUGS as PLUGS
     from sfumato.synthesis.pegs import PeGS as PeGS
     from sfumato.synthesis.private import PrivateModel as PrivateModel
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
@@ -140,6 +142,7 @@ _HOME = {
     "Kind": "schema",
     "LDiversity": "criteria",
     "LUDIA": "reconstruction.ludia",
+    "LUGS": "synthesis.lugs.method",
     "Ledger": "privacy.ledger",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
@@ -154,6 +157,7 @@ _HOME = {
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",
     "OutputError": "errors",
+    "PLUGS": "synthesis.lugs.parallel",
     "PMI": "synthesis.imputation.pmi",
     "ParameterError": "errors",
     "PartialSynthesis": "synthesis.imputation.partial",

@@ -64,3 +64,45 @@ def test_a_guessed_domain_is_refused_without_its_values(sfumato: Sfumato, visits
     answer = sfumato("synthesize", visits, "--epsilon", 1, "--rows", 5, "--out", "new")
     assert answer.code == 2 and "confirmed public domain" in answer.err
     assert CANARY not in answer.all
+
+
+def test_private_rows_keep_the_table(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:
+    command = ["synthesize", *stays, "--method", "private", "--epsilon", 20, "--rows", 400]
+    answer = sfumato(*command, "--out", "new")
+    assert answer.code == 0, answer.all
+    assert "400 synthetic rows" in answer.out and "epsilon = 20, delta = 1e-9" in answer.out
+    made = pq.read_table(tmp_path / "new" / "public" / "data.parquet")
+    real = pq.read_table(tmp_path / "stays.parquet")
+    shares = [t.column("sex").to_pylist().count(1) / t.num_rows for t in (made, real)]
+    assert made.num_rows == 400 and abs(shares[0] - shares[1]) < 0.1
+    assert sfumato("verify", "new").code == 0
+    pure = sfumato(*command, "--delta", 0, "--out", "pure", "--json")
+    assert json.loads(pure.out)["guarantee"]["claims"][0]["epsilon"] == 20.0
+
+
+def test_lugs_says_what_it_is_not(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:
+    answer = sfumato("synthesize", *stays, "--method", "lugs", "--log-l", 0.4, "--rows", 150, "--out", "new")
+    assert answer.code == 0, answer.all
+    assert "ot differentially private" in answer.out
+    assert pq.read_table(tmp_path / "new" / "public" / "data.parquet").num_rows == 150
+    assert sfumato("verify", "new").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--method", "private", "--epsilon", "0"], "epsilon is a number"),
+        (["--method", "private", "--epsilon", "1", "--delta", "2"], "delta is 0"),
+        (["--method", "private", "--epsilon", "1", "--parents", "2"], "private has no --parents"),
+        (["--method", "lugs", "--epsilon", "1"], "not differentially private"),
+        (["--method", "lugs", "--log-l", "2"], "too few values"),
+        (["--method", "pegs", "--epsilon", "1", "--cap"], "pegs has no --cap"),
+    ],
+)
+def test_other_methods_refuse_too(
+    sfumato: Sfumato, stays: list[object], tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    before = everything(tmp_path)
+    answer = sfumato("synthesize", *stays, *arguments, "--rows", 5, "--out", "new")
+    assert answer.code == 2 and words in answer.err
+    assert everything(tmp_path) == before

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+import sfumato as sf
 from sfumato.errors import DataError, SfumatoWarning
 from sfumato.io import like, scan
 from sfumato.io.frames import from_frame
@@ -282,3 +283,17 @@ def test_days_and_moments_in_one_pandas_column():
 def test_a_path_longer_than_any_file_name():
     with pytest.raises(DataError, match="no file"):
         scan("x" * 5_000 + ".csv")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_release_does_not_list_values_that_were_taken_out(library: str) -> None:
+    names = ["common", "rare"]
+    if library == "pandas":
+        frame = pd.DataFrame({"x": pd.Categorical(["common", "common", "rare"], names)})
+    else:
+        frame = pl.DataFrame({"x": ["common", "common", "rare"]}, schema={"x": pl.Enum(names)})
+    table = sf.scan(frame)
+    left = sf.Table.from_arrow(table.to_arrow().slice(0, 2), table.schema)
+    release = sf.Release(left, sf.Guarantee(), origin=table.source).to_native()
+    found = release["x"].cat.categories if library == "pandas" else release["x"].dtype.categories
+    assert list(found) == ["common"]

@@ -143,6 +143,30 @@ def test_a_law_that_cannot_be_is_refused_or_capped() -> None:
     assert claim.capped == ("x0", "x2") and "not differentially private" in fitted.sample(10).guarantee.text()
 
 
+def test_capped_columns_are_drawn_evenly() -> None:
+    alpha = lifted(np.array([5, 1]), np.zeros(2, np.int64), 1, 2, math.log(2), 0.1)
+    assert alpha.tolist() == [1.0]  # not just short of it
+    assert lifted(np.array([5, 1]), np.zeros(2, np.int64), 1, 2, 3.0, 0.1).tolist() == [1.0]
+
+
+def test_laws_of_neighbours_have_the_entropy_too() -> None:
+    for i in range(3):
+        for x in STATES:
+            law = conditional(i, x, 0.6, 0.05)
+            assert -(law * np.log(law)).sum() >= 0.6 - 1e-9
+
+
+def test_doubt_given_the_released_row_can_be_less() -> None:
+    """What is not promised: x0 was drawn first, x1 and x2 were drawn given it, and tell of it."""
+    p = exact_law(0.4, 0.05, 30).reshape(SIZES)
+    given_rest = p / p.sum(axis=0)
+    assert (-given_rest * np.log(given_rest)).sum(axis=0).min() < 0.3
+    last = p / p.sum(axis=2, keepdims=True)  # x2 was drawn last: for it the promise holds in the row
+    assert (-last * np.log(last)).sum(axis=2).min() > 0.4 - 1e-6
+    text = LUGS(log_l=0.4).fit(toy()).sample(5).guarantee.text()
+    assert "less doubt" in text
+
+
 # -- keys and neighbours ---------------------------------------------------------------------------
 
 

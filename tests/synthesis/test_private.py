@@ -140,18 +140,6 @@ def test_a_person_column_makes_the_promise_one_to_persons() -> None:
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def test_columns_independent_given_a_third_stay_so(model: PrivateModel) -> None:
-    """v0 and v2 given v1, in independent rows: a G-test, with room for the noise of the tables."""
-    rows = model.fresh(0, 60_000, sf.Key.fresh())
-    for level in (0, 1):
-        given = rows[:, rows[1] == level]
-        observed = np.histogram2d(given[0], given[2], bins=2)[0]
-        correlation = np.corrcoef(given[0], given[2])[0, 1]
-        assert observed.min() > 0 and abs(correlation) < 0.1
-        data = chain(ROWS)
-        assert abs(np.corrcoef(data[0], data[2])[0, 1]) > 0.25  # while they depend on each other alone
-
-
 def test_columns_that_have_nothing_to_do_with_each_other_stay_so(model: PrivateModel) -> None:
     for rows in (model.fresh(0, 60_000, sf.Key.fresh()), model.codes(20_000, sf.Key.fresh())):
         table = np.histogram2d(rows[0], rows[3], bins=[2, 3])[0] / rows.shape[1]

@@ -31,11 +31,12 @@ class Asked:
     parents: int | None
     block: int | None
     columns: list[str] | None
+    cap: bool = False
 
     def only(self, method: str, *known: str) -> None:
         """Refuse options that this method has no use for: silence would look like consent."""
         others = {"delta": self.delta, "log_l": self.log_l, "parents": self.parents, "block": self.block,
-                  "per_row": self.per_row or None}  # fmt: skip
+                  "per_row": self.per_row or None, "cap": self.cap or None}  # fmt: skip
         foreign = [f"--{n.replace('_', '-')}" for n, v in others.items() if v is not None and n not in known]
         if foreign:
             raise ParameterError(f"{method} has no {', '.join(foreign)}.", hint="sfumato synthesize --help")
@@ -97,6 +98,21 @@ def _table(asked: Asked) -> Method:
     return ContingencyTable(epsilon=asked.epsilon, columns=asked.columns or None)
 
 
+def _lugs(asked: Asked) -> Method:
+    from sfumato.synthesis.lugs.method import LUGS
+
+    asked.only("lugs", "log_l", "cap")
+    if asked.epsilon is not None:
+        raise ParameterError(
+            "lugs has no --epsilon: it is not differentially private.", hint="--log-l, or --method private"
+        )
+    return LUGS(
+        log_l=0.5 if asked.log_l is None else asked.log_l,
+        cap=asked.cap,
+        columns=tuple(asked.columns) if asked.columns else None,
+    )
+
+
 # A further method is one line here.
 METHODS: dict[str, Callable[[Asked], Method]] = {
     "pegs": _pegs,
@@ -105,6 +121,7 @@ METHODS: dict[str, Callable[[Asked], Method]] = {
     "imputation": _imputation,
     "marginals": _marginals,
     "table": _table,
+    "lugs": _lugs,
 }
 
 
@@ -135,9 +152,12 @@ def synthesize(
     log_l: Annotated[
         float | None,
         typer.Option(
-            "--log-l", metavar="H", help="pegs: the entropy of each law instead.", show_default=False
+            "--log-l", metavar="H", help="pegs, lugs: the entropy of each law instead.", show_default=False
         ),
     ] = None,
+    cap: Annotated[
+        bool, typer.Option("--cap", help="lugs: columns with too few values for it are drawn evenly.")
+    ] = False,
     parents: Annotated[
         int | None,
         typer.Option("--parents", metavar="M", help="pegs: columns each is drawn given.", show_default=False),
@@ -152,20 +172,23 @@ def synthesize(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="For tests: then nothing is promised.", show_default=False),
+        typer.Option(
+            "--seed", help="For tests: a promise that rests on the draw is void.", show_default=False
+        ),
     ] = None,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a release of synthetic rows, with what it promises.
 
-    The schema must say which values each column may have, confirmed by a person as public.
+    The schema must say which values each column may have, confirmed by a person as public. Only lugs, which
+    promises no differential privacy, takes them from the data.
     """
     from sfumato.synthesis.synthesize import synthesize as make
 
     if method not in METHODS:
         raise ParameterError("no such method.", hint=f"--method {' or '.join(METHODS)}")
-    wanted = METHODS[method](Asked(epsilon, per_row, delta, log_l, parents, block, column))
+    wanted = METHODS[method](Asked(epsilon, per_row, delta, log_l, parents, block, column, cap))
     release = make(reading.scan(data, schema), wanted, rows, seed=seed)
     release.save(out, overwrite=overwrite)
     plain = {

@@ -12,16 +12,19 @@ from sfumato.counts.duck import OFFLINE
 from sfumato.sources import Source
 
 
-def like(table: pa.Table, source: Source) -> Any:
+def like(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
     """The rows as the library of the source holds them: pandas for pandas, Spark for Spark.
+
+    every_level: categories of the source that no longer occur stay listed. Not in a release: a value that
+    was taken out of the rows must not be read off their type.
 
     A table that was read from a file or from a database comes back as an Arrow table, an Ibis table or
     a DuckDB relation in a connection of its own.
     """
     if source.flavour == "pandas":
-        return _to_pandas(table, source.origin)
+        return _to_pandas(table, source.origin, every_level)
     if source.flavour == "polars":
-        return _to_polars(table, source.origin)
+        return _to_polars(table, source.origin, every_level)
     if source.flavour == "duckdb":
         import duckdb
 
@@ -35,7 +38,7 @@ def like(table: pa.Table, source: Source) -> Any:
     return table
 
 
-def _to_pandas(table: pa.Table, original: Any) -> Any:
+def _to_pandas(table: pa.Table, original: Any, every_level: bool) -> Any:
     """Columns the user's frame has get the same family of dtype; new ones that of the frame's majority."""
     import pandas as pd
 
@@ -45,15 +48,17 @@ def _to_pandas(table: pa.Table, original: Any) -> Any:
             dtypes[str(name)] = original.index.get_level_values(name).dtype
     families = [type(dtype) for dtype in dtypes.values()]
     all_arrow = bool(families) and all(family is pd.ArrowDtype for family in families)
-    columns = {name: _to_series(table[name], dtypes.get(name), all_arrow) for name in table.column_names}
+    columns = {
+        name: _to_series(table[name], dtypes.get(name), all_arrow, every_level) for name in table.column_names
+    }
     return pd.DataFrame(columns, columns=table.column_names)
 
 
-def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool) -> Any:
+def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool, every_level: bool) -> Any:
     import pandas as pd
 
     if isinstance(dtype, pd.CategoricalDtype):
-        return _to_categorical(column, dtype)
+        return _to_categorical(column, dtype, every_level)
     if isinstance(dtype, pd.ArrowDtype) or (dtype is None and all_arrow):
         if dtype is not None and _same_family(column.type, dtype.pyarrow_dtype):
             column = _cast_or_keep(column, dtype.pyarrow_dtype)
@@ -102,7 +107,7 @@ def _cast_or_keep(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArra
         return column
 
 
-def _to_categorical(column: pa.ChunkedArray, dtype: Any) -> Any:
+def _to_categorical(column: pa.ChunkedArray, dtype: Any, every_level: bool) -> Any:
     """The user's categories in the user's order, where the values are among them."""
     import pandas as pd
 
@@ -111,11 +116,12 @@ def _to_categorical(column: pa.ChunkedArray, dtype: Any) -> Any:
     values = column.to_pandas()
     found = pc.unique(column.drop_null()).to_pylist()
     if set(found) <= set(dtype.categories):
-        return values.astype(dtype)
+        kept = [c for c in dtype.categories if every_level or c in set(found)]
+        return values.astype(pd.CategoricalDtype(kept, dtype.ordered) if not every_level else dtype)
     return values.astype(pd.CategoricalDtype(sorted(found, key=str)))
 
 
-def _to_polars(table: pa.Table, original: Any) -> Any:
+def _to_polars(table: pa.Table, original: Any, every_level: bool) -> Any:
     """Categories and enums come back as such."""
     import polars as pl
 
@@ -127,6 +133,8 @@ def _to_polars(table: pa.Table, original: Any) -> Any:
         now = frame.schema[name]
         words = now == pl.String and dtype.base_type() in (pl.Categorical, pl.Enum)
         numbers = (now.is_integer() and dtype.is_integer()) or (now.is_float() and dtype.is_float())
+        if words and not every_level and dtype.base_type() is pl.Enum:
+            dtype = pl.Enum([c for c in dtype.categories if c in set(frame[name].drop_nulls())])
         if words or numbers:
             try:
                 frame = frame.with_columns(frame[name].cast(dtype))

@@ -102,7 +102,7 @@ class _Ends:
     def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
         y = self.found.base(columns)
         rows = self.found.grouping.of(columns)
-        met = (rows >= 0).any(axis=0) & self.found.corrected
+        met = np.asarray((rows >= 0).any(axis=0) & self.found.corrected)
         reach = np.where(met[:, None], self.inside, self.outside)
         half = np.sqrt(self.found.free(rows))[:, None] * reach
         return np.hstack([y, y - half, y + half])

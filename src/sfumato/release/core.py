@@ -73,7 +73,7 @@ class Release:
 
     def to_native(self) -> Any:
         """The data as what went in: pandas for pandas, polars for polars, and so on; in memory."""
-        return like(self.data.to_arrow(), self.origin or self.data.source)
+        return like(self.data.to_arrow(), self.origin or self.data.source, every_level=False)
 
     def __eq__(self, other: object) -> bool:
         """Whether two releases say the same: reads the data of both, batch by batch."""

@@ -1,10 +1,14 @@
 """LUGS (l-diversified, uniformly smoothed Gibbs sampling): Algorithm 1 of the paper.
 
-Guarantee: every released value was drawn from a law with an entropy of at least log l, given the others.
-Because:   `tables.lifted` mixes each law with the uniform one until its entropy is reached; a key that was
-           never seen and has no neighbour gets the uniform law.
-Assumes:   the key of the draw stays secret. It says nothing about what the laws tell of one person: they
-           were learnt without noise, and nothing here is differentially private.
+Guarantee: every released value was drawn from a law with an entropy of at least log l, given the values the
+           row had elsewhere at that moment.
+Because:   `tables.lifted` mixes each law with the uniform one until its entropy is reached. A key that was
+           never seen takes the lifted law of a random nearest row, and a mixture of laws has at least the
+           least of their entropies; without a neighbour it gets the uniform law.
+Assumes:   the key of the draw stays secret. Values drawn later in the sweep depend on the earlier ones, so
+           that given the row as released, and the rows of its chain around it, the doubt about a value can
+           be less (test_doubt_given_the_released_row_can_be_less). It says nothing about what the laws tell
+           of one person: they were learnt without noise, and nothing here is differentially private.
 Tested by: tests/synthesis/test_lugs.py::test_laws_have_the_entropy_asked_for
 """
 
@@ -213,7 +217,10 @@ def guarantee(method: LUGS, domain: Domain) -> Guarantee:
     )
     law = DiverseLaw(max(1.0, math.exp(method.log_l) * (1 - 1e-9)), domain.names, capped)
     return Guarantee.of(
-        law.assuming("It is about the laws that values were drawn from, not about the released table."),
+        law.assuming(
+            "It is about the laws that values were drawn from, given the row at that moment. Values drawn "
+            "later depend on it: given the whole row, or the rows beside it, there may be less doubt."
+        ),
         NoGuarantee("not differentially private", "The laws were learnt from the data without noise."),
     )
 

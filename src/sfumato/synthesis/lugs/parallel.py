@@ -23,7 +23,7 @@ from sfumato.seeds import Key
 from sfumato.sources import EngineSource, engine_fault
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.lugs.method import LUGS, about, guarantee, table_of
+from sfumato.synthesis.lugs.method import LUGS, _plan, about, guarantee, table_of
 from sfumato.table import Table
 
 Codes = NDArray[np.uint16]
@@ -91,6 +91,7 @@ class FittedPLUGS:
             key=secret, seed=seed,
             plan={
                 "method": "plugs", "rows": rows, "partitions": self.method.partitions, "on": self.method.on,
+                **_plan(self.method.lugs),
             },
             extra={"rows by part": [len(p) for p in parts]},
         )  # fmt: skip

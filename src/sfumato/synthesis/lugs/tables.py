@@ -110,7 +110,9 @@ def lifted(
 
     low: NDArray[np.float64] = np.full(keys, floor)
     high: NDArray[np.float64] = np.ones(keys)
-    wanted = min(log_l, np.log(size)) - 1e-12
+    wanted = log_l - 1e-12
+    if log_l >= np.log(size) - 1e-12:  # only the uniform law has it; the bisection would stop just short
+        return high
     high[entropy(low) >= wanted] = floor
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sfumato.counts import Counts
 from sfumato.counts.tables import check_set
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
@@ -40,6 +41,7 @@ class PrivateModel:
     """What `PrivateSynthesizer.fit` gives back. All of it is covered by the guarantee, and may be published.
 
     measured: the noisy answers; potentials: the model learnt from them; plan: what was asked for.
+    _kind: what the data came as, without any of it, so that rows come back as the same.
     """
 
     domain: Domain
@@ -47,7 +49,7 @@ class PrivateModel:
     measured: Measured
     potentials: Potentials
     plan: Mapping[str, Any] = field(default_factory=dict)
-    _origin: Source | None = field(default=None, repr=False)
+    _kind: Source | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -199,7 +201,7 @@ class PrivateModel:
         )
         about = "Synthetic rows, drawn from noisy tables of the data: no row is that of a person."
         data = Table(source, self.domain.schema)
-        return Release(data, self.guarantee, record, " ".join([about, *self.notes]), self._origin)
+        return Release(data, self.guarantee, record, " ".join([about, *self.notes]), self._kind)
 
     def codes(self, rows: int, key: Key) -> Codes:
         """Calibrated rows as codes, (columns, rows)."""
@@ -255,8 +257,24 @@ class PrivateModel:
         return files.load(Path(path))
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        # A model in memory remembers the table it was fitted to, so that rows come back as the same kind.
+        # A model fitted to an engine's table holds on to the engine, to give rows back to it.
         raise SfumatoError("a model is not pickled: the data might travel with it.", hint="model.save(path)")
+
+
+def kind_of(source: Source, domain: Domain) -> Source:
+    """A source of the same library as the data's, without rows, its types those of the domain.
+
+    A frame's own types tell of its rows: a categorical of pandas lists the values that occur, and whole
+    numbers become floats where one is missing. None of that may come back with synthetic rows.
+    """
+    empty = domain.decode(np.empty((len(domain.names), 0), np.uint16), Key.from_seed(0))
+    if source.flavour == "pandas":
+        return scan(pa.Table.from_batches([empty]).to_pandas(), domain.schema).source
+    if source.flavour == "polars":
+        import polars as pl
+
+        return scan(pl.DataFrame(pa.Table.from_batches([empty])), domain.schema).source
+    return source
 
 
 def _key(key: Key | None, seed: int | None) -> Key:

@@ -21,6 +21,7 @@ from sfumato.synthesis.private.layout import Codes, Floats, Graph, Ints, Weights
 from sfumato.synthesis.private.tables import independent
 
 SWEEPS = 15
+_WARM_UP = 3  # sweeps before the first comparison
 _FIRST_STEP, _LAST_STEP = 1.0, 0.25
 _AVERAGED = 0.4  # of the sweeps, the last ones
 _LEAST, _MOST = 10_000, 50_000  # particles
@@ -166,7 +167,9 @@ def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
     pace = np.repeat([max(degree[a], degree[b]) for a, b in wanted.pairs], np.diff(wanted.starts))
     own = np.log(np.maximum(wanted.own_flat, 1e-3))
     own = own - own.max()
-    edges, averaged, kept = np.zeros(len(wanted.flat)), np.zeros(len(wanted.flat)), 0
+    edges, averaged, kept = tree_start(wanted), np.zeros(len(wanted.flat)), 0
+    for number in range(_WARM_UP):
+        Potentials(wanted, own, edges, particles).sweep(particles, key.derive("warming up"), number)
     trace = []
     for number in range(sweeps):
         report("learning potentials", number, sweeps)
@@ -179,6 +182,30 @@ def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
         if number >= (1 - _AVERAGED) * sweeps:
             averaged, kept = averaged + edges, kept + 1
     return Potentials(wanted, own, averaged / max(kept, 1), particles, tuple(trace))
+
+
+def tree_start(wanted: Wanted) -> Floats:
+    """Potentials of the tree of most informative tables; 0 for all other edges.
+
+    A tree's potentials are log(T_ij N / (T_i T_j)), exactly. From there two columns that depend on each other
+    only through a third have the table they should without a potential of their own, so that none is learnt
+    and unlearnt again: fifteen sweeps are too few for that, and the rest would show in the rows.
+    """
+    edges = np.zeros(len(wanted.flat))
+    alone = [np.outer(wanted.own[a], wanted.own[b]) / wanted.rows for a, b in wanted.pairs]
+    ratios = []
+    for table, m, sigma in zip(wanted.tables, alone, wanted.sigma, strict=True):
+        slack = max(0.5, float(sigma))
+        ratios.append(np.log((table + slack) / (m + slack)))
+    worth = [float((t * r).sum()) for t, r in zip(wanted.tables, ratios, strict=True)]
+    group = list(range(len(wanted.sizes)))
+    for q in np.argsort(np.negative(worth), kind="stable"):
+        a, b = wanted.pairs[q]
+        if worth[q] > 0 and group[a] != group[b]:
+            edges[wanted.starts[q] : wanted.starts[q + 1]] = np.clip(ratios[q], -_LIMIT, _LIMIT).ravel()
+            old = group[b]
+            group = [group[a] if g == old else g for g in group]
+    return edges
 
 
 def first_rows(wanted: Wanted, key: Key, rows: int) -> Codes:

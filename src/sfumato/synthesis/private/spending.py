@@ -25,8 +25,12 @@ Because:   1. t is a table of counts; a person adds at most L to its cells, all 
               the total on every path. An amount that is not used is lost, never added elsewhere.
            5. Rows that break a declared constraint are dropped one by one, and rows beyond L of a person by
               coins of that person's own rows, so neighbours stay neighbours.
-Assumes:   the domains, constraints, L, the target and a declared number of rows are public.
-Tested by: tests/synthesis/test_private_audit.py
+           6. Nothing else of the data gets out: a file, a note, the number of rows, even the types of a frame
+              are functions of the answers. (Types of the data's own frame list the values that occur.)
+Assumes:   the domains, constraints, L, the target and a declared number of rows are public; every row lies in
+           the domains and says whose it is. A table with other rows is refused before anything is spent, and
+           that refusal is not covered: it is for who holds the data.
+Tested by: tests/synthesis/test_private_audit.py, tests/synthesis/test_private_tape.py
 """
 
 from __future__ import annotations

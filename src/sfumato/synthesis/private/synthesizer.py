@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from sfumato.errors import BudgetError, ParameterError, listed
 from sfumato.privacy import Guarantee
@@ -25,7 +26,7 @@ from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.counting import count
 from sfumato.synthesis.private.measure import measure
-from sfumato.synthesis.private.model import PrivateModel
+from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
 from sfumato.synthesis.private.spending import Purse
 from sfumato.table import Table
@@ -131,7 +132,8 @@ class PrivateSynthesizer:
         )
         purse = Purse(grant, self.max_rows_per_person)
         measured = measure(counted, purse, rows=self.rows, target=target, zeros=domain.zeros)
-        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), self._plan(), table.source)
+        kind = kind_of(table.source, domain)
+        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), self._plan(), kind)
 
     def _target(self, domain: Domain) -> int | None:
         if self.target is None:
@@ -144,7 +146,10 @@ class PrivateSynthesizer:
         return domain.place(self.target)
 
     def _assumptions(self, schema: Schema) -> list[str]:
-        said = ["The levels and bins of all columns are public and do not come from the data"]
+        said = [
+            "The levels and bins of all columns are public and do not come from the data; every row lies "
+            "within them"
+        ]
         if self.constraints:
             said.append("The declared constraints are public and do not come from the data")
         if self.rows is not None:
@@ -164,6 +169,7 @@ class PrivateSynthesizer:
         }
 
 
+@cache
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """The largest rho (but for the last digits) that gives (epsilon, delta)."""
     log = -math.log(delta)
