@@ -33,3 +33,12 @@ def test_charges(tmp_path, data_dir) -> None:
     assert "average daily charge" in _run("ludia_charges.py", tmp_path)
     for name in ("ludia_charges.csv", "ludia_intercepts.md", "ludia_lasso.csv", "ludia_charges.png"):
         assert (tmp_path / name).stat().st_size > 100
+
+
+@pytest.mark.soak
+def test_elsewhere(tmp_path, data_dir) -> None:
+    if not (ROOT / "experiments").is_dir():
+        pytest.skip("the experiments are not part of this copy")
+    assert "correlation within groups" in _run("ludia_elsewhere.py", tmp_path)
+    for name in ("ludia_elsewhere.csv", "ludia_elsewhere.md", "ludia_elsewhere.png"):
+        assert (tmp_path / name).stat().st_size > 100
