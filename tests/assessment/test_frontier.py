@@ -177,7 +177,6 @@ def test_a_measure_or_a_choice_that_gives_back_something_else() -> None:
         ({"risk": "no such score"}, "no score is called"),
         ({"risk": 3}, "risk"),
     ],
-    ids=str,
 )
 def test_bad_parameters_are_refused(change: dict[str, object], words: str) -> None:
     options = {"methods": grid()[:1], "risk": copies, "utility": distance, "repeats": 1, **change}
