@@ -56,9 +56,8 @@ def test_literal_greedy_covers_k(p: Problem, k: int) -> None:
         for i in np.flatnonzero(~found.suppressed)
     ]
     assert not covered or min(covered) >= k
-    assert found.about["claim"] == "ambiguity" and found.about["k_reached"] == min(
-        covered, default=1
-    )  # k = 1: nothing
+    reached = min(covered, default=p.rows)  # a row of nothing but roots covers all
+    assert found.about["claim"] == "ambiguity" and found.about["k_reached"] == reached
     if covered:
         assert search.claims(found) == (KAmbiguity(min(covered), p.columns),)
     assert sf.Greedy().claims(found) is None
