@@ -14,6 +14,10 @@ from typing import Any
 import hypothesis
 import pytest
 
+# Workers compile kernels side by side, and two that fill one cache at once may mix up its files.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parent.parent / ".numba" / worker)
+
 # Deadlines measure the machine, not the code. Examples that failed before are tried again first.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.register_profile("soak", parent=hypothesis.settings.get_profile("ci"), max_examples=2_000)
