@@ -13,6 +13,7 @@ Tested by: tests/anonymization/test_shape.py::test_no_record_is_found_more_often
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -42,7 +43,7 @@ _SEEDED = "Nobody guesses the seed: it tells the order the rows had."
 
 
 @dataclass(frozen=True)
-class _Cluster:
+class _Cluster(ABC):
     """What all three need.
 
     response: a column rows of a cluster should be alike in, such as the cost; it is released as it is.
@@ -63,21 +64,28 @@ class _Cluster:
                 raise ParameterError("columns must be a list of names.", hint='columns=["sex", "age"]')
             object.__setattr__(self, "columns", tuple(self.columns))
 
-    def _grouped(
-        self, table: Table, criterion: Criterion, hierarchies: Mapping[str, Hierarchy] | None, key: Key | None
-    ) -> Grouped:
-        return group(
+    def release(
+        self,
+        table: Table,
+        criterion: Criterion,
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        key: Key | None = None,
+    ) -> Release:
+        """Cluster the rows, replace their quasi-identifiers, and say what is promised."""
+        grouped = group(
             table, criterion, self.clustering, columns=self.columns, response=self.response,
-            weight=self.weight, hierarchies=hierarchies or {}, key=key,
-            keep_text=self.keep_text,
+            weight=self.weight, hierarchies=hierarchies or {}, key=key, keep_text=self.keep_text,
         )  # fmt: skip
-
-    def _plan(self, criterion: Criterion) -> dict[str, object]:
-        return {
+        plan: dict[str, object] = {
             "method": type(self).__name__,
             "criterion": criterion.describe(),
             "clustering": asdict(self.clustering),
         }
+        return self._made(grouped, plan)
+
+    @abstractmethod
+    def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release: ...
 
 
 def _bounded(grouped: Grouped) -> Guarantee:
@@ -95,16 +103,8 @@ class ClusterResample(_Cluster):
 
     replacement: bool = True
 
-    def release(
-        self,
-        table: Table,
-        criterion: Criterion,
-        *,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        key: Key | None = None,
-    ) -> Release:
-        """Cluster, exchange, and say what is promised."""
-        grouped = self._grouped(table, criterion, hierarchies, key)
+    def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release:
+        """Exchange, and say what is promised."""
         label = grouped.clusters.label
         if self.replacement:
             donor = grouped.draws.drawn_within("exchange", label, grouped.weights)
@@ -115,7 +115,7 @@ class ClusterResample(_Cluster):
             _bounded(grouped),
             f"Person-level data in which {', '.join(grouped.quasi)} were exchanged between rows that are "
             "alike. A row no longer describes one person.",
-            **self._plan(criterion),
+            **plan,
             replacement=self.replacement,
         )
 
@@ -140,16 +140,8 @@ class ClusterDither(_Cluster):
         if self.order is not None:
             object.__setattr__(self, "order", tuple(self.order))
 
-    def release(
-        self,
-        table: Table,
-        criterion: Criterion,
-        *,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        key: Key | None = None,
-    ) -> Release:
-        """Cluster, dither, transform to uniform numbers and on to the original's law."""
-        grouped = self._grouped(table, criterion, hierarchies, key)
+    def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release:
+        """Dither, transform to uniform numbers and on to the original's law."""
         order = _permuted(grouped.quasi, self.order)
         variables = [variable(grouped.schema[c], grouped.data.column(c), self.bins) for c in order]
         points = np.stack([_scaled(v.score[v.codes], grouped.weights) for v in variables], axis=1)
@@ -161,7 +153,7 @@ class ClusterDither(_Cluster):
             _bounded(grouped),
             f"Person-level data in which {', '.join(grouped.quasi)} were drawn anew around groups of rows "
             "that are alike. A row no longer describes one person.",
-            **self._plan(criterion),
+            **plan,
             dither=repr(self.dither),
             order=order,
             bins=self.bins,
@@ -175,16 +167,8 @@ class Centroid(_Cluster):
     Numbers and dates: the mean. Ordered levels: the level nearest to the mean. Others: the most frequent.
     """
 
-    def release(
-        self,
-        table: Table,
-        criterion: Criterion,
-        *,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        key: Key | None = None,
-    ) -> Release:
-        """Cluster, and replace each quasi-identifier by the cluster's middle."""
-        grouped = self._grouped(table, criterion, hierarchies, key)
+    def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release:
+        """Replace each quasi-identifier by the cluster's middle."""
         middles = {c: _middle(grouped, grouped.schema[c]) for c in grouped.quasi}
         schema = grouped.schema
         for name, array in middles.items():
@@ -200,7 +184,7 @@ class Centroid(_Cluster):
             Guarantee.of(claim),
             f"Person-level data in which {', '.join(grouped.quasi)} were replaced by the middle of groups "
             "of rows that are alike.",
-            **self._plan(criterion),
+            **plan,
         )
 
 
