@@ -18,10 +18,14 @@ import pytest
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parent.parent / ".numba" / worker)
 
-# Deadlines measure the machine, not the code. Examples that failed before are tried again first.
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
-hypothesis.settings.register_profile("soak", parent=hypothesis.settings.get_profile("ci"), max_examples=2_000)
-hypothesis.settings.load_profile("soak" if os.environ.get("SFUMATO_SOAK") else "ci")
+# Deadlines measure the machine, not the code. At a desk, and above all in the long runs, examples are new
+# each time; in CI they are the same each time, so that what fails there is what the change broke.
+hypothesis.settings.register_profile("desk", deadline=None, print_blob=True, derandomize=False)
+_DESK = hypothesis.settings.get_profile("desk")
+hypothesis.settings.register_profile("ci", parent=_DESK, derandomize=True)
+hypothesis.settings.register_profile("soak", parent=_DESK, max_examples=2_000)
+_PROFILE = "soak" if os.environ.get("SFUMATO_SOAK") else "ci" if os.environ.get("CI") else "desk"
+hypothesis.settings.load_profile(_PROFILE)
 
 
 # --- no network -----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.errors import SchemaError
@@ -182,6 +182,7 @@ def test_choosing_columns() -> None:
         schema.select(["a", "x", "y"])
 
 
+@example(Draw.UNIFORM, 1, 0.9999999999999999)
 @given(st.sampled_from(list(Draw)), st.integers(0, 2), st.floats(0, 1, exclude_max=True))
 def test_a_drawn_number_lies_in_its_bin(how: Draw, code: int, u: float) -> None:
     column = Column("x", Kind.NUMERIC, edges=(0, 1, 5, 10), draw=how)

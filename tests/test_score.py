@@ -38,3 +38,9 @@ def test_it_prints_and_becomes_json() -> None:
     assert json.loads(json.dumps(attack.to_dict()))["control"] == 0.02
     assert Score(**{**GOOD, "value": math.nan}).to_dict()["value"] is None
     assert Score(**{**GOOD, "range": (0.0, math.inf)}).to_dict()["range"] == [0.0, None]
+
+
+def test_rounding_does_not_carry_a_value_out_of_its_range() -> None:
+    assert Score(**{**GOOD, "value": -1e-17}).value == 0.0
+    assert Score(**{**GOOD, "value": 6.000000000000001, "range": (0.0, 6.0)}).value == 6.0
+    assert Score(**{**GOOD, "value": 0.1}).value == 0.1

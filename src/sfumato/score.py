@@ -49,6 +49,7 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _snapped(self.value, self.range))
         faults = []
         if not self.name or not self.meaning:
             faults.append("a score has a name and a meaning")
@@ -76,6 +77,14 @@ class Score:
         control = "" if self.control is None else f", control {self.control:.4g}"
         baseline = "" if self.baseline is None else f", baseline {self.baseline:.4g}"
         return f"{self.name}: {self.value:.4g}{interval}{control}{baseline} ({self.better} is better)"
+
+
+def _snapped(value: float, span: tuple[float, float]) -> float:
+    """The end of the range that the value misses only by the rounding of the sums behind it."""
+    for end in span:
+        if not span[0] <= value <= span[1] and math.isclose(value, end, rel_tol=1e-9, abs_tol=1e-9):
+            return end
+    return value
 
 
 def _finite(value: Any) -> Any:

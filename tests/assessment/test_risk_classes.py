@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import risk_oracles as oracle
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato import criteria
@@ -75,6 +75,7 @@ def test_hand_computed_reasons() -> None:
     assert rows[-1]["class"] == 2 and "one of 2 rows" in rows[-1]["why"]
 
 
+@example([("x",) * 4, *[("x", "x", "x", "*")] * 4, ("x", "x", "*", "x")], True)
 @settings(max_examples=60)
 @given(tables, st.booleans())
 def test_uniqueness_and_sizes_agree_with_the_oracle(rows: list[tuple[Any, ...]], wild: bool) -> None:

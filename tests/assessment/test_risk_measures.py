@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import risk_oracles as oracle
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato import samples
@@ -35,6 +35,7 @@ def by_name(scores: list[Any]) -> dict[str, Any]:
 # -- l and t -------------------------------------------------------------------------------------
 
 
+@example([("y", "p", None), ("y", "p", None), ("y", "p", 1), ("y", "p", 1), ("y", "p", 2)], 0.5)
 @settings(max_examples=80)
 @given(pairs, st.sampled_from([0.5, 1.0, 2.0, 3.0]))
 def test_l_and_t_agree_with_the_oracle(rows: list[tuple[Any, ...]], c: float) -> None:

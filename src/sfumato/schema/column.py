@@ -227,4 +227,5 @@ def draw_back(column: Column, code: int, u: float) -> float:
         first = math.ceil(low)
         last = math.ceil(high) - 1 if code + 2 < len(column.edges) else math.floor(high)
         return float(first + math.floor(u * (last - first + 1))) if last >= first else low
-    return low + u * (high - low)
+    drawn = low + u * (high - low)
+    return drawn if drawn < high else math.nextafter(high, low)  # the sum rounds; the bin is open above
