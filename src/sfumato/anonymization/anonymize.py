@@ -19,19 +19,20 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies
+from sfumato.anonymization.asking import Asked, ask, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.explanation import explain
-from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.register import Register
 from sfumato.anonymization.settling import Settled, settle
 from sfumato.anonymization.writing import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
+from sfumato.hierarchy import read_folder
 from sfumato.privacy import Guarantee
-from sfumato.release import InternalRecord, Release, fingerprint
+from sfumato.release import STANDS_FOR, InternalRecord, Release, fingerprint
 from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -157,7 +158,7 @@ def anonymize(
         seed=seed,
         fingerprint=fingerprint(table, key),
         plan=asked.plan(drop_rarer_than=drop_rarer_than, bounds=_plain(bounds)),
-        tables={"classes": _class_table(made.settled, classes)},
+        tables={"classes": _class_table(made.settled, classes), STANDS_FOR: _meanings(made.settled)},
         extra={
             "search": {**_plain(recoding.about), "seconds": round(seconds, 3)},
             "rows": {
@@ -345,6 +346,20 @@ def _class_table(settled: Settled, classes: Classes) -> pa.Table:
         name += "_"
     columns[name] = pa.array(classes.sizes)
     return pa.table(columns)
+
+
+def _meanings(settled: Settled) -> pa.Table:
+    """What the more general values of the file stand for, so that who judges it need not be told again."""
+    rows = [
+        (name, value, leaf)
+        for name, h in zip(settled.problem.columns, settled.problem.hierarchies, strict=True)
+        for value, leaves in h.stands_for.items()
+        if (value,) != leaves
+        for leaf in leaves
+        if leaf != MISSING
+    ]
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
 
 
 def _about(settled: Settled, *, hidden: bool) -> str:

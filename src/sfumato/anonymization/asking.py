@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
-from sfumato.hierarchy import Hierarchy, read_levels
+from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
@@ -256,22 +256,4 @@ def settle_hierarchies(
             faults.append(f"column '{name}': what was given is no hierarchy")
     if faults:
         raise DataError(f"{'; '.join(faults)}.", hint="correct the hierarchies", values=values)
-    return found
-
-
-def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
-    found = {}
-    for name in columns:
-        exact = folder / f"{name}.csv"
-        files = [exact] if exact.is_file() else sorted(folder.glob(f"*_{name}.csv"))
-        if len(files) > 1:
-            raise DataError(
-                f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
-            )
-        if files:
-            found[name] = read_levels(files[0])
     return found

@@ -21,7 +21,7 @@ from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression
-from sfumato.hierarchy.tables import parse_levels, read_levels, write_levels
+from sfumato.hierarchy.tables import parse_levels, read_folder, read_levels, write_levels
 
 __all__ = [
     "Augmented",
@@ -54,6 +54,7 @@ __all__ = [
     "parse_levels",
     "parse_posets",
     "read_columns",
+    "read_folder",
     "read_levels",
     "read_posets",
     "write_columns",

@@ -146,6 +146,18 @@ class Hierarchy:
         return tuple(name for names in self.labels for name in names)
 
     @cached_property
+    def stands_for(self) -> Mapping[str, tuple[str, ...]]:
+        """Each value as it is written, and its leaves. Of nodes that share a name, the most general."""
+        out: dict[str, tuple[str, ...]] = {}
+        leaves = np.array(self.leaves, object)
+        for names, above in zip(self.labels, self.ancestors, strict=True):
+            order = np.argsort(above, kind="stable")
+            ends = np.cumsum(np.bincount(above, minlength=len(names)))[:-1]
+            parts = np.split(leaves[order], ends)
+            out |= {name: tuple(part.tolist()) for name, part in zip(names, parts, strict=True)}
+        return out
+
+    @cached_property
     def places(self) -> Mapping[str, int]:
         """The number of each leaf by its text."""
         return {name: i for i, name in enumerate(self.leaves)}
