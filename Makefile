@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers docs soak lock clean
+.PHONY: help setup demo test lint format bench peers experiments docs soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,6 +56,11 @@ peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peer
 	@$(PYTHON) -m venv --clear .peers/$*
 	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r $<
 	@touch $@
+
+# The figures and tables of the papers, into experiments/results/; docs/papers.md says what came out.
+experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--quick to see that they run)
+	@set -e; for script in $$(grep -l __main__ experiments/*.py); do \
+	    echo "== $$script"; $(BIN)/python "$$script" $(QUICK); done
 
 docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean
