@@ -16,6 +16,7 @@ from sfumato.cli import (
     anonymizing,
     assessing,
     demo,
+    determining,
     hierarchies,
     looking,
     reconstructing,
@@ -55,6 +56,9 @@ def _start(
 
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
+determination_app = typer.Typer(
+    help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
+)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 
 register(app, looking.describe)
@@ -74,6 +78,9 @@ register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
+register(determination_app, determining.new)
+register(determination_app, determining.fill)
+app.add_typer(determination_app, name="determination")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
