@@ -166,16 +166,3 @@ def leaves(
             v = variable[node]
             node = right[node] if passes(codes[v, i], test[node], cuts[v], ordered[v]) else left[node]
         out[i] = node
-
-
-def sensitivity(n1: int, n: int) -> tuple[float, float]:
-    """Section 5.2.2's phi and chi, as corrected: the largest and least n_.1/n_.. of a leaf one row away.
-
-    phi = max((n1 + 1)/(n + 1), n1/(n - 1)), chi = min(n1/(n + 1), (n1 - 1)/(n - 1)); printed with n1 + 1 over
-    n, and over n + 1 in chi. Four cases: a positive or a negative row comes or goes; one that is not there
-    cannot go.
-    """
-    outcomes = [(n1 + 1) / (n + 1), n1 / (n + 1)]
-    if n > 1:
-        outcomes += [(n1 - 1) / (n - 1)] * (n1 > 0) + [n1 / (n - 1)] * (n1 < n)
-    return max(outcomes), min(outcomes)

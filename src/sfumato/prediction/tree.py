@@ -38,7 +38,7 @@ class AlphaTree(Learner):
     alpha: any real number.
     max_depth, min_split, min_leaf, min_gain: a node is not split deeper than max_depth, below min_split rows,
         into parts below min_leaf rows, or for a gain of min_gain or less. Pure nodes are never split.
-    thresholds: how many for a number. Without it: the schema's inner edges, 9 between stated bounds, or 31
+    thresholds: how many for a number. Without it: the schema's inner edges, 19 between stated bounds, or 31
         quantiles of the data where nothing is stated.
     bounds: {column: (low, high)}, or one pair for all, between which thresholds lie in equal steps.
 
