@@ -23,6 +23,7 @@ from sfumato.cli import (
     sampling,
     schemas,
     synthesizing,
+    trees,
 )
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
@@ -76,6 +77,7 @@ register(app, assessing.assess)
 register(app, assessing.frontier)
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
+register(app, trees.tree)
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")

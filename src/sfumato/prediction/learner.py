@@ -175,7 +175,7 @@ class Learner:
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"{len(self.classes_)} classes.", hint="one class against the others"
             )  # fmt: skip
-        return np.asarray(codes, dtype=np.uint8)
+        return np.asarray(codes + (len(self.classes_) == 1), dtype=np.uint8)  # the only class is the target
 
 
 def _target(column: str, classes: NDArray[Any]) -> str:

@@ -101,4 +101,4 @@ class AlphaTree(Learner):
         """The tree as an internal report: drawn, with the gains of every variable at the root."""
         from sfumato.prediction.drawing import tree_page
 
-        return tree_page(self.tree_, self.target_, title, stamp)
+        return tree_page((self.tree_,), self.target_, title, stamp)
