@@ -73,14 +73,14 @@ def figure(
     ]  # fmt: skip
     x = {"field": "claimed epsilon", "type": "quantitative", "scale": {"type": "log"}}
     colour = {"field": "method", "type": "nominal"}
-    y = {"field": "AUROC", "type": "quantitative", "scale": {"zero": False}}
+    y = {"field": "AUROC", "type": "quantitative", "scale": {"zero": False}, "title": "AUROC"}
     noisy = "datum.method == 'DPaT' || datum.method == 'EDPaT'"
     spec = {
         "width": 420, "height": 260,
         "layer": [
             {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour}},
             {"transform": [{"filter": noisy}], "mark": "rule",
-             "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"},
+             "encoding": {"x": x, "y": {"field": "low", "type": "quantitative", "title": "AUROC"}, "y2": {"field": "high"},
                           "color": colour}},
         ],
     }  # fmt: skip

@@ -23,7 +23,7 @@ import sfumato as sf
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.prediction import _kernels
 from sfumato.prediction.ensemble import AlphaEnsemble
-from sfumato.prediction.growing import Stopping, Tree, alpha_tree
+from sfumato.prediction.structures import Stopping, Tree, alpha_tree
 from sfumato.prediction.tree import AlphaTree
 from sfumato.prediction.variables import Variable, quantiles, steps
 from sfumato.schema import Column, Kind, Role, Schema

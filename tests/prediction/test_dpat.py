@@ -25,9 +25,9 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoWarnin
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
-from sfumato.prediction.growing import Node, Stopping, zero_diff_structure
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
+from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.ledger import Ledger

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.prediction.drawing import cut, gains_figure, places, rules, spec, text
-from sfumato.prediction.growing import Tree
+from sfumato.prediction.structures import Tree
 from sfumato.table import Table
 
 

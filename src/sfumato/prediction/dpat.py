@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.prediction.ensemble import ALPHAS, distinct, real_alphas
-from sfumato.prediction.growing import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
 from sfumato.prediction.variables import Bounds, Variable
 from sfumato.privacy import Guarantee, NoGuarantee

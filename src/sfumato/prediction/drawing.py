@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.prediction.growing import LEAF, Node, Tree
+from sfumato.prediction.structures import LEAF, Node, Tree
 from sfumato.report import Block, Cell, DataTable, Figure, Page, Section
 from sfumato.report.palette import INK, LINE, MUTED, ORIGINAL, PAPER, RELEASED
 

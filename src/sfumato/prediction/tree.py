@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prediction.growing import Stopping, Tree, alpha_tree
 from sfumato.prediction.learner import Learner
+from sfumato.prediction.structures import Stopping, Tree, alpha_tree
 from sfumato.prediction.variables import Bounds
 
 if TYPE_CHECKING:
