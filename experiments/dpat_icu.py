@@ -80,7 +80,8 @@ def figure(
         "layer": [
             {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour}},
             {"transform": [{"filter": noisy}], "mark": "rule",
-             "encoding": {"x": x, "y": {"field": "low", "type": "quantitative", "title": "AUROC"}, "y2": {"field": "high"},
+             "encoding": {"x": x, "y": {"field": "low", "type": "quantitative", "title": "AUROC"},
+                          "y2": {"field": "high"},
                           "color": colour}},
         ],
     }  # fmt: skip
