@@ -162,27 +162,36 @@ def test_sixteen_threads_grant_exactly_what_fits(make):
 
 
 def _spend(path, go, answers):
-    granted = 0
+    granted, odd = [], []
     go.wait()
     ledger = Ledger.open(path, 1.0)  # all of them try to be the first
-    for _ in range(60):
-        try:
-            ledger.grant(epsilon=0.01, purpose=f"process {os.getpid()}")
-            granted += 1
-        except BudgetError:
-            pass
-    answers.put(granted)
+
+    def spend():
+        for _ in range(40):
+            try:
+                granted.append(ledger.grant(epsilon=0.01, purpose=f"process {os.getpid()}"))
+            except BudgetError as error:
+                if "does not cover" not in str(error):
+                    odd.append(error)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    answers.put((len(granted), len(odd)))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_four_processes_grant_exactly_what_fits(place, method):
+def test_four_processes_of_four_threads_grant_exactly_what_fits(place, method):
+    if method == "spawn" and "#" in place:
+        pytest.skip("connections are made after the start, so that this is the same as fork, and slow")
     context = multiprocessing.get_context(method)
     go, answers = context.Barrier(4), context.Queue()
     workers = [context.Process(target=_spend, args=(place, go, answers)) for _ in range(4)]
     [w.start() for w in workers]
-    granted = [answers.get(timeout=60) for _ in workers]
+    found = [answers.get(timeout=120) for _ in workers]
     [w.join(60) for w in workers]
-    assert sum(granted) == 100 == len(Ledger.open(place).entries())
+    assert sum(granted for granted, _ in found) == 100 == len(Ledger.open(place).entries())
+    assert not any(odd for _, odd in found)
     if "#" not in place:
         assert [p.name for p in Path(place).parent.iterdir()] == [Path(place).name]  # nothing is left behind
 
@@ -216,7 +225,7 @@ def test_kill_9_at_any_moment_leaves_a_sound_ledger(place):
             os.write(1, b".")
     """
     before = 0
-    for length in (1, 2, 5, 9, 17):
+    for length in (1, 5, 17):
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE)
         reported = len(child.stdout.read(length))
         child.send_signal(signal.SIGKILL)

@@ -354,9 +354,7 @@ def test_spent_is_never_below_what_was_granted(acts):
             with contextlib.suppress(SfumatoError):
                 if act == "grant":
                     granted += Ledger.open(path).grant(epsilon=1.0, purpose="x").loss
-                elif (
-                    act == "crash"
-                ):  # after the commit: no witness of it, and no grant
+                elif act == "crash":  # after the commit: no witness of it, and no grant
                     ledger = Ledger.open(path)
                     lost_witness = witness_of(ledger).read_bytes()
                     ledger.grant(epsilon=1.0, purpose="x")

@@ -17,6 +17,7 @@ from sfumato.cli import (
     assessing,
     demo,
     hierarchies,
+    ledgers,
     looking,
     reconstructing,
     releasing,
@@ -55,7 +56,10 @@ def _start(
 
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
+ledger_app = typer.Typer(
+    help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
+    no_args_is_help=True,
+)
 
 register(app, looking.describe)
 register(schema_app, schemas.check)
@@ -77,7 +81,15 @@ register(app, assessing.frontier)
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
-register(ledger_app, releasing.show, "show")
+for command in (
+    ledgers.show,
+    ledgers.verify,
+    ledgers.client,
+    ledgers.unlock,
+    ledgers.backup,
+    ledgers.restore,
+):
+    register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
 register(app, demo.demo)
 

@@ -88,7 +88,13 @@ class PostgresStore:
 
     def _connect(self) -> Any:
         # Prepared statements would not survive a pooler between us and the server.
-        return self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
+        try:
+            return self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
+        except self._psycopg.Error:  # its words may hold names and addresses
+            raise OutputError(
+                f"ledger {self.name}: no connection to the server. Nothing was granted.",
+                hint="check host, user, password and database, and that the server is there",
+            ) from None
 
     def _begin(self, how: str) -> Any:
         """A connection within a transaction; one that died while idle is replaced, for nothing was lost."""
@@ -215,16 +221,11 @@ class PostgresStore:
                 f"ledger {self.name}: the server is out of room or failing ({state}). Nothing was granted.",
                 hint="see to the server",
             )
-        if state.startswith("28") or state == "3D000":
-            return OutputError(
-                f"ledger {self.name}: the server refused the connection ({state}).",
-                hint="check user, password and database",
-            )
         if state == "42P01":
             return DataError(f"there is no ledger {self.name}.", hint="give a budget to start one")
         if isinstance(error, (self._psycopg.OperationalError, OSError)) or state.startswith(("57", "08")):
             return OutputError(
-                f"ledger {self.name}: no connection to the server, or it was lost. Nothing was granted; "
+                f"ledger {self.name}: the connection to the server was lost. Nothing was granted; "
                 "what was being debited may have been debited.",
                 hint="try again when the server is there",
             )

@@ -63,6 +63,11 @@ class Witness:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = _folder() if folder is None else folder
 
+    def _prepare(self, file: Path) -> None:
+        if not file.parent.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+
     # -- one ledger ------------------------------------------------------------------------------
 
     def _file(self, identity: str) -> Path:
@@ -71,7 +76,7 @@ class Witness:
 
     def read(self, identity: str, name: str) -> Seen | None:
         """What was last seen of a ledger; None if it was never seen here, or may not be read."""
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             return _read_file(self._file(identity), name)
         return None
 
@@ -80,7 +85,7 @@ class Witness:
         """Keep everyone else on this machine from debiting meanwhile, and see what was seen."""
         file = self._file(identity)
         with _reported(name):
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._prepare(file)
             lock = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             with _reported(name):
@@ -97,9 +102,9 @@ class Witness:
         file = self.folder / "writer"
         with _reported("here"):
             if not file.exists():
-                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._prepare(file)
                 _place(file, secrets.token_hex(8).encode())
-            return file.read_text("ascii", "replace")
+            return file.read_text("utf-8", "replace")
 
     # -- where ledgers lie -----------------------------------------------------------------------
 
@@ -110,7 +115,7 @@ class Witness:
 
     def known_at(self, place: str) -> str | None:
         """The id of the ledger that was last used at a place."""
-        with contextlib.suppress(FileNotFoundError, PermissionError):
+        with contextlib.suppress(OSError):
             return self._address(place).read_text("utf-8", "replace")
         return None
 
@@ -120,7 +125,7 @@ class Witness:
             return
         address = self._address(place)
         with _reported(name):
-            address.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._prepare(address)
             _place(address, identity.encode("utf-8", "replace"), replace=True)
 
 
@@ -167,7 +172,7 @@ def _written(seen: Seen) -> bytes:
 
 def _read(slot: bytes) -> Seen | None:
     try:
-        text, check = slot.decode("ascii").strip().rsplit(" ", 1)
+        text, check = slot.decode().strip().rsplit(" ", 1)
         if hashlib.sha256(text.encode()).hexdigest() != check:
             return None
         return Seen(**json.loads(text))
