@@ -18,6 +18,7 @@ from sfumato.cli import (
     demo,
     determining,
     hierarchies,
+    ledgers,
     looking,
     reconstructing,
     releasing,
@@ -61,6 +62,10 @@ determination_app = typer.Typer(
     help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
 )
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
+ledger_app = typer.Typer(
+    help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
+    no_args_is_help=True,
+)
 
 register(app, looking.describe)
 register(schema_app, schemas.check)
@@ -86,7 +91,15 @@ register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, trees.tree)
 register(app, sampling.sample)
-register(ledger_app, releasing.show, "show")
+for command in (
+    ledgers.show,
+    ledgers.verify,
+    ledgers.client,
+    ledgers.unlock,
+    ledgers.backup,
+    ledgers.restore,
+):
+    register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
 register(app, demo.demo)
 

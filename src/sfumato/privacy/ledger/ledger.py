@@ -1,0 +1,323 @@
+"""What has been spent on a data set: debited before it is used, durably, and never given back.
+
+    ledger = Ledger.open("study.ledger", budget=Budget(epsilon=1.0))
+    grant = ledger.grant(epsilon=0.1, purpose="age by sex")      # on disk when this returns
+    noise.laplace(counts, 1, grant)
+
+Amounts are whole numbers of 10^-12, rounded up, so that sums are exact and any number of threads and
+processes grant exactly what fits. A ledger with a fixed budget is a privacy filter: amounts may be chosen
+after seeing earlier results (pure epsilon and zCDP both allow this).
+
+One transaction debits where it still fits, appends a line to a log chained by SHA-256 (chain.py) and commits;
+then the witness (witness.py) notes the line; only then does the grant exist.
+
+The budget of the data set is the promise: it is fixed at the start and never refreshed, since everything
+learnt from the same people adds up. The budgets of clients divide it, and may be changed.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from fractions import Fraction
+from pathlib import Path
+from typing import NoReturn
+
+from sfumato.errors import BudgetError, DataError, ParameterError
+from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
+from sfumato.privacy.grants import _MINT, DELTA_UNIT, UNIT, Budget, Grant, claim_for, debit
+from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger.backup import restore, write
+from sfumato.privacy.ledger.book import Book, store_at, unlock
+from sfumato.privacy.ledger.files import MemoryStore
+from sfumato.privacy.ledger.making import lay_out, started
+from sfumato.privacy.ledger.records import Client, Entry, client_of, entry_of
+from sfumato.privacy.ledger.tables import Account, Connection, State
+from sfumato.privacy.ledger.witness import Witness
+from sfumato.privacy.rounding import ceil_units, down, exact, up
+
+_LARGEST = 1000  # of a client's budget, as of a data set's
+
+
+class Ledger:
+    """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`."""
+
+    def __init__(self, book: Book, budget: Budget) -> None:
+        self._book = book
+        self.budget = budget
+
+    @classmethod
+    def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
+        """A ledger for this process only; it is forgotten at the end."""
+        budget = Budget.coerce(budget)
+        meta = _started(budget)
+        return cls(Book(MemoryStore(meta), meta["id"], None), budget)
+
+    @classmethod
+    def within(cls, grant: Grant) -> Ledger:
+        """Spend one grant in smaller pieces: the grant is burnt, and its amount is a new budget in memory."""
+        grant.burn()
+        return cls.in_memory(
+            Budget(grant.epsilon, grant.rho, grant.delta if grant.epsilon is None else 0.0,
+                   grant.budget.unit, grant.budget.neighbours)
+        )  # fmt: skip
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        budget: Budget | float | PureDP | ZCDP | None = None,
+        *,
+        seen: str = "",
+    ) -> Ledger:
+        """Open a ledger, or start one if there is none and a budget is given.
+
+        path: a file, or postgresql://user@host/database#name.
+        budget: for a ledger that is there, it must be its own.
+        seen: a `head` noted earlier; refused if the ledger has lost it.
+        """
+        store = store_at(path)
+        wanted = None if budget is None else Budget.coerce(budget)
+        if not store.exists():
+            if wanted is None or seen:
+                raise DataError(
+                    f"no ledger {store.name}.", hint="give a budget to start one, or correct the path"
+                )
+            gaps.require_unused(Witness(), store.place, store.name)
+            meta = _started(wanted)
+            store.create(lambda connection: lay_out(connection, meta))
+        ledger = cls.look(path, seen=seen)
+        if wanted is not None and wanted != ledger.budget:
+            raise BudgetError(
+                f"ledger {store.name} has another budget: {ledger.budget}.",
+                hint="open it without a budget; a budget is not changed once data were used",
+            )
+        ledger._book.settle()
+        return ledger
+
+    @classmethod
+    def look(cls, path: str | os.PathLike[str], *, seen: str = "") -> Ledger:
+        """Open a ledger to look at it, also where it is locked: `locked` says why, and grants are refused."""
+        store = store_at(path)
+        if not store.exists():
+            raise DataError(f"no ledger {store.name}.", hint="correct the path")
+        with store.transaction(write=False) as connection:
+            store.examine(connection)
+            budget = chain.check(connection, store.name, seen)
+            identity = chain.where(connection, store.name).id
+        return cls(Book(store, identity, Witness()), budget)
+
+    @property
+    def locked(self) -> str:
+        """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
+        return self._book.locked()
+
+    # -- spending ----------------------------------------------------------------------------------
+
+    def grant(
+        self,
+        *,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        delta: float = 0.0,
+        purpose: str,
+        client: str | None = None,
+    ) -> Grant:
+        """Debit the amount, durably, and give a one-use grant for it; or refuse and debit nothing.
+
+        client: whose budget is debited as well, in the same transaction: both, or neither.
+        """
+        _check_text(purpose, "a purpose", 500, "say what is measured")
+        amount, delta_units = debit(self.budget, epsilon, rho, delta)
+        kind = "epsilon" if rho is None else "rho"
+        asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
+        with self._book.writing() as step:
+            self._require(self._own(step.state), amount, delta_units)
+            row = self._book.row(step, purpose, kind, asked, amount, delta_units)
+            if client is not None:
+                account = self._account(step.connection, client)
+                self._require(account, amount, delta_units)
+                row = row._replace(
+                    client=client,
+                    client_total=account.spent + amount,
+                    client_delta=account.spent_delta + delta_units,
+                )
+            self._book.append(step, row)
+        return Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose)
+
+    def set_client(
+        self, name: str, epsilon: float | None = None, *, rho: float | None = None, delta: float = 0.0
+    ) -> Client:
+        """Give a client a budget of its own, in the data set's kind; again, to change it.
+
+        What the client has spent stays spent. A budget of 0 closes the account. Together the clients may be
+        promised more than the data set has: who comes first is served, and the data set's budget holds.
+        """
+        _check_text(name, "a client's name", 100, "e.g. the name of its key")
+        given = epsilon if self.budget.kind == "epsilon" else rho
+        if given is None or (epsilon is not None and rho is not None):
+            raise ParameterError(
+                f"a client's budget is in {self.budget.kind} here, as the data set's.",
+                hint=f"set_client(name, {self.budget.kind}=...)",
+            )
+        exact_amount, exact_delta = exact(given, "the budget"), exact(delta, "delta")
+        if not 0 <= exact_amount <= _LARGEST or not 0 <= exact_delta < 1:
+            raise ParameterError(
+                f"a client's budget is at least 0 and at most {_LARGEST}, its delta in [0, 1).",
+                hint="e.g. 0.1",
+            )
+        units, delta_units = int(exact_amount * UNIT), int(exact_delta * DELTA_UNIT)  # rounded down
+        with self._book.writing() as step:
+            known = chain.client_account(step.connection, name, self._book.name)
+            spent = (0, 0) if known is None else (known.spent, known.spent_delta)
+            row = self._book.row(step, "a client's budget", "client", units)._replace(
+                client=name, client_total=spent[0], client_delta=spent[1], note=str(delta_units)
+            )
+            self._book.append(step, row)
+        return client_of(Account(name, units, delta_units, *spent))
+
+    def unlock(
+        self,
+        lost: gaps.Amount = None,
+        lost_delta: gaps.Amount = None,
+        *,
+        reason: str = "unlocked by a person",
+    ) -> float:
+        """Account for lines that were lost, so that a locked ledger grants again; what was counted as spent.
+
+        lost, lost_delta: what had been spent and is no longer in the ledger, in the budget's kind; "all" for
+            all that is left; by default what the witness knows, on the safe side.
+        """
+        _check_text(reason, "a reason", 500, "say what happened")
+        return unlock(self._book, self.budget, lost, lost_delta, reason)
+
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write all of it to a file from which `restore` makes a ledger again; the file grants nothing."""
+        write(self._book.store, Path(path), overwrite)
+
+    @classmethod
+    def restore(
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        lost: gaps.Amount = None,
+        lost_delta: gaps.Amount = None,
+    ) -> Ledger:
+        """Make a ledger from a backup, counting as spent what was spent since.
+
+        path: a file or a URL where no ledger is.
+        lost, lost_delta: what was spent since the backup; "all" for all that is left; by default what the
+            witness knows, if nobody else has written to this ledger.
+        """
+        restore(Path(backup), store_at(path), lost, lost_delta)
+        return cls.open(path)
+
+    def _own(self, state: State) -> Account:
+        return Account("", *self.budget.units, state.total, state.total_delta)
+
+    def _account(self, connection: Connection, client: str) -> Account:
+        found = chain.client_account(connection, client, self._book.name) if client else None
+        if found is None:
+            raise BudgetError("this client has no budget. Nothing was debited.", hint="set_client(name, ...)")
+        return found
+
+    def _require(self, account: Account, amount: int, delta: int) -> None:
+        room, room_delta = account.budget - account.spent, account.budget_delta - account.spent_delta
+        if amount <= room and delta <= room_delta:
+            return
+        need = f"{self.budget.kind} = {up(Fraction(amount, UNIT))!r}"
+        left = f"{self.budget.kind} = {down(Fraction(max(room, 0), UNIT))!r}"
+        if delta or self.budget.delta:
+            need += f", delta = {up(Fraction(delta, DELTA_UNIT))!r}"
+            left += f", delta = {down(Fraction(max(room_delta, 0), DELTA_UNIT))!r}"
+        whose, hint = "the budget", "ask for less; a budget is not raised once data were used"
+        if account.name:
+            whose, hint = "the client's budget", "ask for less"
+        raise BudgetError(
+            f"{whose} does not cover this: {need} needed, {left} left. Nothing was debited.", hint=hint
+        )
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def _spent(self) -> tuple[Fraction, Fraction]:
+        with self._book.reading() as connection:
+            state = chain.where(connection, self._book.name)
+        return Fraction(state.total, UNIT), Fraction(state.total_delta, DELTA_UNIT)
+
+    @property
+    def spent(self) -> float:
+        """What has been spent, in the budget's kind."""
+        return up(self._spent()[0])
+
+    @property
+    def left(self) -> float:
+        """What is left, in the budget's kind."""
+        return down(max(Fraction(self.budget.units[0], UNIT) - self._spent()[0], Fraction(0)))
+
+    @property
+    def left_delta(self) -> float:
+        """What is left of the delta."""
+        return down(max(Fraction(self.budget.units[1], DELTA_UNIT) - self._spent()[1], Fraction(0)))
+
+    def left_of(self, client: str) -> float:
+        """What a client may still spend: of its own budget, and of what the data set has left."""
+        with self._book.reading() as connection:
+            state = chain.where(connection, self._book.name)
+            own, account = self._own(state), self._account(connection, client)
+        return min(client_of(account).left, client_of(own).left)
+
+    def clients(self) -> tuple[Client, ...]:
+        """All clients, by name, with what they may spend and have spent."""
+        with self._book.reading() as connection:
+            found = chain.accounts(connection, self._book.name)
+        return tuple(sorted(map(client_of, found), key=lambda client: client.name))
+
+    @property
+    def head(self) -> str:
+        """The last link of the chain: keep it elsewhere, to notice a ledger that was put back."""
+        with self._book.reading() as connection:
+            return chain.where(connection, self._book.name).head
+
+    def claim(self, *assumptions: str, delta: float | None = None) -> PureDP | ZCDP | ApproxDP:
+        """What all that was paid from this ledger, taken together, may claim."""
+        spent, spent_delta = self._spent()
+        pure = self.budget.kind == "epsilon"
+        amount = up(spent)
+        return claim_for(
+            self.budget,
+            amount if pure else None,
+            None if pure else amount,
+            up(spent_delta),
+            assumptions,
+            delta,
+        )
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The whole log, oldest first; the chain is checked on the way."""
+        with self._book.reading() as connection:
+            chain.check(connection, self._book.name)
+            return tuple(map(entry_of, chain.lines(connection, self._book.name)))
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._book.name}: {self.budget}>"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise BudgetError("a ledger cannot be copied or sent.", hint="open the same file: Ledger.open(path)")
+
+    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = _refuse
+
+
+def _check_text(text: object, what: str, most: int, hint: str) -> None:
+    """A text that every database can store: half a surrogate pair and a zero byte cannot be."""
+    if (
+        not isinstance(text, str)
+        or not 0 < len(text.strip()) <= len(text) <= most
+        or "\0" in text
+        or text.encode("utf-8", "ignore").decode() != text
+    ):
+        raise ParameterError(f"{what} is a text of 1 to {most} characters.", hint=hint)
+
+
+def _started(budget: Budget) -> dict[str, str]:
+    return started(budget, secrets.token_hex(16))
