@@ -92,8 +92,8 @@ def searched(
     check = Check(problem, criterion, flat)
     if not closed and not check.only_size:
         raise ParameterError(
-            "literal Greedy has no classes, so only k can be asked of it.",
-            hint="KAnonymity(5), or closed=True",
+            "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
+            hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
         )
     if not closed:
         return _literal(problem, flat, check, width, monotone)
