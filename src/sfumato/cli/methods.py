@@ -72,7 +72,7 @@ def _measure(given: Settings) -> Any:
     name, target = given["loss"], given["target"]
     if (name in INFORMED) != (target is not None):
         raise ParameterError(
-            f"--target goes with the method guided, or with --loss {' or '.join(INFORMED)}, and they need it.",
+            f"--target goes with the method guided and with --loss {' or '.join(INFORMED)}, which need it.",
             hint="--loss column-information --target cost",
         )
     if name == "column-information":
