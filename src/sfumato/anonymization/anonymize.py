@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies
+from sfumato.anonymization.asking import Asked, ask, read_folder, refuse_posets, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.explanation import explain
@@ -214,6 +214,7 @@ def _exchanged(
         )
     nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
     settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
+    refuse_posets(method, criterion, settled)
     # What is looked at, but not to be released, goes last: whose rows they are, weights, the response.
     needed = {*table.schema.of_role(Role.PERSON), *table.schema.of_role(Role.WEIGHT)}
     needed |= {method.response, method.weight}

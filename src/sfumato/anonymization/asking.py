@@ -11,7 +11,17 @@ from typing import Any
 from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
-from sfumato.hierarchy import Hierarchy, read_levels
+from sfumato.hierarchy import (
+    Hierarchy,
+    Matrix,
+    Numbered,
+    PassThrough,
+    Product,
+    SparseCodes,
+    Suppression,
+    read_levels,
+    read_posets,
+)
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
@@ -114,12 +124,14 @@ def ask(
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
     gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
+    settled = settle_hierarchies(table, hierarchies, columns)
+    refuse_posets(method, criterion, settled)
     return Asked(
         table,
         criterion,
         method,
         columns,
-        settle_hierarchies(table, hierarchies, columns),
+        settled,
         tuple(dict.fromkeys([*criterion.sensitive, *needs])),
         person if _counts_persons(criterion) else None,
         tuple(c for c in schema.names if c not in gone),
@@ -239,8 +251,8 @@ def settle_hierarchies(
         hierarchy = given[name]
         try:
             levels = books[name].levels.to_pylist()
-            if not isinstance(hierarchy, Hierarchy):  # a recipe cannot know what an empty column could hold
-                hierarchy = hierarchy.over(levels) if levels else Hierarchy.of_rows([(MISSING, "*")])
+            if not isinstance(hierarchy, Hierarchy):
+                hierarchy = _over(hierarchy, levels)
             unknown = [str(v) for v in levels if str(v) not in hierarchy.places]
             if unknown:
                 raise DataError(
@@ -259,19 +271,67 @@ def settle_hierarchies(
     return found
 
 
-def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
+def _over(given: Any, levels: list[object]) -> Hierarchy:
+    """A recipe or a poset over the values that occur: with levels wherever it has them."""
+    if isinstance(given, PassThrough | Product):
+        raise ParameterError(
+            "a quasi-identifier cannot pass through: it would give its persons away"
+            if isinstance(given, PassThrough)
+            else "a product is for whole rows; each column has a poset of its own"
+        )
+    if not levels:  # a recipe cannot know what an empty column could hold
+        return Hierarchy.of_rows([(MISSING, "*")])
+    if isinstance(given, Matrix):
+        try:
+            return given.levels().over(levels)
+        except (DataError, ParameterError):  # no levels, or cells that hold a mere category
+            return Numbered.of(given, levels)
+    chain = isinstance(given, Suppression) or getattr(given, "reckoned", "") == "by year"
+    found: Hierarchy = (
+        given.over(levels) if chain or not hasattr(given, "lub") else Numbered.of(given, levels)
+    )
+    return found
+
+
+def refuse_posets(method: Any, criterion: Criterion, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Posets without levels are for the searches that take them, and no population fits them."""
+    without = [repr(c) for c, h in hierarchies.items() if isinstance(h, Numbered)]
+    if without and not getattr(method, "takes_posets", False):
+        raise ParameterError(
+            f"{type(method).__name__} needs hierarchies with levels, which {listed(without)} "
+            f"{'have' if len(without) > 1 else 'has'} not.",
+            hint="method=sf.Greedy() or sf.Partition(), or bands: Intervals(widths=(5, 10))",
+        )
+    if without and any(isinstance(p, KMap) and p.population is not None for p in criterion.parts):
+        raise ParameterError(
+            f"a population is counted along levels, which {listed(without)} lack.",
+            hint="KMap(5, weight=...), or hierarchies with levels",
+        )
+
+
+def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Any]:
+    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age; `age.xml` holds one poset."""
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
     found = {}
     for name in columns:
-        exact = folder / f"{name}.csv"
-        files = [exact] if exact.is_file() else sorted(folder.glob(f"*_{name}.csv"))
+        exact = [folder / f"{name}{kind}" for kind in (".csv", ".xml")]
+        files = [f for f in exact if f.is_file()] or sorted(folder.glob(f"*_{name}.csv"))
         if len(files) > 1:
             raise DataError(
                 f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
             )
         if files:
-            found[name] = read_levels(files[0])
+            found[name] = read_levels(files[0]) if files[0].suffix == ".csv" else _only_poset(files[0])
     return found
+
+
+def _only_poset(file: Path) -> Any:
+    posets = [p for p in read_posets(file).values() if p is not None]
+    # The codes of sparse cells are a poset of the same file, which the column itself does not have.
+    cells = [p for p in posets if isinstance(p, SparseCodes)]
+    chosen = cells if cells else posets
+    if len(chosen) != 1:
+        raise DataError(f"{file.name} has {len(chosen)} posets for one column.", hint="one in each file")
+    return chosen[0]

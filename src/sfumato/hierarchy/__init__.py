@@ -18,6 +18,7 @@ from sfumato.hierarchy.dsg import (
 )
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
+from sfumato.hierarchy.numbered import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression
@@ -39,6 +40,7 @@ __all__ = [
     "Intervals",
     "LevelTable",
     "Matrix",
+    "Numbered",
     "PassThrough",
     "Poset",
     "PowerSet",

@@ -55,12 +55,21 @@ class Beam:
         """Columns that must be counted besides the quasi-identifiers."""
         return self.loss.needs
 
+    @property
+    def takes_posets(self) -> bool:
+        """Whether columns may have posets without levels."""
+        return self.width == 1
+
     def claims(self, recoding: Recoding) -> tuple[Claim, ...] | None:
         """What to promise instead of what the criterion counts in classes; None: there are classes."""
         return None if self.closed else (KAmbiguity(recoding.about["k_reached"], recoding.problem.columns),)
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
+        if problem.without_levels:
+            from sfumato.anonymization.greedy.posets import search_posets
+
+            return search_posets(self, problem, criterion)
         start = time.perf_counter()
         check_levels(problem)
         found = searched(
