@@ -49,7 +49,7 @@ class Asked:
             p.population for p in self.criterion.parts if isinstance(p, KMap) and p.population is not None
         ]
         return compress(
-            _by_value(self.table, self.criterion),
+            self.by_value(),
             self.columns,
             self.hierarchies,
             sensitive=self.sensitive,
@@ -59,6 +59,10 @@ class Asked:
             survey=self.criterion.weights,
             population=next((m for m in maps if m is not None), None),
         )
+
+    def by_value(self) -> Table:
+        """The table, columns that must be close to the whole without their bins."""
+        return _by_value(self.table, self.criterion)
 
     def plan(self, **more: Any) -> dict[str, Any]:
         """What was asked, for the record."""
