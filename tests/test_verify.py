@@ -239,7 +239,7 @@ def test_columns_must_be_those_of_the_schema(tmp_path: Path) -> None:
     path.write_text(Schema.read(path).drop(["stay"]).to_toml())
     cover_up(target)
     shutil.rmtree(target / "internal")
-    assert failed(verify(target)) == {"data", "k-anonymity with k = 3"}
+    assert failed(verify(target)) == {"data", "k-anonymity with k = 3 rows"}
 
 
 # -- claims --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, settle_hierarchies
+from sfumato.anonymization.asking import Asked, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.explanation import explain
@@ -39,6 +39,9 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.hierarchy import Hierarchy
+
+
+_MOST_MEANINGS = 10_000_000  # pairs of a value and a leaf that are looked at for the record
 
 
 class Search(Protocol):
@@ -130,9 +133,9 @@ def anonymize(
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
     _refuse_hopeless(problem, asked.criterion)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     recoding = method.search(problem, asked.criterion)
-    seconds = time.perf_counter() - start
+    spent = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - busy}
     own = method.claims(recoding) if hasattr(method, "claims") else None
     if own is not None and register is not None:
         raise ParameterError(
@@ -160,7 +163,7 @@ def anonymize(
         plan=asked.plan(drop_rarer_than=drop_rarer_than, bounds=_plain(bounds)),
         tables={"classes": _class_table(made.settled, classes), STANDS_FOR: _meanings(made.settled)},
         extra={
-            "search": {**_plain(recoding.about), "seconds": round(seconds, 3)},
+            "search": {**_plain(recoding.about), **{name: round(s, 3) for name, s in spent.items()}},
             "rows": {
                 "read": whole.rows,
                 "with_rare_values": whole.rows - problem.rows,
@@ -215,6 +218,7 @@ def _exchanged(
         )
     nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
     settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
+    refuse_posets(method, criterion, settled)
     # What is looked at, but not to be released, goes last: whose rows they are, weights, the response.
     needed = {*table.schema.of_role(Role.PERSON), *table.schema.of_role(Role.WEIGHT)}
     needed |= {method.response, method.weight}
@@ -353,6 +357,7 @@ def _meanings(settled: Settled) -> pa.Table:
     rows = [
         (name, value, leaf)
         for name, h in zip(settled.problem.columns, settled.problem.hierarchies, strict=True)
+        if h.size * len(h.leaves) <= _MOST_MEANINGS
         for value, leaves in h.stands_for.items()
         if (value,) != leaves
         for leaf in leaves

@@ -21,7 +21,11 @@ def meanings(given: Any, released: Any, columns: Sequence[str]) -> Meanings:
     given: a folder of level tables, or by column a Hierarchy or {value: its leaves}; None if nobody said.
     released: where it is a release with its record, the record fills in the columns nobody spoke of.
     """
-    told: Mapping[str, Any] = read_folder(given, columns) if isinstance(given, str | Path) else given or {}
+    if isinstance(
+        given, str | Path
+    ):  # posets without levels name values that explain themselves: ranges, bits
+        given = {n: h for n, h in read_folder(given, columns).items() if isinstance(h, Hierarchy)}
+    told: Mapping[str, Any] = given or {}
     wrong = [repr(name) for name, tree in told.items() if not isinstance(tree, Hierarchy | Mapping)]
     if wrong:
         raise ParameterError(

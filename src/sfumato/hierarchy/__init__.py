@@ -16,12 +16,14 @@ from sfumato.hierarchy.dsg import (
     write_columns,
     write_posets,
 )
+from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
+from sfumato.hierarchy.numbered import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression
-from sfumato.hierarchy.tables import parse_levels, read_folder, read_levels, write_levels
+from sfumato.hierarchy.tables import parse_levels, read_levels, write_levels
 
 __all__ = [
     "Augmented",
@@ -39,6 +41,7 @@ __all__ = [
     "Intervals",
     "LevelTable",
     "Matrix",
+    "Numbered",
     "PassThrough",
     "Poset",
     "PowerSet",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.errors import DataError
@@ -82,21 +81,3 @@ def _separator(text: str) -> str:
         if len(widths) == 1 and (width := widths.pop()) > most:
             best, most = sign, width
     return best or max(_SEPARATORS, key=text.count)
-
-
-def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
-    found = {}
-    for name in columns:
-        exact = folder / f"{name}.csv"
-        files = [exact] if exact.is_file() else sorted(folder.glob(f"*_{name}.csv"))
-        if len(files) > 1:
-            raise DataError(
-                f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
-            )
-        if files:
-            found[name] = read_levels(files[0])
-    return found
