@@ -48,13 +48,14 @@ bench: $(STAMP) ## measure: each benchmark prints ratios
 	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
 
 # Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter anjana"
+# Nothing but what the lock lists: SDV's lists no torch, which its copulas do not need.
 PEERS ?= $(basename $(notdir $(wildcard peers/*.lock)))
 
 peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peers/
 
 .peers/%/.installed: peers/%.lock
 	@$(PYTHON) -m venv --clear .peers/$*
-	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r $<
+	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r $<
 	@touch $@
 
 # The figures and tables of the papers, into experiments/results/; docs/papers.md says what came out.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.privacy import Neighbours
+from sfumato.privacy.rounding import exact
+from sfumato.synthesis.models import FAMILIES
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def faults(method: PeGS) -> list[str]:
     kinds = ("epsilon", "total", "alpha", "log_l")
     if sum(getattr(method, k) is not None for k in kinds) != 1:
         found.append("give one of epsilon (a row), total (all rows), alpha and log_l")
-    amounts = {k: getattr(method, k) for k in (*kinds, "parents_epsilon", "prior_epsilon", "prior_floor")}
+    more = ("parents_epsilon", "prior_epsilon", "models_epsilon", "prior_floor")
+    amounts = {k: getattr(method, k) for k in (*kinds, *more)}
     for name, amount in amounts.items():
         real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
         if amount is None or (
@@ -57,6 +60,8 @@ def faults(method: PeGS) -> list[str]:
         m = method.parents
         if isinstance(m, bool) or not isinstance(m, int) or not 0 <= m <= 8:
             found.append("parents must be {column: parents}, a number up to 8, or auto")
+    if not isinstance(method.models, Mapping) or not set(method.models.values()) <= set(FAMILIES):
+        found.append(f"models must be {{column: {' or '.join(FAMILIES)}}}")
     if isinstance(method.smoothing, bool) or method.smoothing not in range(11):
         found.append("smoothing must be a whole number of sixteenths, 0 to 10")
     return found or _clashes(method)
@@ -66,8 +71,8 @@ def _clashes(method: PeGS) -> list[str]:
     faults = []
     if not 0.01 <= method.prior_floor <= 1:
         faults.append("prior_floor must be between 0.01 and 1")
-    if method.total is not None and method.on_parents + method.on_prior >= method.total:
-        faults.append("parents and prior take the whole total")
+    if method.total is not None and method.before >= exact(method.total):
+        faults.append("parents, prior and models take the whole total")
     if method.log_l is not None and (method.block or method.prior != "uniform" or method.smoothing):
         faults.append("block, prior and smoothing go with differential privacy, not with log_l")
     if method.weight is not None and method.prior == "marginal":
