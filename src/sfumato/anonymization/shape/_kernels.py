@@ -137,9 +137,10 @@ def mixture_uniforms(
     """Eqs. (12) to (14): u_ij = sum over clusters of p(l | x^(j-1)) Phi(z_lj), in the log domain.
 
     x: (n, d) dithered rows; out: (n, d). The clusters as a tree: those alike in the law of x_1 .. x_j are one
-    node of level j, which are the nodes first[j] to first[j + 1]. Of a node: line: (nodes, d), the nodes above
-    it, by level; mean: (nodes,), of x_j; root: (nodes, d), row j of the lower Cholesky factor of Lambda_l;
-    log_share: (nodes,), of n_l / n summed. z = root^-1 (x - mean), solved forwards, gives every conditional:
+    node of level j; these are the nodes first[j] to first[j + 1]. Of a node: line: (nodes, d), the nodes
+    above it, by level; mean: (nodes,), of x_j; root: (nodes, d), row j of the lower Cholesky factor of
+    Lambda_l; log_share: (nodes,), of n_l / n summed. z = root^-1 (x - mean), solved forwards, gives every
+    conditional at once:
     mu_lj = mean_lj + Lambda_j,<j Lambda_<j,<j^-1 (x - mean)_<j, with a plus where the paper prints a minus.
     """
     n, d = x.shape
