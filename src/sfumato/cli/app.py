@@ -18,6 +18,7 @@ from sfumato.cli import (
     demo,
     hierarchies,
     looking,
+    planning,
     reconstructing,
     releasing,
     sampling,
@@ -57,7 +58,15 @@ schema_app = typer.Typer(help="Compare a schema with data, or write one down.", 
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 
+plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
+
 register(app, looking.describe)
+register(app, planning.init)
+register(app, planning.run)
+register(app, planning.sign)
+register(plan_app, planning.check)
+register(plan_app, planning.schema)
+app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
 app.add_typer(schema_app, name="schema")
