@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import MissingExtraError as MissingExtraError
     from sfumato.errors import OutputError as OutputError
     from sfumato.errors import ParameterError as ParameterError
+    from sfumato.errors import PlanError as PlanError
     from sfumato.errors import SchemaError as SchemaError
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import SfumatoWarning as SfumatoWarning
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.plan import Plan as Plan
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -162,6 +164,8 @@ _HOME = {
     "ParameterError": "errors",
     "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
+    "Plan": "plan",
+    "PlanError": "errors",
     "PeGS": "synthesis.pegs",
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",

@@ -14,6 +14,7 @@ from sfumato.cli.commands import Data, Overwrite, Reading
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
     from sfumato.plan.run import Run
 
 PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
@@ -120,8 +121,6 @@ def run(
 
 
 def _shown(found: Run) -> list[Any]:
-    from sfumato.cli.scores import shown
-
     parts: list[Any] = []
     if found.drift is not None:
         parts += [Text("Since the earlier release", "bold")]
@@ -145,11 +144,29 @@ def _shown(found: Run) -> list[Any]:
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
         ]
         if name in found.assessments:
-            parts += shown(found.assessments[name], [], None)
+            parts += _judgement(found.assessments[name])
     if not found.met:
         parts.append(Text("MARKED: a threshold is not met.", "bold red"))
     parts += [Text.assemble(("report  ", "bold"), str(p)) for p in found.reports]
     return parts
+
+
+_HEADLINES = ("total variation, columns", "total variation, pairs")
+
+
+def _judgement(found: Assessment) -> list[Any]:
+    """The verdict and the few numbers worth a glance; the rest is in the report."""
+    from sfumato.assessment.thresholds import counts_as_risk, excess
+    from sfumato.report.words import verdict_sentence
+
+    said = verdict_sentence(found.verdict())
+    lines = [f"{said[0].upper()}{said[1:]}"]
+    lines += [str(found[name]) for name in _HEADLINES if name in found.names]
+    attacks = [s for s in found.scores if counts_as_risk(s)]
+    if attacks:
+        worst = max(attacks, key=excess)
+        lines.append(f"worst attack, beyond control or guess: {excess(worst):.3g} ({worst.name})")
+    return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
 
 
 def _plain(found: Run) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class Plan:
         )
         plan.refuse(PLAN.faults(plan.document, ()))
         plan.refuse(faults_of(plan))
+        _ = plan._files  # as they are now: what is changed later is not what was checked
         return plan
 
     def refuse(self, faults: Any) -> None:
@@ -167,7 +168,7 @@ class Plan:
     def digest(self) -> str:
         """Of everything a signature covers: the plan without the review, and what its files say."""
         rest = {k: v for k, v in self.document.items() if k not in ("review", "columns")}
-        return _digest({**rest, "columns": self._columns(), "files": self._files()})
+        return _digest({**rest, "columns": self._columns(), "files": self._files})
 
     def made_by(self, step: Step) -> str:
         """Of everything that decides what a step makes of given data: runs that agree in it share the result.
@@ -178,7 +179,7 @@ class Plan:
         chain = [(s.method, dict(s.settings)) for s in (*self.before(step), step)]
         reading = {k: v for k, v in self.table(INPUT).items() if k not in ("data", "schema")}
         parts = {"steps": chain, "columns": self._columns(), "prepare": self.table("prepare")}
-        return _digest({**parts, "reading": reading, "files": self._files()})
+        return _digest({**parts, "reading": reading, "files": self._files})
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -186,6 +187,7 @@ class Plan:
             for name, entry in self.table("columns").items()
         }
 
+    @cached_property
     def _files(self) -> dict[str, str]:
         """What the files say that the plan names: schema, tables of levels, groups of codes."""
         names = [self.table(INPUT)["schema"]]

@@ -225,11 +225,12 @@ class Either:
     doc: str = ""
 
     def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
-        """What is wrong under the shape that fits best."""
-        tried = [list(shape.faults(value, at)) for shape in self.shapes]
-        if all(tried):
-            inner = [found for found in tried if any(len(place) > len(at) for place, _ in found)]
-            yield from inner[0] if inner else [(at, f"must be {self.words}")]
+        """What is wrong under the shape of the value's own type; or that there is none."""
+        fitting = [shape for shape in self.shapes if isinstance(value, _TYPES[type(shape)])]
+        if isinstance(value, bool) or not fitting:
+            yield at, f"must be {self.words}"
+            return
+        yield from fitting[0].faults(value, at)
 
     def json(self) -> dict[str, Any]:
         """Any of them."""
@@ -273,3 +274,8 @@ class Tagged:
             "properties": {self.tag: tags.json()},
             "oneOf": [self._record(tag).json() for tag in self.kinds],
         }
+
+
+_TYPES: dict[type, Any] = {
+    Text: str, Number: (int, float), ListOf: list, TableOf: Mapping, Record: Mapping, Tagged: Mapping
+}  # fmt: skip
