@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import MissingExtraError as MissingExtraError
     from sfumato.errors import OutputError as OutputError
     from sfumato.errors import ParameterError as ParameterError
+    from sfumato.errors import PlanError as PlanError
     from sfumato.errors import SchemaError as SchemaError
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import SfumatoWarning as SfumatoWarning
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.tree import AlphaTree as AlphaTree
+    from sfumato.plan import Plan as Plan
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -170,6 +172,8 @@ _HOME = {
     "ParameterError": "errors",
     "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
+    "Plan": "plan",
+    "PlanError": "errors",
     "PeGS": "synthesis.pegs",
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",

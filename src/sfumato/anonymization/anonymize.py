@@ -82,6 +82,7 @@ def anonymize(
     drop_rarer_than: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     register: Register | str | Path | None = None,
+    key: Key | None = None,
     seed: int | None = None,
 ) -> Release:
     """Publish a table whose people hide among others: the least general one the method finds.
@@ -96,6 +97,7 @@ def anonymize(
     drop_rarer_than: leave out rows with a value in a quasi-identifier that fewer rows than this have.
     bounds: leave out rows whose number in a column lies outside [low, high].
     register: earlier releases of the same people; a release that would give them away together is refused.
+    key: of everything that is drawn, such as the order of the rows; a fresh secret one if not given.
     seed: for tests and teaching; the order of the rows can then be undone.
 
     Rows are written batch by batch when the release is read or saved; they are counted now.
@@ -105,7 +107,9 @@ def anonymize(
 
         method = OptimalRecoding()
     _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
-    key = Key.fresh() if seed is None else Key.from_seed(seed)
+    if key is not None and seed is not None:
+        raise ParameterError("a key and a seed were given.", hint="give one of them")
+    key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
     table = within_bounds(table, bounds or {})
     if isinstance(method, Exchange):
         useless = {"weights": weights, "max_level": max_level, "drop_rarer_than": drop_rarer_than,

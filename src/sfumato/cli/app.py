@@ -20,6 +20,7 @@ from sfumato.cli import (
     hierarchies,
     ledgers,
     looking,
+    planning,
     reconstructing,
     releasing,
     sampling,
@@ -67,7 +68,15 @@ ledger_app = typer.Typer(
     no_args_is_help=True,
 )
 
+plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
+
 register(app, looking.describe)
+register(app, planning.init)
+register(app, planning.run)
+register(app, planning.sign)
+register(plan_app, planning.check)
+register(plan_app, planning.schema)
+app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
 app.add_typer(schema_app, name="schema")
