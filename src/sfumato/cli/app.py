@@ -17,11 +17,13 @@ from sfumato.cli import (
     assessing,
     demo,
     hierarchies,
+    keys,
     looking,
     reconstructing,
     releasing,
     sampling,
     schemas,
+    serving,
     synthesizing,
 )
 from sfumato.cli.commands import register
@@ -55,6 +57,7 @@ def _start(
 
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
+keys_app = typer.Typer(help="Say who may ask the service.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 
 register(app, looking.describe)
@@ -79,6 +82,12 @@ register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")
+register(app, serving.serve)
+register(keys_app, keys.create)
+register(keys_app, keys.list_, "list")
+register(keys_app, keys.rotate)
+register(keys_app, keys.revoke)
+app.add_typer(keys_app, name="keys")
 register(app, demo.demo)
 
 

@@ -254,7 +254,12 @@ def build(service: Service) -> Front:
         logs.event("stopped")
 
     app = FastAPI(
-        title="Sfumato", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan
+        title="Sfumato",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
     )
     settings = service.settings
     described = dumps(document(sfumato.__version__, settings.body_bytes, settings.most_rows))

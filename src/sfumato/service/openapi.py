@@ -67,9 +67,9 @@ def _paths(body_bytes: int, most_rows: int) -> Json:
     own: Json = {"security": []}
     score = _operation(
         "score", "Score one person or many",
-        f"An object is one person and a list of up to {most_rows} objects is many; at most {body_bytes} bytes. "
+        f"An object is one person, a list of up to {most_rows} objects is many; at most {body_bytes} bytes. "
         "A number outside its public bounds is clamped, and the answer says so. A noisy model answers one "
-        "row a call, debits its claimed epsilon before it draws, and repeats what it said to the same question.",
+        "row a call, debits its claimed epsilon before it draws, and says the same again when asked again.",
         _answers({200: "Scored"}, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
         [_MODEL, _VERSION, _EXPLAIN, _IDEMPOTENCY],
     )  # fmt: skip

@@ -29,7 +29,6 @@ class Address:
     workers: int = 1
     ssl_certfile: str | None = None
     ssl_keyfile: str | None = None
-    ssl_keyfile_password: str | None = None
     ssl_ca_certs: str | None = None
 
     def __post_init__(self) -> None:
@@ -90,7 +89,7 @@ def run(settings: Settings, address: Address) -> None:
     os.environ[VARIABLE] = settings.to_json()
     options: dict[str, Any] = {
         name: getattr(address, name)
-        for name in ("ssl_certfile", "ssl_keyfile", "ssl_keyfile_password", "ssl_ca_certs")
+        for name in ("ssl_certfile", "ssl_keyfile", "ssl_ca_certs")
         if getattr(address, name)
     }
     try:
