@@ -5,7 +5,7 @@ from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, K
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.privacy.ledger import Client, Entry, Ledger
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "BoundedReidentification",
     "Budget",
     "Claim",
+    "Client",
     "DiverseLaw",
     "Entry",
     "Grant",

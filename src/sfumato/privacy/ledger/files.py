@@ -17,14 +17,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError
+from sfumato.privacy.ledger.chain import lay_out
 
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE entries (
-    number INTEGER PRIMARY KEY, at TEXT NOT NULL, purpose TEXT NOT NULL, kind TEXT NOT NULL,
-    asked INTEGER NOT NULL, amount INTEGER NOT NULL, delta INTEGER NOT NULL,
-    total INTEGER NOT NULL, total_delta INTEGER NOT NULL, hash TEXT NOT NULL);
-"""
 _APPLICATION = 0x53464D4C  # "SFML"
 _WAIT = 60.0  # seconds to wait for others who are writing
 
@@ -46,6 +40,8 @@ def faults_named(name: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(error, name) from None
+    except UnicodeDecodeError:  # of a damaged text, by sqlite3
+        raise _damaged(name) from None
     except OSError as error:
         raise OutputError(
             f"ledger {name}: {error.strerror}. Nothing was granted.", hint="check the path"
@@ -65,6 +61,10 @@ def _translated(error: sqlite3.Error, name: str) -> SfumatoError:
         return OutputError(
             f"ledger {name}: the disk is full or failing. Nothing was granted.", hint="make room"
         )
+    return _damaged(name)
+
+
+def _damaged(name: str) -> DataError:
     return DataError(
         f"{name} is not a ledger, or is damaged. Nothing was granted.",
         hint="restore the file; never start a new one for data that were used before",
@@ -116,6 +116,11 @@ class FileStore:
                 )
             with _step(connection, write):
                 yield connection
+
+    def examine(self, connection: sqlite3.Connection) -> None:
+        """Look for damage below the tables."""
+        if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
+            raise DataError(f"ledger {self.name} is damaged. Nothing was granted.", hint="restore the file")
 
 
 class MemoryStore:
@@ -170,6 +175,5 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _lay_out(connection: sqlite3.Connection, meta: dict[str, str]) -> None:
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.executescript(f"BEGIN; {_SCHEMA}")
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    connection.execute("COMMIT")
+    with _step(connection, write=True):
+        lay_out(connection, meta)
