@@ -72,7 +72,8 @@ class Inside:
         if token and "authorization" not in names:
             lines.append(("authorization", f"Bearer {token}"))
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+            "scheme": "http",
             "path": path, "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
             "headers": [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in lines],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "state": {},
@@ -81,7 +82,8 @@ class Inside:
 
     async def _ask(self, scope: dict[str, Any], chunks: list[bytes]) -> Answer:
         parts = [
-            {"type": "http.request", "body": part, "more_body": i < len(chunks) - 1} for i, part in enumerate(chunks)
+            {"type": "http.request", "body": part, "more_body": i < len(chunks) - 1}
+            for i, part in enumerate(chunks)
         ]
         sent: list[dict[str, Any]] = []
 
@@ -139,7 +141,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *arguments: object, before: tuple[str, ...] = ("-m", "sfumato", "serve")) -> Iterator[Running]:
+def running(
+    folder: Path, *arguments: object, before: tuple[str, ...] = ("-m", "sfumato", "serve")
+) -> Iterator[Running]:
     """Start `sfumato serve`, wait until it is ready, and stop it in the end."""
     port = free_port()
     errors = folder / f"errors-{port}.log"

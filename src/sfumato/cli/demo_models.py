@@ -8,8 +8,9 @@ ROWS = 4000
 
 # The two calls of the dissertation's page 112, in this service's words.
 CALLS = {
-    "diabetes": '{"glucose": 130, "bmi": 25, "age": 44, "sex": "female", "pregnancies": 2, "systolic_bp": 128, '
-    '"diastolic_bp": 82, "activity": "low", "family_history": true, "blood_pressure_drugs": false}',
+    "diabetes": '{"glucose": 130, "bmi": 25, "age": 44, "sex": "female", "pregnancies": 2, '
+    '"systolic_bp": 128, "diastolic_bp": 82, "activity": "low", "family_history": true, '
+    '"blood_pressure_drugs": false}',
     "septic-shock": '{"systolic_bp_last": 105, "heart_rate_last": 61, "respiratory_rate_last": 22, '
     '"temperature_last": 38.4, "spo2_last": 93, "diastolic_bp_last": 58, "age": 67, "sex": "male"}',
 }
@@ -21,14 +22,14 @@ _BEDSIDE = [
 
 def fit(folder: str | Path) -> None:
     """Fit and sign both; called in a process of its own, so that the serving one never saw a row."""
-    import sfumato as sf
+    from sfumato import samples
     from sfumato.prediction.additive import AdditiveScore
     from sfumato.prediction.signing import SigningKey
 
     key = SigningKey.fresh()
     for name, target, table in (
-        ("diabetes", "diabetes", sf.samples.diabetes(ROWS, seed=1)),
-        ("septic-shock", "septic_shock", sf.samples.icu(ROWS, seed=1).select(_BEDSIDE)),
+        ("diabetes", "diabetes", samples.diabetes(ROWS, seed=1)),
+        ("septic-shock", "septic_shock", samples.icu(ROWS, seed=1).select(_BEDSIDE)),
     ):
         score = AdditiveScore(epsilon=1.0, schema=table.schema).fit(table, target)
         score.save(Path(folder) / f"{name}.sfm", key, name=name)

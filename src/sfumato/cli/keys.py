@@ -46,9 +46,22 @@ def create(
         float, typer.Option("--rate", metavar="N", help="Calls a second in the long run.")
     ] = 50.0,
     burst: Annotated[int, typer.Option("--burst", metavar="N", help="Calls that may come at once.")] = 100,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", metavar="FILE", help="Where --epsilon is written down.")
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", metavar="E", help="What the client may spend on noisy models, in all."),
+    ] = None,
     keys: KeysFile = DEFAULT,
 ) -> None:
     """Make a key and show it, this once. Only its hash is kept."""
+    if (ledger is None) != (epsilon is None):
+        raise ParameterError("a client's budget needs a ledger.", hint="--ledger FILE --epsilon 1")
+    if ledger is not None and epsilon is not None:
+        from sfumato.privacy import Ledger
+
+        Ledger.open(ledger).set_client(client, epsilon)
     with closing(_opened(keys, create=True)) as installation:
         key, text = installation.create_key(client, tuple(scope or ("score",)), rate, burst)
     _shown_once(terminal, key, text)
@@ -112,7 +125,8 @@ def _shown_once(terminal: Terminal, key: Key, text: str, replaced: str = "") -> 
 def _plain(key: Key) -> dict[str, Any]:
     return {
         "id": key.id, "client": key.client, "scopes": list(key.scopes), "rate": key.rate, "burst": key.burst,
-        "created": key.created, "expires": key.expires, "revoked": key.revoked, "state": key.state(time.time()),
+        "created": key.created, "expires": key.expires, "revoked": key.revoked,
+        "state": key.state(time.time()),
     }  # fmt: skip
 
 

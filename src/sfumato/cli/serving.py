@@ -95,7 +95,8 @@ def serve(
     if demo == bool(models):
         raise ParameterError("either models are served or the demo is.", hint="sfumato serve model.sfm")
     settings = Settings(
-        models=tuple(map(str, models or ["demo"])), keys=str(keys), answers=str(answers), ledger=ledger or "",
+        models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
+        answers=str(answers), ledger=ledger or "",
         trusted=tuple(trust or ()), allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours,
     )  # fmt: skip

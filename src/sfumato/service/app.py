@@ -28,7 +28,7 @@ from sfumato.service.metrics import Metrics
 from sfumato.service.openapi import document
 from sfumato.service.registry import Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
-from sfumato.service.scoring import Question, Scoring, released
+from sfumato.service.scoring import Question, Scoring, left, released
 from sfumato.service.settings import VARIABLE, Settings
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -200,13 +200,9 @@ class Service:
         about: dict[str, Any] = {"client": key.client, "kind": None, "left": None, "left_of_client": None}
         if self.ledger is not None:
             about["kind"] = self.ledger.budget.kind
-            about["left"] = await asyncio.to_thread(lambda: self.ledger.left if self.ledger else None)
-            about["left_of_client"] = await asyncio.to_thread(self._left_of, key.client)
+            about["left"] = await asyncio.to_thread(getattr, self.ledger, "left")
+            about["left_of_client"] = await asyncio.to_thread(left, self.ledger, key.client)
         return _json(about)
-
-    def _left_of(self, client: str) -> float | None:
-        assert self.ledger is not None
-        return self.ledger.left_of(client)
 
     # -- the house ---------------------------------------------------------------------------------
 
@@ -223,7 +219,7 @@ class Service:
             missing = [name for name in self.registry.names if self.registry.find(name) is None]
             self.answers.find(b"ready")
             if self.ledger is not None:
-                await asyncio.to_thread(lambda: self.ledger.head if self.ledger else None)
+                await asyncio.to_thread(getattr, self.ledger, "head")
         except SfumatoError:
             raise Refusal("unavailable") from None
         if missing:

@@ -131,12 +131,20 @@ class Scoring:
                 client=question.key.client,
             )
         except BudgetError:
+            # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
+            if left(self._ledger, question.key.client) >= model.claimed_epsilon:
+                raise Refusal("unavailable", headers={"retry-after": "1"}) from None
             raise Refusal("budget_spent") from None
         score = float(model.score_noisy(asked, grant))
         if not math.isfinite(score):
             raise ArithmeticError
         said = {"risk_score": score, "clamped": list(clamped)}
         return question.served.opening + b"," + dumps(said)[1:]
+
+
+def left(ledger: Ledger, client: str) -> float:
+    """What a client may still spend; nothing, if it was given no budget."""
+    return ledger.left_of(client) if any(c.name == client for c in ledger.clients()) else 0.0
 
 
 def _noisy_row(question: Question) -> tuple[Row, tuple[str, ...]]:
