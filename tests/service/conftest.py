@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from serving import Inside
 
+from sfumato.privacy import Ledger
 from sfumato.service.app import Service, build
 from sfumato.service.settings import Settings
 
@@ -29,6 +30,41 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "a-earlier.sfm", key, name="diabetes"
     )
     return folder
+
+
+@pytest.fixture(scope="session")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A confidential, noisy model; each answer claims an epsilon of 0.5."""
+    import sfumato as sf
+    from sfumato.prediction.dpat import DPaT
+
+    table = sf.samples.diabetes(1500, seed=3)
+    path = tmp_path_factory.mktemp("noisy") / "dpat.dpat"
+    DPaT(epsilon=0.5).fit(table, "diabetes").save(path, "dpat")
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """A budget of 5, of which the clinic may spend 2 and the lab 2."""
+    ledger = Ledger.open(tmp_path / "study.ledger", budget=5.0)
+    for client in ("clinic", "lab"):
+        ledger.set_client(client, 2.0)
+    return ledger
+
+
+@pytest.fixture
+def spend(serve: Callable[..., Any], noisy: Path, ledger: Ledger, tmp_path: Path) -> Callable[..., Any]:
+    """Builds services with the noisy model."""
+    path = str(tmp_path / "study.ledger")
+
+    def start(**given: Any) -> tuple[Inside, Service]:
+        made: tuple[Inside, Service] = serve(
+            **({"models": (str(noisy),), "ledger": path, "allow_unproved": True} | given)
+        )
+        return made
+
+    return start
 
 
 @pytest.fixture

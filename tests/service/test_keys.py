@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from serving import WHOLE, Inside
 
+from sfumato.cli import main
 from sfumato.errors import DataError, OutputError, ParameterError
+from sfumato.privacy import Ledger
 from sfumato.service import keys
 from sfumato.service.app import build
 from sfumato.service.installation import Installation
@@ -180,24 +182,40 @@ def test_a_rate_refills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 # -- the commands ------------------------------------------------------------------------------------------
 
 
-def test_the_commands_make_list_rotate_and_revoke(tmp_path: Path, serve: Callable) -> None:
-    made = json.loads(
-        process("keys", "create", "ward-3", "--scope", "score:diabetes", "--json", cwd=tmp_path).out
-    )
+def test_the_commands_make_list_rotate_and_revoke(
+    tmp_path: Path, serve: Callable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert main(["keys", *words]) == code
+        return capsys.readouterr().out
+
+    made = json.loads(run("create", "ward-3", "--scope", "score:diabetes", "--json"))
     assert made["key"].startswith(f"sfm_{made['id']}_")
-    new = json.loads(process("keys", "rotate", made["id"], "--overlap", "12h", "--json", cwd=tmp_path).out)
-    listed = process("keys", "list", "--json", cwd=tmp_path)
-    assert [k["state"] for k in json.loads(listed.out)] == ["ending", "active"]
-    assert made["key"] not in listed.all and new["key"] not in process("keys", "list", cwd=tmp_path).all
-    assert process("keys", "revoke", new["id"], cwd=tmp_path).code == 0
-    assert process("keys", "create", "no such name!", cwd=tmp_path).code == 2
-    assert process("keys", "create", "x", "--scope", "everything", cwd=tmp_path).code == 2
-    assert process("keys", "rotate", new["id"], "--overlap", "soon", cwd=tmp_path).code == 2
-    (tmp_path / "elsewhere").mkdir()
-    assert process("keys", "list", cwd=tmp_path / "elsewhere").code == 2
+    new = json.loads(run("rotate", made["id"], "--overlap", "12h", "--json"))
+    listed = run("list", "--json")
+    assert [k["state"] for k in json.loads(listed)] == ["ending", "active"]
+    assert made["key"] not in listed and new["key"] not in run("list")
+    run("revoke", new["id"])
+    run("create", "no such name!", code=2)
+    run("create", "x", "--scope", "everything", code=2)
+    run("create", "x", "--epsilon", "1", code=2)
+    run("rotate", new["id"], "--overlap", "soon", code=2)
+    run("revoke", "0" * 12, code=2)
+    run("list", "--keys", "absent", code=2)
     ask, _ = serve(keys=str(tmp_path / "sfumato.keys"))
     assert ask("POST", SCORE, WHOLE, key=made["key"]).status == 200  # within its overlap
     assert ask("POST", SCORE, WHOLE, key=new["key"]).status == 401
+
+
+def test_a_client_gets_its_budget_with_its_key(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["keys", "create", "ward-3", "--ledger", "study.ledger", "--epsilon", "0.75"]) == 0
+    assert ledger.left_of("ward-3") == 0.75
 
 
 def test_many_threads_may_change_the_file(tmp_path: Path) -> None:

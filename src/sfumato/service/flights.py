@@ -22,7 +22,7 @@ _PAUSE = 0.002
 
 
 class Flights:
-    """Who is at work on what. The file must not be opened by anything else in this process."""
+    """Who is at work on what. A process opens the file once: closing any of two would end all its locks."""
 
     def __init__(self, path: str | Path, patience: float = 20.0) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -57,6 +58,9 @@ class Front:
             return
         start = time.perf_counter()
         note = scope[NOTE] = Note(secrets.token_hex(8))
+        if _two_lengths(scope):
+            await _refuse(send, Refusal("bad_request"), [(b"connection", b"close")])
+            return self._account(replace(note, status=400, code="bad_request"), time.perf_counter() - start)
         added = [*self._headers, (b"x-request-id", note.id.encode())]
 
         async def answer(message: Message) -> None:
@@ -70,7 +74,7 @@ class Front:
         except Exception as error:
             logs.event("fault", logging.ERROR, id=note.id, route=note.route, **logs.fault(error))
             if not note.status:
-                await _sorry(answer)
+                await _refuse(answer, Refusal("fault"))
         finally:
             self._account(note, time.perf_counter() - start)
 
@@ -81,8 +85,13 @@ class Front:
         logs.event("request", ms=round(1000 * seconds, 2), **said)
 
 
-async def _sorry(send: Send) -> None:
-    refusal = Refusal("fault")
-    headers = [(b"content-type", b"application/json")]
+def _two_lengths(scope: Scope) -> bool:
+    """Whether a request says in two ways where it ends: proxies and servers may differ, and smugglers do."""
+    names = [name for name, _ in scope["headers"]]
+    return b"transfer-encoding" in names and b"content-length" in names
+
+
+async def _refuse(send: Send, refusal: Refusal, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    headers = [(b"content-type", b"application/json"), *more]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": refusal.body()})

@@ -153,7 +153,12 @@ class Registry:
             raise ParameterError(
                 f"{served.name} needs a ledger: each answer is debited.", hint="--ledger FILE"
             )
-        self._served.setdefault(served.name, {})[served.version] = served
+        versions = self._served.setdefault(served.name, {})
+        if any(other.noisy != served.noisy for other in versions.values()):
+            raise ParameterError(
+                f"{served.name} names a released and a noisy model.", hint="give them different names"
+            )
+        versions[served.version] = served
 
     # -- looking up --------------------------------------------------------------------------------
 

@@ -8,13 +8,13 @@ A process that dies in between has at worst spent more than it said.
 from __future__ import annotations
 
 import json
-import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import BudgetError, SfumatoError
-from sfumato.privacy import Ledger
+from sfumato.privacy import Ledger, noise
 from sfumato.service.answers import Answers
 from sfumato.service.keys import Key
 from sfumato.service.reading import Row
@@ -76,6 +76,9 @@ class Scoring:
 
     def __init__(self, answers: Answers, ledger: Ledger | None, *, share: bool) -> None:
         self._answers, self._ledger, self._share = answers, ledger, share
+        self._debit = threading.Lock()  # threads that wait here do not wake each other up in vain in SQLite
+        if ledger is not None:
+            _warm_up()
 
     def answer(self, question: Question) -> tuple[bytes, str]:
         """The answer's bytes and how it came about; blocks, so it is called on a thread."""
@@ -125,21 +128,26 @@ class Scoring:
         model = question.served.model
         assert self._ledger is not None
         try:
-            grant = self._ledger.grant(
-                epsilon=model.claimed_epsilon,
-                purpose=f"a score by {question.served.name} {question.served.version}",
-                client=question.key.client,
-            )
+            with self._debit:
+                grant = self._ledger.grant(
+                    epsilon=model.claimed_epsilon,
+                    purpose=f"a score by {question.served.name} {question.served.version}",
+                    client=question.key.client,
+                )
         except BudgetError:
             # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
             if left(self._ledger, question.key.client) >= model.claimed_epsilon:
                 raise Refusal("unavailable", headers={"retry-after": "1"}) from None
             raise Refusal("budget_spent") from None
-        score = float(model.score_noisy(asked, grant))
-        if not math.isfinite(score):
-            raise ArithmeticError
+        # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
+        score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
         said = {"risk_score": score, "clamped": list(clamped)}
         return question.served.opening + b"," + dumps(said)[1:]
+
+
+def _warm_up() -> None:
+    """Load the samplers before the first question, with a draw that has to do with nobody."""
+    noise.laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
 
 
 def left(ledger: Ledger, client: str) -> float:
