@@ -8,6 +8,7 @@ _FILES = (
     ("/", "page", "index.html", "text/html; charset=utf-8"),
     ("/docs", "docs", "docs.html", "text/html; charset=utf-8"),
     ("/page/style.css", "page", "style.css", "text/css; charset=utf-8"),
+    ("/page/icon.svg", "page", "icon.svg", "image/svg+xml"),
     ("/page/page.js", "page", "page.js", "text/javascript; charset=utf-8"),
     ("/page/drawing.js", "page", "drawing.js", "text/javascript; charset=utf-8"),
     ("/page/docs.js", "docs", "docs.js", "text/javascript; charset=utf-8"),
