@@ -22,14 +22,14 @@ _BEDSIDE = [
 
 def fit(folder: str | Path) -> None:
     """Fit and sign both; called in a process of its own, so that the serving one never saw a row."""
-    from sfumato import samples
     from sfumato.prediction.additive import AdditiveScore
     from sfumato.prediction.signing import SigningKey
+    from sfumato.samples import diabetes, icu
 
     key = SigningKey.fresh()
     for name, target, table in (
-        ("diabetes", "diabetes", samples.diabetes(ROWS, seed=1)),
-        ("septic-shock", "septic_shock", samples.icu(ROWS, seed=1).select(_BEDSIDE)),
+        ("diabetes", "diabetes", diabetes(ROWS, seed=1)),
+        ("septic-shock", "septic_shock", icu(ROWS, seed=1).select(_BEDSIDE)),
     ):
         score = AdditiveScore(epsilon=1.0, schema=table.schema).fit(table, target)
         score.save(Path(folder) / f"{name}.sfm", key, name=name)

@@ -132,8 +132,12 @@ class Service:
         """The models this key may ask."""
         key = self.admit(request, "models")
         reading.parameters(request)
+        return _json({"models": [served.summary() for served in self.allowed(key)]})
+
+    def allowed(self, key: Key) -> list[Served]:
+        """The current versions of the models that a key is for."""
         found = [self.registry.find(name) for name in self.registry.names if key.may("score", name)]
-        return _json({"models": [served.summary() for served in found if served is not None]})
+        return [served for served in found if served is not None]
 
     async def model(self, request: Request) -> Response:
         """One model, with its guarantee in full."""
@@ -258,11 +262,15 @@ def build(service: Service) -> Front:
         lifespan=lifespan,
     )
     settings = service.settings
-    described = dumps(document(sfumato.__version__, settings.body_bytes, settings.most_rows))
+    limits = (settings.body_bytes, settings.most_rows)
+    general = dumps(document(sfumato.__version__, *limits))
 
     async def openapi(request: Request) -> Response:
         request.scope[NOTE].route = "openapi"
-        return Response(described, media_type="application/json")
+        if "authorization" not in request.headers:
+            return Response(general, media_type="application/json")
+        models = service.allowed(service.admit(request, "openapi"))
+        return _json(document(sfumato.__version__, *limits, models))
 
     routes: list[tuple[str, str, Any]] = [
         ("POST", "/v1/models/{name}/score", service.score),

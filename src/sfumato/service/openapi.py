@@ -1,17 +1,21 @@
 """The OpenAPI document: written by hand, because the routes read their bodies by hand.
 
-A test compares it with the routes, and schemathesis compares it with what the service does.
+To everybody it is told in general; to who has a key, with an address for each model the key is for, its
+features and an example. A test compares it with the routes, and schemathesis compares it with what the
+service does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, REFUSALS
 
 Json = dict[str, Any]
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
-_ONE = {"glucose": 130, "bmi": 25, "age": 44}
+_ONE = {"glucose": 130, "bmi": 25, "age": 44, "sex": "female"}
 _ANSWER = {
     "model": "diabetes",
     "version": "3f9a1c04d2e87b65",
@@ -22,8 +26,14 @@ _ANSWER = {
 }
 
 
-def document(version: str, body_bytes: int, most_rows: int) -> Json:
-    """The whole document."""
+def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = ()) -> Json:
+    """The whole document; `models` are described one by one."""
+    paths = _paths(body_bytes, most_rows)
+    schemas = _schemas(most_rows)
+    if models:
+        score = paths.pop("/v1/models/{name}/score")["post"]
+        for served in models:
+            paths[f"/v1/models/{served.name}/score"] = {"post": _for_model(score, served, most_rows)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -33,12 +43,12 @@ def document(version: str, body_bytes: int, most_rows: int) -> Json:
             "what it promises to the persons the model was learnt from.",
         },
         "security": [{"key": []}],
-        "paths": _paths(body_bytes, most_rows),
+        "paths": paths,
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API key: sfm_..."}
             },
-            "schemas": _schemas(most_rows),
+            "schemas": schemas,
         },
     }
 
@@ -166,6 +176,52 @@ def _answers(good: dict[int, str], *bad: int) -> Json:
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
     return answers
+
+
+def _for_model(score: Json, served: Served, most_rows: int) -> Json:
+    """The operation for one model: its own features, and no choice of name."""
+    row = row_schema(served.model.features)
+    many = {"type": "array", "items": row, "minItems": 1, "maxItems": most_rows}
+    own = (_MODEL, _EXPLAIN) if served.noisy else (_MODEL,)
+    return score | {
+        "operationId": f"score_{served.name}",
+        "summary": f"Score by {served.name}",
+        "parameters": [p for p in score["parameters"] if p not in own],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": row if served.noisy else {"oneOf": [row, many]},
+                    "examples": {"one": {"value": example(served.model.features)}},
+                }
+            },
+        },
+    }
+
+
+def row_schema(features: Sequence[Any]) -> Json:
+    """What a row may hold, and must. Bounds are no rule here: beyond them a number is clamped."""
+    properties: Json = {}
+    for f in features:
+        if f.kind == "number":
+            properties[f.name] = {"type": ["number", "null"] if f.missing_allowed else "number"}
+            known = [f"{f.low:g} to {f.high:g}" if None not in (f.low, f.high) else "", f.unit, f.label]
+            properties[f.name]["description"] = "; ".join(filter(None, known)) or "a number"
+        else:
+            properties[f.name] = {"enum": [*f.levels, *([None] if f.missing_allowed else [])]}
+    return {
+        "type": "object", "properties": properties, "additionalProperties": False,
+        "required": [f.name for f in features if not f.missing_allowed],
+    }  # fmt: skip
+
+
+def example(features: Sequence[Any]) -> Json:
+    """A row in the middle of all public ranges."""
+    return {
+        f.name: ((f.low or 0) + (f.high or 0)) / 2 if f.kind == "number" else f.levels[0]
+        for f in features
+        if not f.missing_allowed
+    }
 
 
 # -- schemas -------------------------------------------------------------------------------------------
