@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Inside:
 
     app: Any
     key: str = ""
-    sent: list[dict[str, Any]] = field(default_factory=list)
+    hanging: bool = False  # never send the rest of a body
 
     def __call__(
         self,
@@ -87,7 +87,12 @@ class Inside:
         ]
         sent: list[dict[str, Any]] = []
 
+        if self.hanging:
+            parts[-1]["more_body"] = True
+
         async def receive() -> dict[str, Any]:
+            if self.hanging and not parts:
+                await asyncio.sleep(60)
             return parts.pop(0) if parts else {"type": "http.disconnect"}
 
         async def send(message: dict[str, Any]) -> None:

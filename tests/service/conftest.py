@@ -14,6 +14,14 @@ from sfumato.service.app import Service, build
 from sfumato.service.settings import Settings
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Models are fitted once for each worker of a test run, so the tests that share them stay together."""
+    for item in items:
+        if "service" in item.path.parts:
+            apart = item.path.stem in ("test_live", "test_page", "test_schemathesis")
+            item.add_marker(pytest.mark.xdist_group("service-live" if apart else "service"))
+
+
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two versions of a diabetes model and one of septic shock."""

@@ -33,14 +33,16 @@ def test_only_with_the_flag_and_a_ledger(
 
 
 def test_an_answer_is_debited_and_says_that_it_is_unproved(spend: Callable, ledger: Ledger) -> None:
-    ask, _ = spend()
+    ask, service = spend()
     told = ask("POST", SCORE, {**WHOLE, "glucose": CANARY}).json
     assert told["guarantee"] == "unproved" and told["claimed_epsilon"] == 0.5 and "unproved" in told["note"]
     assert 0 <= told["risk_score"] <= 1 and told["clamped"] == ["glucose"]
     assert spent(ledger) == 0.5 and ledger.left_of("clinic") == 1.5
     assert str(CANARY) not in json.dumps([e.purpose for e in ledger.entries()])
     budget = ask("GET", "/v1/budget").json
-    assert budget == {"client": "clinic", "kind": "epsilon", "left": 4.5, "left_of_client": 1.5}
+    assert budget == {"client": "clinic", "kind": "epsilon", "left": None, "left_of_client": 1.5}
+    _, admin = service.installation.create_key("clinic", ("admin",))
+    assert ask("GET", "/v1/budget", key=admin).json["left"] == 4.5
 
 
 def test_the_same_question_is_answered_from_the_cache_for_all(spend: Callable, ledger: Ledger) -> None:
@@ -186,6 +188,15 @@ def test_an_answer_that_cannot_be_kept_is_not_given(spend: Callable, ledger: Led
     assert spent(ledger) == 0.5  # never a refund
     service.answers._connection.execute("PRAGMA query_only = OFF")
     assert ask("POST", SCORE, WHOLE).status == 200
+
+
+def test_a_full_store_refuses_before_it_pays(
+    spend: Callable, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, _ = spend()
+    monkeypatch.setattr("sfumato.service.answers._MOST_BYTES", 4096)
+    assert ask("POST", SCORE, WHOLE).code == "unavailable"
+    assert ledger.spent == 0
 
 
 def test_a_ledger_that_is_gone_answers_nothing(spend: Callable, tmp_path: Path) -> None:

@@ -170,9 +170,22 @@ def test_parameters_are_checked(query: str, field: str, serve: Callable) -> None
 
 def test_faults_are_counted_and_cut(serve: Callable) -> None:
     ask, _ = serve()
-    answer = ask("POST", SCORE, {**WHOLE, **{f"{'x' * 300}{i}": 1 for i in range(500)}})
+    answer = ask("POST", SCORE, [{**WHOLE, **{f"{'x' * 300}{i}": 1 for i in range(9)}}] * 20)
     faults = answer.json["error"]["faults"]
     assert len(faults) == 50 and max(len(f["field"]) for f in faults) <= 64
+
+
+def test_a_bomb_of_fields_is_refused_before_it_is_looked_at(serve: Callable) -> None:
+    ask, _ = serve()
+    answer = ask("POST", SCORE, {**WHOLE, **{f"x{i}": 1 for i in range(50_000)}})
+    assert [f["rule"] for f in answer.json["error"]["faults"]] == ["a row has at most 48 fields"]
+
+
+def test_a_body_that_never_ends_is_given_up(serve: Callable) -> None:
+    ask, _ = serve(seconds_to_send=0.2)
+    ask.hanging = True
+    answer = ask("POST", SCORE, b"", chunks=[b"{"])
+    assert answer.code == "too_slow"
 
 
 def test_neither_logs_nor_errors_hold_what_was_sent(

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.errors import OutputError
 from sfumato.service._sqlite import connect, faults_named, writing
 from sfumato.service.flights import Flights
 
@@ -28,6 +29,8 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS answers_expire ON answers (expires)
 """
 _TIDY = 60.0  # seconds between two removals of what has expired
+_MOST_BYTES = 1 << 30  # of the file
+_FREE_SHARE = 0.5  # of that, for answers that cost nothing: they must not crowd out those that do
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Answers:
         self._secret = secret
         self._keep = keep_hours * 3600
         self._connection = connect(path, _APPLICATION, _LAYOUT, create=True)
+        self._connection.execute(f"PRAGMA max_page_count = {_MOST_BYTES // 4096}")
         self._lock = threading.Lock()
         self._flights = Flights(Path(path).with_name(f"{self.name}-locks"))
         self._tidied = 0.0
@@ -75,6 +79,16 @@ class Answers:
                 "SELECT body, answer FROM answers WHERE question = ? AND expires > ?", (question, time.time())
             ).fetchone()
         return None if row is None else Kept(bytes(row[0]), bytes(row[1]))
+
+    def require_room(self, *, paid: bool) -> None:
+        """Refuse before anything is paid for, if an answer could not be kept."""
+        with self._lock, faults_named(self.name):
+            size, used, free = (
+                int(self._connection.execute(f"PRAGMA {what}").fetchone()[0])
+                for what in ("page_size", "page_count", "freelist_count")
+            )
+        if size * (used - free) > _MOST_BYTES * (0.95 if paid else _FREE_SHARE):
+            raise OutputError(f"{self.name} is full.", hint="keep answers for fewer hours")
 
     def keep(self, questions: dict[bytes, bytes], answer: bytes) -> None:
         """Keep an answer under every question (with its body's hash) it is the answer to: all or none."""

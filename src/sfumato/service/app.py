@@ -93,7 +93,7 @@ class Service:
         served = self.served(request, key, version)
         under = reading.idempotency_key(request)
         body = await reading.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
-        rows, many = reading.rows_of(body, self.settings.most_rows)
+        rows, many = reading.rows_of(body, self.settings.most_rows, served.most_fields)
         told = (
             b""
             if under is None
@@ -204,7 +204,8 @@ class Service:
         about: dict[str, Any] = {"client": key.client, "kind": None, "left": None, "left_of_client": None}
         if self.ledger is not None:
             about["kind"] = self.ledger.budget.kind
-            about["left"] = await asyncio.to_thread(getattr, self.ledger, "left")
+            if key.may("admin"):  # to others it would tell how much the rest of the world asks
+                about["left"] = await asyncio.to_thread(getattr, self.ledger, "left")
             about["left_of_client"] = await asyncio.to_thread(left, self.ledger, key.client)
         return _json(about)
 

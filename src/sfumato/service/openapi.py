@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.service.registry import Served
+from sfumato.service.registry import Served, middle
 from sfumato.service.replies import MOST_FAULTS, REFUSALS
 
 Json = dict[str, Any]
@@ -192,7 +192,7 @@ def _for_model(score: Json, served: Served, most_rows: int) -> Json:
             "content": {
                 "application/json": {
                     "schema": row if served.noisy else {"oneOf": [row, many]},
-                    "examples": {"one": {"value": example(served.model.features)}},
+                    "examples": {"one": {"value": middle(served.model.features)}},
                 }
             },
         },
@@ -213,15 +213,6 @@ def row_schema(features: Sequence[Any]) -> Json:
         "type": "object", "properties": properties, "additionalProperties": False,
         "required": [f.name for f in features if not f.missing_allowed],
     }  # fmt: skip
-
-
-def example(features: Sequence[Any]) -> Json:
-    """A row in the middle of all public ranges."""
-    return {
-        f.name: ((f.low or 0) + (f.high or 0)) / 2 if f.kind == "number" else f.levels[0]
-        for f in features
-        if not f.missing_allowed
-    }
 
 
 # -- schemas -------------------------------------------------------------------------------------------

@@ -45,11 +45,14 @@ async def _collected(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-def rows_of(body: bytes, most: int) -> tuple[list[Row], bool]:
-    """The rows, and whether several were asked for: an object is one, a list of objects is many."""
+def rows_of(body: bytes, most: int, fields: int) -> tuple[list[Row], bool]:
+    """The rows, and whether several were asked for: an object is one, a list of objects is many.
+
+    fields: how many a row may sensibly have. One with ten thousand is refused before each is looked at.
+    """
     content = parsed(body)
     if isinstance(content, dict):
-        return _finite([content]), False
+        return _finite(_few([content], fields)), False
     if not isinstance(content, list):
         raise Refusal("invalid", [Fault(0, "", "an object of features, or a list of such objects")])
     if not 1 <= len(content) <= most:
@@ -57,7 +60,16 @@ def rows_of(body: bytes, most: int) -> tuple[list[Row], bool]:
     wrong = [i for i, row in enumerate(content) if not isinstance(row, dict)]
     if wrong:
         raise Refusal("invalid", [Fault(i, "", "a row is an object of features") for i in wrong])
-    return _finite(content), True
+    return _finite(_few(content, fields)), True
+
+
+def _few(rows: list[Row], fields: int) -> list[Row]:
+    faults = [
+        Fault(i, "", f"a row has at most {fields} fields") for i, row in enumerate(rows) if len(row) > fields
+    ]
+    if faults:
+        raise Refusal("invalid", faults)
+    return rows
 
 
 def _finite(rows: list[Row]) -> list[Row]:

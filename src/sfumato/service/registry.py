@@ -63,8 +63,15 @@ class Served:
             said["guarantee"] = "unproved"
             said["claimed_epsilon"] = model.claimed_epsilon
             said["note"] = UNPROVED
+        if not model.noisy:
+            _tried(model)
         opening = json.dumps(said, separators=(",", ":"), allow_nan=False)[:-1].encode()
         return cls(model, model.name, model.version, bool(model.noisy), opening)
+
+    @property
+    def most_fields(self) -> int:
+        """More fields than this are nonsense, not mistakes."""
+        return 2 * len(self.model.features) + 20
 
     def summary(self) -> dict[str, Any]:
         """A line about it."""
@@ -98,6 +105,22 @@ class Served:
         if self.noisy:
             about |= {"claimed_epsilon": self.model.claimed_epsilon, "note": UNPROVED}
         return about
+
+
+def _tried(model: Any) -> None:
+    """Score and explain once before anybody asks; what cannot answer is not served."""
+    row = middle(model.features)
+    if not 0 <= model.score([row])[0].probability <= 1 or not model.explain(row):
+        raise DataError(f"{model.name} gives no probability.", hint="fit it anew")
+
+
+def middle(features: Sequence[Any]) -> dict[str, Any]:
+    """A row in the middle of all public ranges; what may be missing is."""
+    return {
+        f.name: ((f.low or 0) + (f.high or 0)) / 2 if f.kind == "number" else f.levels[0]
+        for f in features
+        if not f.missing_allowed
+    }
 
 
 UNPROVED = (

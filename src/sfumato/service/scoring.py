@@ -98,6 +98,7 @@ class Scoring:
             return kept.answer, "repeated"
 
     def _free(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
+        self._answers.require_room(paid=False)
         answer = released(question)
         self._answers.keep(also, answer)
         return answer, "released"
@@ -119,6 +120,7 @@ class Scoring:
                 if also:
                     self._answers.keep(also, kept.answer)
                 return kept.answer, "repeated"
+            self._answers.require_room(paid=True)
             answer = self._drawn(question, asked, clamped)
             self._answers.keep({same: b"", **also}, answer)
             return answer, "drawn"
