@@ -76,6 +76,17 @@ def no_network() -> Iterator[None]:
         yield
 
 
+# --- no traces -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The witnesses of ledgers are kept apart from those of the person who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 # --- side by side ---------------------------------------------------------------------------------
 
 

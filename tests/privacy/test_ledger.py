@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -21,15 +22,6 @@ from sfumato.errors import (
 )
 from sfumato.privacy import ZCDP, Budget, Ledger, Neighbours, PureDP, Unit
 from sfumato.privacy.rounding import exact
-
-
-@pytest.fixture(params=["memory", "file"])
-def make(request, tmp_path):
-    """A new ledger with a budget, in memory and in a file."""
-    names = iter(range(100))
-    if request.param == "memory":
-        return Ledger.in_memory
-    return lambda budget: Ledger.open(tmp_path / f"{next(names)}.ledger", budget)
 
 
 def test_tenths_fill_the_whole(make):
@@ -170,37 +162,45 @@ def test_sixteen_threads_grant_exactly_what_fits(make):
 
 
 def _spend(path, go, answers):
-    granted = 0
+    granted, odd = [], []
     go.wait()
     ledger = Ledger.open(path, 1.0)  # all of them try to be the first
-    for _ in range(60):
-        try:
-            ledger.grant(epsilon=0.01, purpose=f"process {os.getpid()}")
-            granted += 1
-        except BudgetError:
-            pass
-    answers.put(granted)
+
+    def spend():
+        for _ in range(40):
+            try:
+                granted.append(ledger.grant(epsilon=0.01, purpose=f"process {os.getpid()}"))
+            except BudgetError as error:
+                if "does not cover" not in str(error):
+                    odd.append(error)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    answers.put((len(granted), len(odd)))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_four_processes_grant_exactly_what_fits(tmp_path, method):
+def test_four_processes_of_four_threads_grant_exactly_what_fits(place, method):
+    if method == "spawn" and "#" in place:
+        pytest.skip("connections are made after the start, so that this is the same as fork, and slow")
     context = multiprocessing.get_context(method)
     go, answers = context.Barrier(4), context.Queue()
-    path = tmp_path / "shared.ledger"
-    workers = [context.Process(target=_spend, args=(path, go, answers)) for _ in range(4)]
+    workers = [context.Process(target=_spend, args=(place, go, answers)) for _ in range(4)]
     [w.start() for w in workers]
-    granted = [answers.get(timeout=60) for _ in workers]
+    found = [answers.get(timeout=120) for _ in workers]
     [w.join(60) for w in workers]
-    assert sum(granted) == 100 == len(Ledger.open(path).entries())
-    assert [p.name for p in tmp_path.iterdir()] == ["shared.ledger"]  # nothing is left behind
+    assert sum(granted for granted, _ in found) == 100 == len(Ledger.open(place).entries())
+    assert not any(odd for _, odd in found)
+    if "#" not in place:
+        assert [p.name for p in Path(place).parent.iterdir()] == [Path(place).name]  # nothing is left behind
 
 
-def test_kill_9_between_debit_and_draw_leaves_the_debit(tmp_path):
-    path = tmp_path / "killed.ledger"
+def test_kill_9_between_debit_and_draw_leaves_the_debit(place):
     code = f"""
         import time
         from sfumato.privacy import Ledger
-        grant = Ledger.open({str(path)!r}, 1.0).grant(epsilon=0.4, purpose="never drawn")
+        grant = Ledger.open({place!r}, 1.0).grant(epsilon=0.4, purpose="never drawn")
         print("debited", flush=True)
         time.sleep(60)
     """
@@ -209,30 +209,29 @@ def test_kill_9_between_debit_and_draw_leaves_the_debit(tmp_path):
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(place)
     assert ledger.left == 0.6 and ledger.entries()[0].purpose == "never drawn"
 
 
-def test_kill_9_at_any_moment_leaves_a_sound_ledger(tmp_path):
+def test_kill_9_at_any_moment_leaves_a_sound_ledger(place):
     """What was reported as granted is in the ledger, at most one debit more (the one in flight)."""
-    path = tmp_path / "killed.ledger"
-    Ledger.open(path, 1000.0)
+    Ledger.open(place, 1000.0)
     code = f"""
         import os
         from sfumato.privacy import Ledger
-        ledger = Ledger.open({str(path)!r})
+        ledger = Ledger.open({place!r})
         while True:
             ledger.grant(epsilon=0.01, purpose="again")
             os.write(1, b".")
     """
     before = 0
-    for length in (1, 2, 5, 9, 17):
+    for length in (1, 5, 17):
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE)
         reported = len(child.stdout.read(length))
         child.send_signal(signal.SIGKILL)
         reported += len(child.stdout.read())
         child.wait()
         child.stdout.close()
-        now = len(Ledger.open(path).entries())
+        now = len(Ledger.open(place).entries())
         assert reported <= now - before <= reported + 1
         before = now

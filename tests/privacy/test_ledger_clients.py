@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import secrets
 import sqlite3
 import threading
 
@@ -10,15 +11,6 @@ import pytest
 
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.privacy import Budget, Client, Ledger
-
-
-@pytest.fixture(params=["memory", "file"])
-def make(request, tmp_path):
-    """A new ledger with a budget, in memory and in a file."""
-    names = iter(range(100))
-    if request.param == "memory":
-        return Ledger.in_memory
-    return lambda budget: Ledger.open(tmp_path / f"{next(names)}.ledger", budget)
 
 
 def test_both_accounts_are_debited(make):
@@ -125,7 +117,7 @@ def chained(before, line):
 def write_version_1(path, amounts=(3, 2)):
     """A ledger as version 1 wrote it: budget epsilon = 1, tenths spent."""
     meta = {
-        "version": "1", "id": "5f" * 16, "kind": "epsilon", "amount": str(10**12), "delta": "0",
+        "version": "1", "id": secrets.token_hex(16), "kind": "epsilon", "amount": str(10**12), "delta": "0",
         "unit": json.dumps({"of": "row"}), "neighbours": "add/remove",
     }  # fmt: skip
     file = sqlite3.connect(path)

@@ -155,7 +155,7 @@ def test_a_shortened_ledger_is_noticed_when_granting(spent, sql):
         ledger.grant(epsilon=0.1, purpose="x")
 
 
-def test_a_ledger_that_was_put_back_is_noticed_by_who_kept_the_head(spent, tmp_path):
+def test_a_ledger_that_was_put_back_is_noticed_by_who_kept_the_head(spent, tmp_path, elsewhere):
     old = tmp_path / "old"
     shutil.copy(spent, old)
     ledger = Ledger.open(spent)
@@ -164,6 +164,7 @@ def test_a_ledger_that_was_put_back_is_noticed_by_who_kept_the_head(spent, tmp_p
     late = ledger.head
     assert Ledger.open(spent, seen=early).head == late == Ledger.open(spent, seen=late).head
     os.replace(old, spent)
+    elsewhere("b")  # where no witness has seen it
     Ledger.open(spent, seen=early)
     with pytest.raises(VerificationError, match="lost entries"):
         Ledger.open(spent, seen=late)
@@ -204,10 +205,11 @@ def _template():
     return _template.path
 
 
-def test_a_ledger_whose_journal_is_left_alone_is_not_started_anew(spent):
+def test_a_ledger_whose_journal_is_left_alone_is_not_started_anew(spent, elsewhere):
     journal = spent.with_name(f"{spent.name}-journal")
     journal.write_bytes(b"x")
     spent.unlink()
+    elsewhere("b")
     with pytest.raises(OutputError, match="journal"):
         Ledger.open(spent, 1.0)
 

@@ -18,6 +18,7 @@ from sfumato.cli import (
     demo,
     hierarchies,
     keys,
+    ledgers,
     looking,
     reconstructing,
     releasing,
@@ -59,6 +60,10 @@ schema_app = typer.Typer(help="Compare a schema with data, or write one down.", 
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 keys_app = typer.Typer(help="Say who may ask the service.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
+ledger_app = typer.Typer(
+    help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
+    no_args_is_help=True,
+)
 
 register(app, looking.describe)
 register(schema_app, schemas.check)
@@ -80,7 +85,15 @@ register(app, assessing.frontier)
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, sampling.sample)
-register(ledger_app, releasing.show, "show")
+for command in (
+    ledgers.show,
+    ledgers.verify,
+    ledgers.client,
+    ledgers.unlock,
+    ledgers.backup,
+    ledgers.restore,
+):
+    register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
 register(app, serving.serve)
 register(keys_app, keys.create)

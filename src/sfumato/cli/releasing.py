@@ -1,4 +1,4 @@
-"""pseudonymize, verify, ledger show: what leaves the house, and what was spent."""
+"""pseudonymize, verify: what leaves the house."""
 
 from __future__ import annotations
 
@@ -146,43 +146,3 @@ def _lines(rows: list[Row]) -> Grid:
         words = how if outcome == "passed" else f"{outcome}: {detail or how}"
         grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), Text(words))
     return grid
-
-
-def show(
-    terminal: Terminal,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A ledger.", show_default=False)],
-) -> None:
-    """Show a privacy budget, what was spent on what, and what is left."""
-    from sfumato.privacy import Ledger
-
-    ledger = Ledger.open(file)
-    entries = ledger.entries()
-    kind = ledger.budget.kind
-    plain = {
-        "budget": {"kind": kind, "amount": ledger.budget.amount, "delta": ledger.budget.delta},
-        "spent": ledger.spent,
-        "left": ledger.left,
-        "head": ledger.head,
-        "entries": [
-            {
-                "number": e.number,
-                "at": e.at.isoformat(),
-                "purpose": e.purpose,
-                "amount": e.amount,
-                "delta": e.delta,
-            }
-            for e in entries
-        ],
-    }
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    grid.add_column("#", justify="right")
-    grid.add_column("When", no_wrap=True)
-    grid.add_column("Purpose", overflow="fold")
-    grid.add_column(kind, justify="right", no_wrap=True)
-    for e in entries:
-        grid.add_row(str(e.number), f"{e.at:%Y-%m-%d %H:%M}", Text(e.purpose), f"{e.amount:g}")
-    spent = Text.assemble(
-        ("Budget ", "bold"), str(ledger.budget), ("\nSpent  ", "bold"), f"{ledger.spent:g}",
-        ("\nLeft   ", "bold"), f"{ledger.left:g}", ("\nHead   ", "bold"), (ledger.head, "dim"),
-    )  # fmt: skip
-    terminal.result([grid, "", spent] if entries else spent, plain)

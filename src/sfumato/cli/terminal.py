@@ -192,7 +192,7 @@ class _Bar:
 
 _PARAMETER = re.compile(
     r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
-    r"|quasi_identifiers|sensitive|target|effort|holdout|truth)="
+    r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth)="
     r"(True|\.\.\.|\[\.\.\.\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
 )
 

@@ -1,5 +1,6 @@
 """What has been spent on a data set, and by whom: debited before it is used, durably, never given back."""
 
-from sfumato.privacy.ledger.ledger import Client, Entry, Ledger
+from sfumato.privacy.ledger.ledger import Ledger
+from sfumato.privacy.ledger.records import Client, Entry
 
 __all__ = ["Client", "Entry", "Ledger"]

@@ -1,10 +1,5 @@
 """The log of a ledger: entries chained by SHA-256, and the accounts that must agree with them.
 
-    meta       what was fixed at the start (id, budget, unit, neighbours), and the head of the chain
-    accounts   one row each for the data set (its name is empty) and for every client: budget and spent,
-               amount and delta side by side, in whole units
-    entries    what happened, one line each; the totals after it are part of the line
-
 The first link of the chain holds the budget. Each later one holds its whole line and the link before.
 """
 
@@ -14,106 +9,30 @@ import hashlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from sfumato.errors import DataError, SfumatoError, VerificationError
 from sfumato.privacy.base import Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
+from sfumato.privacy.ledger.tables import (
+    COLUMNS,
+    COLUMNS_1,
+    DEBITS,
+    GAPS,
+    INSERT,
+    OPEN_ACCOUNT,
+    PLAIN,
+    VERSION,
+    Account,
+    Connection,
+    Row,
+    State,
+)
 from sfumato.privacy.rounding import down
 from sfumato.progress import report
 
-VERSION = "2"
-DEBITS = ("epsilon", "rho")  # the kinds of lines that paid for a grant
-GAPS = ("unlock", "restore")  # those by which a person accounted for lines that were lost
 _FIXED = ("version", "id", "kind", "amount", "delta", "unit", "neighbours")
 _STEP = 2000  # lines read at once
-
-
-class Row(NamedTuple):
-    """A line of the log.
-
-    asked: what was asked for, in the kind named; of a client's budget, its amount; of a gap, its era.
-    amount, delta: what it took from the budget. total, total_delta: the data set's totals after it.
-    client, client_total, client_delta: whose it was, and that client's totals after it.
-    note: of a client's budget, its delta; of a gap, the head that was lost.
-    writer: the place whose witness saw it (see witness.py).
-    """
-
-    number: int
-    at: str
-    purpose: str
-    kind: str
-    asked: int
-    amount: int
-    delta: int
-    total: int
-    total_delta: int
-    client: str = ""
-    client_total: int = 0
-    client_delta: int = 0
-    note: str = ""
-    writer: str = ""
-    hash: str = ""
-
-
-_PLAIN = ("", 0, 0, "", "")  # what version 1 did not have: a line without any of it is hashed as it was then
-COLUMNS = ", ".join(Row._fields)
-_COLUMNS_1 = ", ".join([*Row._fields[:9], "'', 0, 0, '', ''", "hash"])
-_INSERT = f"INSERT INTO entries ({COLUMNS}) VALUES ({', '.join('?' * len(Row._fields))})"
-
-SCHEMA = (
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE entries ("
-    " number INTEGER PRIMARY KEY, at TEXT NOT NULL, purpose TEXT NOT NULL, kind TEXT NOT NULL,"
-    " asked BIGINT NOT NULL, amount BIGINT NOT NULL, delta BIGINT NOT NULL,"
-    " total BIGINT NOT NULL, total_delta BIGINT NOT NULL,"
-    " client TEXT NOT NULL DEFAULT '', client_total BIGINT NOT NULL DEFAULT 0,"
-    " client_delta BIGINT NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '',"
-    " writer TEXT NOT NULL DEFAULT '', hash TEXT NOT NULL)",
-    "CREATE INDEX entries_by_client ON entries (client, number)",
-    "CREATE TABLE accounts ("
-    " name TEXT PRIMARY KEY, budget BIGINT NOT NULL, budget_delta BIGINT NOT NULL,"
-    " spent BIGINT NOT NULL DEFAULT 0, spent_delta BIGINT NOT NULL DEFAULT 0)",
-)
-_UPGRADE = (
-    "ALTER TABLE entries ADD COLUMN client TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE entries ADD COLUMN client_total BIGINT NOT NULL DEFAULT 0",
-    "ALTER TABLE entries ADD COLUMN client_delta BIGINT NOT NULL DEFAULT 0",
-    "ALTER TABLE entries ADD COLUMN note TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE entries ADD COLUMN writer TEXT NOT NULL DEFAULT ''",
-    *SCHEMA[2:],
-    "UPDATE meta SET value = '2' WHERE key = 'version'",
-    "INSERT INTO meta (key, value) VALUES ('born', '1'), ('era', '0')",
-)
-
-
-class Connection(Protocol):
-    """What the log needs of a database: SQL with question marks, within a transaction."""
-
-    def execute(self, sql: str, parameters: tuple[Any, ...] = ..., /) -> Any:
-        """Run one statement; the cursor has fetchone, fetchall and rowcount."""
-
-
-class State(NamedTuple):
-    """Where a ledger stands."""
-
-    id: str
-    number: int
-    total: int
-    total_delta: int
-    head: str
-    era: int  # how often lost lines were accounted for
-    last: str  # when the last line was written; empty if none was
-
-
-class Account(NamedTuple):
-    """A row of accounts."""
-
-    name: str
-    budget: int
-    budget_delta: int
-    spent: int
-    spent_delta: int
 
 
 # -- links -------------------------------------------------------------------------------------------
@@ -127,7 +46,7 @@ def _chained(before: str, line: tuple[Any, ...]) -> str:
 
 def link(before: str, row: Row) -> str:
     """The hash of a line that follows `before`."""
-    return _chained(before, row[:9] if row[9:14] == _PLAIN else row[:14])
+    return _chained(before, row[:9] if row[9:14] == PLAIN else row[:14])
 
 
 def genesis(meta: dict[str, str]) -> str:
@@ -138,54 +57,11 @@ def genesis(meta: dict[str, str]) -> str:
     return _chained("", tuple(sorted(fixed.items(), key=repr)))
 
 
-def started(budget: Budget, identity: str) -> dict[str, str]:
-    """The meta of a new ledger."""
-    amount, delta = budget.units
-    meta = {
-        "version": VERSION,
-        "id": identity,
-        "kind": budget.kind,
-        "amount": str(amount),
-        "delta": str(delta),
-        "unit": json.dumps(budget.unit.to_dict()),
-        "neighbours": str(budget.neighbours),
-    }
-    return {**meta, "era": "0", "head": genesis(meta)}
-
-
-def lay_out(connection: Connection, meta: dict[str, str]) -> None:
-    """Make the tables of a new ledger, within a transaction."""
-    for statement in SCHEMA:
-        connection.execute(statement)
-    for item in meta.items():
-        connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", item)
-    _open_account(connection, "", int(meta["amount"]), int(meta["delta"]))
-
-
-def upgrade(connection: Connection, name: str) -> None:
-    """Bring a ledger of version 1 up to date, within the transaction that writes to it first."""
-    meta = _meta(connection, name)
-    if meta["version"] == VERSION:
-        return
-    state = where(connection, name)
-    for statement in _UPGRADE:
-        connection.execute(statement)
-    _open_account(connection, "", int(meta["amount"]), int(meta["delta"]))
-    connection.execute(
-        "UPDATE accounts SET spent = ?, spent_delta = ? WHERE name = ''", (state.total, state.total_delta)
-    )
-
-
-def _open_account(connection: Connection, name: str, budget: int, budget_delta: int) -> None:
-    connection.execute(
-        "INSERT INTO accounts (name, budget, budget_delta) VALUES (?, ?, ?)", (name, budget, budget_delta)
-    )
-
-
 # -- reading -----------------------------------------------------------------------------------------
 
 
-def _meta(connection: Connection, name: str) -> dict[str, str]:
+def read_meta(connection: Connection, name: str) -> dict[str, str]:
+    """What was fixed at the start, and the head; of a version that is understood."""
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     if meta.get("version") not in ("1", VERSION):
         raise DataError(f"ledger {name} has another version than {VERSION}.", hint="upgrade Sfumato")
@@ -193,7 +69,7 @@ def _meta(connection: Connection, name: str) -> dict[str, str]:
 
 
 def _rows(connection: Connection, meta: dict[str, str], rest: str, *given: Any) -> list[Row]:
-    columns = _COLUMNS_1 if meta["version"] == "1" else COLUMNS
+    columns = COLUMNS_1 if meta["version"] == "1" else COLUMNS
     return [
         Row(*row) for row in connection.execute(f"SELECT {columns} FROM entries {rest}", given).fetchall()
     ]
@@ -201,7 +77,7 @@ def _rows(connection: Connection, meta: dict[str, str], rest: str, *given: Any) 
 
 def where(connection: Connection, name: str) -> State:
     """The end of the chain; the last line must be the one the head points to, the account must agree."""
-    meta = _meta(connection, name)
+    meta = read_meta(connection, name)
     head = str(meta.get("head"))
     rows = _rows(connection, meta, "ORDER BY number DESC LIMIT 2")
     if not rows:
@@ -235,7 +111,7 @@ def account(connection: Connection, name: str) -> Account | None:
 
 def accounts(connection: Connection, name: str) -> list[Account]:
     """The accounts of all clients."""
-    if _meta(connection, name)["version"] == "1":
+    if read_meta(connection, name)["version"] == "1":
         return []
     rows = connection.execute(
         "SELECT name, budget, budget_delta, spent, spent_delta FROM accounts"
@@ -258,14 +134,36 @@ def client_account(connection: Connection, client: str, name: str) -> Account | 
 def hash_at(connection: Connection, number: int, name: str) -> str:
     """The link after so many lines; empty if there are fewer."""
     if number == 0:
-        return genesis(_meta(connection, name))
+        return genesis(read_meta(connection, name))
     row = connection.execute("SELECT hash FROM entries WHERE number = ?", (number,)).fetchone()
     return "" if row is None else str(row[0])
 
 
+def covers(connection: Connection, head: str, name: str) -> bool:
+    """Whether a person has accounted for what was lost with a head."""
+    if not head or read_meta(connection, name)["version"] == "1":
+        return False
+    sql = "SELECT 1 FROM entries WHERE note = ? AND kind IN ('unlock', 'restore')"
+    return connection.execute(sql, (head,)).fetchone() is not None
+
+
+def last_total_of(connection: Connection, writer: str, name: str) -> tuple[int, int]:
+    """The totals after the last line of a writer; none if it wrote none."""
+    if read_meta(connection, name)["version"] == "1":
+        return 0, 0
+    sql = "SELECT total, total_delta FROM entries WHERE writer = ? ORDER BY number DESC LIMIT 1"
+    row = connection.execute(sql, (writer,)).fetchone()
+    return (0, 0) if row is None else (row[0], row[1])
+
+
+def writers(connection: Connection, name: str) -> set[str]:
+    """Who has written lines."""
+    return {row.writer for row in lines(connection, name)}
+
+
 def lines(connection: Connection, name: str) -> Iterator[Row]:
     """All lines, oldest first, some thousand at a time."""
-    meta, number = _meta(connection, name), -1
+    meta, number = read_meta(connection, name), -1
     while rows := _rows(connection, meta, f"WHERE number > ? ORDER BY number LIMIT {_STEP}", number):
         yield from rows
         number = rows[-1].number
@@ -273,7 +171,7 @@ def lines(connection: Connection, name: str) -> Iterator[Row]:
 
 def check(connection: Connection, name: str, seen: str = "") -> Budget:
     """Walk the whole chain and compare the accounts with it; give back the budget it begins with."""
-    meta = _meta(connection, name)
+    meta = read_meta(connection, name)
     head, era, noticed = genesis(meta), 0, not seen or seen == genesis(meta)
     number = total = total_delta = 0
     clients: dict[str, Account] = {}
@@ -347,12 +245,13 @@ def append(connection: Connection, state: State, row: Row, name: str) -> State:
     The database adds up and compares as well: of two writers that both believed to be alone, one would fail.
     """
     row = row._replace(hash=link(state.head, row))
-    connection.execute(_INSERT, row)
+    connection.execute(INSERT, row)
     era = row.asked if row.kind in GAPS else state.era
     moved = connection.execute(
         "UPDATE meta SET value = ? WHERE key = 'head' AND value = ?", (row.hash, state.head)
     ).rowcount
-    connection.execute("UPDATE meta SET value = ? WHERE key = 'era'", (str(era),))
+    if era != state.era:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'era'", (str(era),))
     if row.kind in DEBITS:
         names = ("",) if not row.client else ("", row.client)
         debited = all(_debited(connection, account, row.amount, row.delta) for account in names)
@@ -378,7 +277,8 @@ def _debited(connection: Connection, name: str, amount: int, delta: int, fits: s
 def _allowed(connection: Connection, row: Row) -> bool:
     """Give a client a budget, or another one; what was spent stays spent."""
     if account(connection, row.client) is None:
-        _open_account(connection, row.client, row.asked, int(row.note))
+        opened = (row.client, row.asked, int(row.note), 0, 0)
+        connection.execute(OPEN_ACCOUNT, opened)
         return True
     sql = "UPDATE accounts SET budget = ?, budget_delta = ? WHERE name = ?"
     return bool(connection.execute(sql, (row.asked, int(row.note), row.client)).rowcount == 1)

@@ -12,14 +12,18 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError
-from sfumato.privacy.ledger.chain import lay_out
+from sfumato.privacy.ledger.making import lay_out
+from sfumato.privacy.ledger.tables import Connection
+from sfumato.privacy.ledger.witness import sync_directory
 
-_APPLICATION = 0x53464D4C  # "SFML"
+_LEDGER = 0x53464D4C  # "SFML"
+_BACKUP = 0x53464D42  # "SFMB": what is a backup is no ledger, and cannot be spent from by mistake
 _WAIT = 60.0  # seconds to wait for others who are writing
 
 _process = object()  # renewed in a forked child, so that a ledger in memory knows its own process
@@ -74,15 +78,23 @@ def _damaged(name: str) -> DataError:
 class FileStore:
     """A ledger's tables in a file."""
 
-    def __init__(self, path: Path) -> None:
+    _application = _LEDGER
+    _what = "a ledger"
+
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
-        self.name = path.name
+        self.name = name or path.name
+
+    @property
+    def place(self) -> str:
+        """Where it lies, whatever way leads there."""
+        return os.path.realpath(self.path)
 
     def exists(self) -> bool:
         """Whether the file is there; an empty one is, and is a fault."""
         return os.path.lexists(self.path)
 
-    def create(self, meta: dict[str, str]) -> None:
+    def create(self, fill: Callable[[Connection], None]) -> None:
         """Write a new ledger beside, then link it into place: nobody ever sees half of one."""
         with faults_named(self.name):
             if os.path.lexists(f"{self.path}-journal"):
@@ -94,45 +106,60 @@ class FileStore:
             try:
                 with contextlib.closing(_connect(beside, "rwc")) as connection:
                     os.chmod(beside, 0o600)  # purposes say what was looked at: the owner's business
-                    _lay_out(connection, meta)
+                    connection.execute(f"PRAGMA application_id = {self._application}")
+                    with _step(connection, write=True):
+                        fill(connection)
                 with contextlib.suppress(FileExistsError):  # another process was first: theirs counts
                     os.link(beside, self.path)
             finally:
                 beside.unlink(missing_ok=True)
-                # A name without its directory on disk is no ledger after a power cut.
-                directory = os.open(self.path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(directory)
-                finally:
-                    os.close(directory)
+                sync_directory(self.path.parent)
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """One atomic step; a writer holds the file alone from the first read on."""
         with faults_named(self.name), contextlib.closing(_connect(self.path, "rw")) as connection:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-                raise DataError(
-                    f"{self.name} is not a ledger. Nothing was granted.", hint="give a ledger file"
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            if application != self._application:
+                hint = (
+                    "sfumato ledger restore BACKUP LEDGER" if application == _BACKUP else "give a ledger file"
                 )
+                raise DataError(f"{self.name} is not {self._what}. Nothing was granted.", hint=hint)
             with _step(connection, write):
                 yield connection
 
-    def examine(self, connection: sqlite3.Connection) -> None:
+    def now(self, connection: Connection) -> datetime:
+        """The time, by the clock that all who write share."""
+        return datetime.now(UTC)
+
+    def examine(self, connection: Connection) -> None:
         """Look for damage below the tables."""
         if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
             raise DataError(f"ledger {self.name} is damaged. Nothing was granted.", hint="restore the file")
 
 
+class BackupStore(FileStore):
+    """The same tables in a file that grants nothing."""
+
+    _application = _BACKUP
+    _what = "a backup of a ledger"
+
+
 class MemoryStore:
     """A ledger's tables in memory, for one process."""
 
-    name = "in memory"
+    name = place = "in memory"
 
     def __init__(self, meta: dict[str, str]) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        _lay_out(self._connection, meta)
+        with _step(self._connection, write=True):
+            lay_out(self._connection, meta)
         self._lock = threading.Lock()
         self._process = _process
+
+    def now(self, connection: Connection) -> datetime:
+        """The time, by the clock that all who write share."""
+        return datetime.now(UTC)
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
@@ -171,9 +198,3 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _lay_out(connection: sqlite3.Connection, meta: dict[str, str]) -> None:
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    with _step(connection, write=True):
-        lay_out(connection, meta)

@@ -8,15 +8,17 @@ Amounts are whole numbers of 10^-12, rounded up, so that sums are exact and any 
 processes grant exactly what fits. A ledger with a fixed budget is a privacy filter: amounts may be chosen
 after seeing earlier results (pure epsilon and zCDP both allow this).
 
+One transaction debits where it still fits, appends a line to a log chained by SHA-256 (chain.py) and commits;
+then the witness (witness.py) notes the line; only then does the grant exist.
+
 The budget of the data set is the promise: it is fixed at the start and never refreshed, since everything
 learnt from the same people adds up. The budgets of clients divide it, and may be changed.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
@@ -24,58 +26,32 @@ from typing import NoReturn
 from sfumato.errors import BudgetError, DataError, ParameterError
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import _MINT, DELTA_UNIT, UNIT, Budget, Grant, claim_for, debit
-from sfumato.privacy.ledger import chain
-from sfumato.privacy.ledger.chain import Account, Connection, Row, State
-from sfumato.privacy.ledger.files import FileStore, MemoryStore
+from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger.backup import restore, write
+from sfumato.privacy.ledger.book import Book, store_at, unlock
+from sfumato.privacy.ledger.files import MemoryStore
+from sfumato.privacy.ledger.making import lay_out, started
+from sfumato.privacy.ledger.records import Client, Entry, client_of, entry_of
+from sfumato.privacy.ledger.tables import Account, Connection, State
+from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 _LARGEST = 1000  # of a client's budget, as of a data set's
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of the log: what was asked for, and what it took from the budget (in the budget's kind).
-
-    kind: "debit"; "client" where a client was given a budget; "unlock" and "restore" where a person
-        accounted for lines that were lost.
-    client: whose budget was debited as well, or set; None if nobody's.
-    """
-
-    number: int
-    at: datetime
-    purpose: str
-    epsilon: float | None
-    rho: float | None
-    amount: float
-    delta: float
-    hash: str
-    kind: str = "debit"
-    client: str | None = None
-
-
-@dataclass(frozen=True)
-class Client:
-    """What one client may spend of the data set's budget, in the budget's kind."""
-
-    name: str
-    budget: float
-    spent: float
-    left: float
-    left_delta: float = 0.0
-
-
 class Ledger:
-    """A budget and what was taken from it. Made by `in_memory`, `open` or `within`."""
+    """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`."""
 
-    def __init__(self, store: FileStore | MemoryStore, budget: Budget) -> None:
-        self._store = store
+    def __init__(self, book: Book, budget: Budget) -> None:
+        self._book = book
         self.budget = budget
 
     @classmethod
     def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
         """A ledger for this process only; it is forgotten at the end."""
         budget = Budget.coerce(budget)
-        return cls(MemoryStore(_started(budget)), budget)
+        meta = _started(budget)
+        return cls(Book(MemoryStore(meta), meta["id"], None), budget)
 
     @classmethod
     def within(cls, grant: Grant) -> Ledger:
@@ -88,30 +64,53 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, path: str | Path, budget: Budget | float | PureDP | ZCDP | None = None, *, seen: str = ""
+        cls,
+        path: str | os.PathLike[str],
+        budget: Budget | float | PureDP | ZCDP | None = None,
+        *,
+        seen: str = "",
     ) -> Ledger:
-        """Open a ledger file, or start one if there is none and a budget is given.
+        """Open a ledger, or start one if there is none and a budget is given.
 
-        budget: for a file that is there, it must be the file's own.
-        seen: a `head` noted earlier; refused if the file has lost it.
+        path: a file, or postgresql://user@host/database#name.
+        budget: for a ledger that is there, it must be its own.
+        seen: a `head` noted earlier; refused if the ledger has lost it.
         """
-        store = FileStore(Path(path))
+        store = store_at(path)
         wanted = None if budget is None else Budget.coerce(budget)
         if not store.exists():
             if wanted is None or seen:
                 raise DataError(
                     f"no ledger {store.name}.", hint="give a budget to start one, or correct the path"
                 )
-            store.create(_started(wanted))
+            gaps.require_unused(Witness(), store.place, store.name)
+            meta = _started(wanted)
+            store.create(lambda connection: lay_out(connection, meta))
+        ledger = cls.look(path, seen=seen)
+        if wanted is not None and wanted != ledger.budget:
+            raise BudgetError(
+                f"ledger {store.name} has another budget: {ledger.budget}.",
+                hint="open it without a budget; a budget is not changed once data were used",
+            )
+        ledger._book.settle()
+        return ledger
+
+    @classmethod
+    def look(cls, path: str | os.PathLike[str], *, seen: str = "") -> Ledger:
+        """Open a ledger to look at it, also where it is locked: `locked` says why, and grants are refused."""
+        store = store_at(path)
+        if not store.exists():
+            raise DataError(f"no ledger {store.name}.", hint="correct the path")
         with store.transaction(write=False) as connection:
             store.examine(connection)
             budget = chain.check(connection, store.name, seen)
-        if wanted is not None and wanted != budget:
-            raise BudgetError(
-                f"ledger {store.name} has another budget: {budget}.",
-                hint="open it without a budget; a budget is not changed once data were used",
-            )
-        return cls(store, budget)
+            identity = chain.where(connection, store.name).id
+        return cls(Book(store, identity, Witness()), budget)
+
+    @property
+    def locked(self) -> str:
+        """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
+        return self._book.locked()
 
     # -- spending ----------------------------------------------------------------------------------
 
@@ -132,19 +131,18 @@ class Ledger:
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
-        with self._store.transaction(write=True) as connection:
-            state = self._state(connection)
-            self._require(self._own(state), amount, delta_units)
-            row = self._row(state, purpose, kind, asked, amount, delta_units)
+        with self._book.writing() as step:
+            self._require(self._own(step.state), amount, delta_units)
+            row = self._book.row(step, purpose, kind, asked, amount, delta_units)
             if client is not None:
-                account = self._account(connection, client)
+                account = self._account(step.connection, client)
                 self._require(account, amount, delta_units)
                 row = row._replace(
                     client=client,
                     client_total=account.spent + amount,
                     client_delta=account.spent_delta + delta_units,
                 )
-            chain.append(connection, state, row, self._store.name)
+            self._book.append(step, row)
         return Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose)
 
     def set_client(
@@ -169,33 +167,57 @@ class Ledger:
                 hint="e.g. 0.1",
             )
         units, delta_units = int(exact_amount * UNIT), int(exact_delta * DELTA_UNIT)  # rounded down
-        with self._store.transaction(write=True) as connection:
-            state = self._state(connection)
-            known = chain.client_account(connection, name, self._store.name)
+        with self._book.writing() as step:
+            known = chain.client_account(step.connection, name, self._book.name)
             spent = (0, 0) if known is None else (known.spent, known.spent_delta)
-            row = self._row(state, "a client's budget", "client", units, 0, 0)._replace(
+            row = self._book.row(step, "a client's budget", "client", units)._replace(
                 client=name, client_total=spent[0], client_delta=spent[1], note=str(delta_units)
             )
-            chain.append(connection, state, row, self._store.name)
-        return _client(Account(name, units, delta_units, *spent))
+            self._book.append(step, row)
+        return client_of(Account(name, units, delta_units, *spent))
 
-    def _state(self, connection: Connection) -> State:
-        """Where the ledger stands, at the start of a writing transaction."""
-        chain.upgrade(connection, self._store.name)
-        return chain.where(connection, self._store.name)
+    def unlock(
+        self,
+        lost: gaps.Amount = None,
+        lost_delta: gaps.Amount = None,
+        *,
+        reason: str = "unlocked by a person",
+    ) -> float:
+        """Account for lines that were lost, so that a locked ledger grants again; what was counted as spent.
 
-    def _row(self, state: State, purpose: str, kind: str, asked: int, amount: int, delta: int) -> Row:
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        return Row(
-            state.number + 1, now, purpose, kind, asked, amount, delta,
-            state.total + amount, state.total_delta + delta,
-        )  # fmt: skip
+        lost, lost_delta: what had been spent and is no longer in the ledger, in the budget's kind; "all" for
+            all that is left; by default what the witness knows, on the safe side.
+        """
+        _check_text(reason, "a reason", 500, "say what happened")
+        return unlock(self._book, self.budget, lost, lost_delta, reason)
+
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write all of it to a file from which `restore` makes a ledger again; the file grants nothing."""
+        write(self._book.store, Path(path), overwrite)
+
+    @classmethod
+    def restore(
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        lost: gaps.Amount = None,
+        lost_delta: gaps.Amount = None,
+    ) -> Ledger:
+        """Make a ledger from a backup, counting as spent what was spent since.
+
+        path: a file or a URL where no ledger is.
+        lost, lost_delta: what was spent since the backup; "all" for all that is left; by default what the
+            witness knows, if nobody else has written to this ledger.
+        """
+        restore(Path(backup), store_at(path), lost, lost_delta)
+        return cls.open(path)
 
     def _own(self, state: State) -> Account:
         return Account("", *self.budget.units, state.total, state.total_delta)
 
     def _account(self, connection: Connection, client: str) -> Account:
-        found = chain.client_account(connection, client, self._store.name) if client else None
+        found = chain.client_account(connection, client, self._book.name) if client else None
         if found is None:
             raise BudgetError("this client has no budget. Nothing was debited.", hint="set_client(name, ...)")
         return found
@@ -219,8 +241,8 @@ class Ledger:
     # -- looking -----------------------------------------------------------------------------------
 
     def _spent(self) -> tuple[Fraction, Fraction]:
-        with self._store.transaction(write=False) as connection:
-            state = chain.where(connection, self._store.name)
+        with self._book.reading() as connection:
+            state = chain.where(connection, self._book.name)
         return Fraction(state.total, UNIT), Fraction(state.total_delta, DELTA_UNIT)
 
     @property
@@ -240,22 +262,22 @@ class Ledger:
 
     def left_of(self, client: str) -> float:
         """What a client may still spend: of its own budget, and of what the data set has left."""
-        with self._store.transaction(write=False) as connection:
-            state = chain.where(connection, self._store.name)
+        with self._book.reading() as connection:
+            state = chain.where(connection, self._book.name)
             own, account = self._own(state), self._account(connection, client)
-        return min(_client(account).left, _client(own).left)
+        return min(client_of(account).left, client_of(own).left)
 
     def clients(self) -> tuple[Client, ...]:
         """All clients, by name, with what they may spend and have spent."""
-        with self._store.transaction(write=False) as connection:
-            found = chain.accounts(connection, self._store.name)
-        return tuple(sorted(map(_client, found), key=lambda client: client.name))
+        with self._book.reading() as connection:
+            found = chain.accounts(connection, self._book.name)
+        return tuple(sorted(map(client_of, found), key=lambda client: client.name))
 
     @property
     def head(self) -> str:
         """The last link of the chain: keep it elsewhere, to notice a ledger that was put back."""
-        with self._store.transaction(write=False) as connection:
-            return chain.where(connection, self._store.name).head
+        with self._book.reading() as connection:
+            return chain.where(connection, self._book.name).head
 
     def claim(self, *assumptions: str, delta: float | None = None) -> PureDP | ZCDP | ApproxDP:
         """What all that was paid from this ledger, taken together, may claim."""
@@ -273,12 +295,12 @@ class Ledger:
 
     def entries(self) -> tuple[Entry, ...]:
         """The whole log, oldest first; the chain is checked on the way."""
-        with self._store.transaction(write=False) as connection:
-            chain.check(connection, self._store.name)
-            return tuple(map(_entry, chain.lines(connection, self._store.name)))
+        with self._book.reading() as connection:
+            chain.check(connection, self._book.name)
+            return tuple(map(entry_of, chain.lines(connection, self._book.name)))
 
     def __repr__(self) -> str:
-        return f"<Ledger {self._store.name}: {self.budget}>"
+        return f"<Ledger {self._book.name}: {self.budget}>"
 
     def _refuse(self, *_: object) -> NoReturn:
         raise BudgetError("a ledger cannot be copied or sent.", hint="open the same file: Ledger.open(path)")
@@ -298,31 +320,4 @@ def _check_text(text: object, what: str, most: int, hint: str) -> None:
 
 
 def _started(budget: Budget) -> dict[str, str]:
-    return chain.started(budget, secrets.token_hex(16))
-
-
-def _client(account: Account) -> Client:
-    left, left_delta = account.budget - account.spent, account.budget_delta - account.spent_delta
-    return Client(
-        account.name,
-        down(Fraction(account.budget, UNIT)),
-        up(Fraction(account.spent, UNIT)),
-        down(Fraction(max(left, 0), UNIT)),
-        down(Fraction(max(left_delta, 0), DELTA_UNIT)),
-    )
-
-
-def _entry(row: Row) -> Entry:
-    asked = up(Fraction(row.asked, UNIT))
-    return Entry(
-        number=row.number,
-        at=datetime.fromisoformat(row.at),
-        purpose=row.purpose,
-        epsilon=asked if row.kind == "epsilon" else None,
-        rho=asked if row.kind == "rho" else None,
-        amount=up(Fraction(row.amount, UNIT)),
-        delta=up(Fraction(row.delta, DELTA_UNIT)),
-        hash=row.hash,
-        kind="debit" if row.kind in chain.DEBITS else row.kind,
-        client=row.client or None,
-    )
+    return started(budget, secrets.token_hex(16))

@@ -1,0 +1,235 @@
+"""ledger show, verify, client, unlock, backup, restore: a privacy budget, and what was spent of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Overwrite
+from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.privacy import Ledger
+
+LedgerAt = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEDGER", help="A file, or postgresql://user@host/database#name.", show_default=False
+    ),
+]
+Lost = Annotated[
+    str | None,
+    typer.Option(
+        "--lost",
+        metavar="AMOUNT",
+        help="What was spent and is no longer there, or 'all' to count all that is left as spent. "
+        "Default: what the witness knows.",
+    ),
+]
+LostDelta = Annotated[
+    str | None, typer.Option("--lost-delta", metavar="AMOUNT", help="The same for delta, if there is one.")
+]
+
+
+def show(terminal: Terminal, ledger: LedgerAt) -> None:
+    """Show a privacy budget, what was spent on what, and what is left."""
+    from sfumato.privacy import Ledger
+
+    found = Ledger.look(ledger)
+    locked = found.locked
+    if locked:
+        terminal.note(f"locked: {locked}")
+    plain = {
+        **_plain(found),
+        "locked": locked,
+        "clients": [
+            {"name": c.name, "budget": c.budget, "spent": c.spent, "left": c.left} for c in found.clients()
+        ],
+        "entries": [
+            {
+                "number": e.number,
+                "at": e.at.isoformat(),
+                "kind": e.kind,
+                "client": e.client,
+                "purpose": e.purpose,
+                "amount": e.amount,
+                "delta": e.delta,
+            }
+            for e in found.entries()
+        ],
+    }
+    parts = [part for part in (_log(found), _clients(found)) if part is not None]
+    terminal.result([line for part in parts for line in (part, "")] + [_balance(found)], plain)
+
+
+def _plain(ledger: Ledger) -> dict[str, Any]:
+    budget = ledger.budget
+    return {
+        "budget": {"kind": budget.kind, "amount": budget.amount, "delta": budget.delta},
+        "spent": ledger.spent,
+        "left": ledger.left,
+        "head": ledger.head,
+    }
+
+
+def _grid(*columns: tuple[str, bool]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, number in columns:
+        if number:
+            grid.add_column(name, justify="right", no_wrap=True)
+        else:
+            grid.add_column(name, overflow="fold")
+    return grid
+
+
+def _log(ledger: Ledger) -> Grid | None:
+    entries = ledger.entries()
+    grid = _grid(
+        ("#", True), ("When", True), ("Purpose", False), ("Client", False), (ledger.budget.kind, True)
+    )
+    for e in entries:
+        purpose = e.purpose if e.kind in ("debit", "client") else f"{e.kind}: {e.purpose}"
+        when = f"{e.at:%Y-%m-%d %H:%M}"
+        grid.add_row(str(e.number), when, Text(purpose), Text(e.client or ""), f"{e.amount:g}")
+    return grid if entries else None
+
+
+def _clients(ledger: Ledger) -> Grid | None:
+    clients = ledger.clients()
+    grid = _grid(("Client", False), ("Budget", True), ("Spent", True), ("Left", True))
+    for c in clients:
+        grid.add_row(Text(c.name), f"{c.budget:g}", f"{c.spent:g}", f"{c.left:g}")
+    return grid if clients else None
+
+
+def _balance(ledger: Ledger) -> Text:
+    return Text.assemble(
+        ("Budget ", "bold"), str(ledger.budget), ("\nSpent  ", "bold"), f"{ledger.spent:g}",
+        ("\nLeft   ", "bold"), f"{ledger.left:g}", ("\nHead   ", "bold"), (ledger.head, "dim"),
+    )  # fmt: skip
+
+
+def verify(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    seen: Annotated[
+        str, typer.Option("--seen", metavar="HEAD", help="A head noted earlier, which must still be there.")
+    ] = "",
+) -> int:
+    """Check a ledger: every link, every account, the witness; exit code 1 if it grants nothing as it is."""
+    from sfumato.errors import VerificationError
+    from sfumato.privacy import Ledger
+
+    plain: dict[str, Any] = {"ok": False}
+    try:
+        found = Ledger.look(ledger, seen=seen)
+        plain |= {**_plain(found), "entries": len(found.entries())}
+        problem = found.locked
+    except VerificationError as error:
+        problem = error.message
+    plain |= {"ok": not problem, "problem": problem}
+    if problem:
+        terminal.result(Text(f"NOT VERIFIED: {problem}", "bold red"), plain)
+        return 1
+    terminal.result(
+        [_balance(found), "", Text(f"Verified: {plain['entries']} entries.", "bold green")], plain
+    )
+    return 0
+
+
+def client(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The client.", show_default=False)],
+    budget: Annotated[
+        float,
+        typer.Option("--budget", metavar="AMOUNT", help="In the kind of the ledger's.", show_default=False),
+    ],
+    delta: Annotated[float, typer.Option("--delta", metavar="AMOUNT", help="Its delta.")] = 0.0,
+) -> None:
+    """Give a client a budget of its own within the data set's, or another one; 0 closes it."""
+    from sfumato.privacy import Ledger
+
+    opened = Ledger.open(ledger)
+    kind = {opened.budget.kind: budget}
+    given = opened.set_client(name, delta=delta, **kind)
+    plain = {"name": given.name, "budget": given.budget, "spent": given.spent, "left": given.left}
+    terminal.result(
+        Text(f"Client {given.name}: {given.budget:g}, spent {given.spent:g}, left {given.left:g}."), plain
+    )
+
+
+def unlock(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    lost: Lost = None,
+    lost_delta: LostDelta = None,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="For the log.")
+    ] = "unlocked by a person",
+) -> None:
+    """Let a ledger that was put back grant again, counting what was lost as spent."""
+    from sfumato.privacy import Ledger
+
+    found = Ledger.look(ledger)
+    counted = found.unlock(_amount(lost), _amount(lost_delta), reason=reason)
+    locked = found.locked
+    if locked:
+        terminal.note(f"still locked: {locked}")
+    terminal.result(
+        [Text(f"Unlocked: {counted:g} was counted as spent.", "green"), _balance(found)],
+        {**_plain(found), "counted": counted, "locked": locked},
+    )
+
+
+def backup(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The backup.", show_default=False)],
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a checked copy of a ledger, from which only `restore` makes a ledger again."""
+    from sfumato.privacy import Ledger
+
+    found = Ledger.look(ledger)
+    found.backup(out, overwrite=overwrite)
+    entries = len(found.entries())
+    terminal.result(
+        Text(f"Backup written to {out.name}: {entries} entries.", "green"),
+        {"written": str(out), "entries": entries},
+    )
+
+
+def restore(
+    terminal: Terminal,
+    backup: Annotated[
+        Path, typer.Argument(metavar="BACKUP", help="What `backup` has written.", show_default=False)
+    ],
+    ledger: LedgerAt,
+    lost: Lost = None,
+    lost_delta: LostDelta = None,
+) -> None:
+    """Make a ledger from a backup, counting what was spent since as spent."""
+    from sfumato.privacy import Ledger
+
+    made = Ledger.restore(backup, ledger, lost=_amount(lost), lost_delta=_amount(lost_delta))
+    counted = made.entries()[-1].amount
+    terminal.result(
+        [Text(f"Restored: {counted:g} was counted as spent since the backup.", "green"), _balance(made)],
+        {**_plain(made), "counted": counted},
+    )
+
+
+def _amount(text: str | None) -> float | str | None:
+    from sfumato.errors import ParameterError
+
+    if text is None or text == "all":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError("what was lost is a number, or 'all'.", hint="e.g. --lost 0.3") from None

@@ -1,0 +1,165 @@
+"""One debit: alone, compared with the witness, committed, witnessed. Only then may a grant exist."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+from sfumato.errors import OutputError, ParameterError, VerificationError
+from sfumato.privacy.grants import UNIT, Budget
+from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger.files import FileStore, MemoryStore
+from sfumato.privacy.ledger.making import upgrade
+from sfumato.privacy.ledger.postgres import PostgresStore, is_url
+from sfumato.privacy.ledger.tables import Connection, Row, State
+from sfumato.privacy.ledger.witness import Held, Witness
+from sfumato.privacy.rounding import up
+
+_DRIFT = timedelta(seconds=60)  # by which clocks are set right every day
+Store = FileStore | PostgresStore | MemoryStore
+
+
+def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
+    """A file, or PostgreSQL by URL."""
+    return PostgresStore(str(place)) if is_url(place) else FileStore(Path(place))
+
+
+@dataclass
+class Step:
+    """A debit under way: where the ledger stands, and where it will stand."""
+
+    connection: Connection
+    state: State
+    after: State
+    held: Held | None
+
+
+class Book:
+    """A ledger's tables together with their witness; a ledger in memory has none."""
+
+    def __init__(self, store: Store, identity: str, witness: Witness | None) -> None:
+        self.store = store
+        self.witness = witness
+        self._id = identity
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        return self.store.name
+
+    def reading(self) -> contextlib.AbstractContextManager[Connection]:
+        """A transaction that only looks."""
+        return self.store.transaction(write=False)
+
+    @contextlib.contextmanager
+    def writing(self, *, unlocking: bool = False) -> Iterator[Step]:
+        """Debit, commit, let the witness know. What follows this block happens after all of it, or never."""
+        with contextlib.ExitStack() as alone:
+            held = None
+            if self.witness is not None:
+                held = alone.enter_context(self.witness.held(self._id, self.name))
+            with self.store.transaction(write=True) as connection:
+                upgrade(connection, self.name)
+                state = self._same(chain.where(connection, self.name))
+                if held and not unlocking:
+                    gaps.require_held(connection, held)
+                step = Step(connection, state, state, held)
+                yield step
+            if held:
+                held.note(step.after)
+
+    def row(self, step: Step, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0) -> Row:
+        """The next line."""
+        now = self._now(step.connection, step.state)
+        return next_row(step.state, now, purpose, kind, asked, amount, delta)
+
+    def append(self, step: Step, row: Row) -> None:
+        """Write a line and what it takes."""
+        if self.witness is not None:
+            row = row._replace(writer=self.witness.writer)
+        step.after = chain.append(step.connection, step.state, row, self.name)
+
+    def settle(self) -> None:
+        """Compare with the witness, and let it know where the ledger stands."""
+        assert self.witness is not None
+        try:
+            with self.witness.held(self._id, self.name) as held:
+                with self.reading() as connection:
+                    state = self._same(chain.where(connection, self.name))
+                    gaps.require_held(connection, held)
+                    gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
+                held.note(state)
+                self.witness.remember(self.store.place, self._id, self.name)
+        except OutputError:  # who may not write may look; a grant will meet the same fault and be refused
+            if reason := self.locked():
+                raise VerificationError(reason, hint="sfumato ledger unlock LEDGER") from None
+
+    def locked(self) -> str:
+        """Why nothing is granted until a person sees to it; empty if nothing is wrong."""
+        if self.witness is None:
+            return ""
+        try:
+            seen = self.witness.read(self._id, self.name)  # before the ledger, which may have gone on since
+            with self.reading() as connection:
+                state = self._same(chain.where(connection, self.name))
+                gaps.require(connection, seen, self.name)
+                gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
+                self._now(connection, state)
+        except VerificationError as error:
+            return error.message
+        return ""
+
+    def late(self, step: Step) -> bool:
+        """Whether the clock stands before the last line."""
+        try:
+            self._now(step.connection, step.state)
+        except VerificationError:
+            return True
+        return False
+
+    def _same(self, state: State) -> State:
+        if state.id != self._id:
+            raise gaps.not_the_one(self.name)
+        return state
+
+    def _now(self, connection: Connection, state: State) -> datetime:
+        """The time; never before the last line, so that the log is in order."""
+        now = self.store.now(connection)
+        if not state.last:
+            return now
+        last = datetime.fromisoformat(state.last)
+        if now < last - _DRIFT:
+            raise VerificationError(
+                f"the clock stands before the last entry of ledger {self.name}. Nothing was granted.",
+                hint="set the clock; if the entry's time was wrong: sfumato ledger unlock LEDGER",
+            )
+        return max(now, last)
+
+
+def next_row(state: State, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int) -> Row:
+    """The line that follows, with its totals."""
+    return Row(
+        state.number + 1, at.isoformat(timespec="microseconds"), purpose, kind, asked, amount, delta,
+        state.total + amount, state.total_delta + delta,
+    )  # fmt: skip
+
+
+def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amount, reason: str) -> float:
+    """Append a line that accounts for what the ledger lacks; give back what was counted as spent."""
+    assert book.witness is not None
+    with book.writing(unlocking=True) as step:
+        assert step.held is not None
+        gap = gaps.found(step.connection, book.witness, step.held, book.store.place, step.state)
+        if gap is None and not book.late(step):
+            raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
+        amount, delta = (0, 0) if gap is None else gap.lost(budget, lost, lost_delta)
+        now, era = book.store.now(step.connection), gaps.next_era(step.state, step.held)
+        row = next_row(step.state, now, reason, "unlock", era, amount, delta)
+        book.append(step, row._replace(note="" if gap is None else gap.head))
+    book.witness.remember(book.store.place, step.after.id, book.name)
+    return up(Fraction(amount, UNIT))

@@ -1,0 +1,270 @@
+"""The witness of a ledger: what was last seen of it here, kept apart from the ledger itself.
+
+A ledger that was put back, a copy that is spent a second time, another ledger in its place: each is sound in
+itself, and only who remembers a later line can tell. The witness remembers, for each ledger, the number and
+the hash of the last line and the totals, in a folder of this user on this machine (SFUMATO_STATE, or
+XDG_STATE_HOME/sfumato, or ~/.local/state/sfumato).
+
+The order is: the debit is committed, then the witness is written and synchronized, then the grant exists. So
+    a crash between the two leaves a ledger that is ahead of its witness, which is no sign of a put-back;
+    a put-back that the witness cannot see loses only debits for which no grant was ever given.
+
+A line of kind unlock or restore holds the head it accounts for, so that these too may crash in between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sfumato.errors import BudgetError, OutputError, SfumatoError, VerificationError
+from sfumato.privacy.ledger.tables import State
+
+_SLOT = 512  # bytes; two of them, so that a torn write leaves the other
+_WAIT = 60.0  # seconds to wait for others who are debiting
+_HINT = "set SFUMATO_STATE to a folder of this machine that can be written and lasts"
+
+
+class Seen(NamedTuple):
+    """What was last seen of a ledger. A later era counts before a larger number."""
+
+    era: int
+    number: int
+    head: str
+    total: int
+    total_delta: int
+
+
+def _folder() -> Path:
+    """Where witnesses are kept."""
+    if given := os.environ.get("SFUMATO_STATE"):
+        return Path(given).absolute()
+    if given := os.environ.get("XDG_STATE_HOME"):
+        return Path(given).absolute() / "sfumato"
+    try:
+        return Path.home() / ".local" / "state" / "sfumato"
+    except RuntimeError:
+        raise OutputError("there is no place for the witness of a ledger.", hint=_HINT) from None
+
+
+class Witness:
+    """The witnesses of one folder."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = _folder() if folder is None else folder
+
+    def _prepare(self, file: Path) -> None:
+        if not file.parent.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+
+    # -- one ledger ------------------------------------------------------------------------------
+
+    def _file(self, identity: str) -> Path:
+        # An id is read from the ledger: it must not lead elsewhere.
+        return self.folder / "ledgers" / hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
+
+    def read(self, identity: str, name: str) -> Seen | None:
+        """What was last seen of a ledger; None if it was never seen here, or may not be read."""
+        with contextlib.suppress(OSError):
+            return _read_file(self._file(identity), name)
+        return None
+
+    @contextlib.contextmanager
+    def held(self, identity: str, name: str) -> Iterator[Held]:
+        """Keep everyone else on this machine from debiting meanwhile, and see what was seen."""
+        file = self._file(identity)
+        with _reported(name):
+            self._prepare(file)
+            lock = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            with _reported(name):
+                _lock(lock, name)
+                held = Held(file, name)
+            yield held
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
+            os.close(lock)
+
+    @functools.cached_property
+    def writer(self) -> str:
+        """The name of this folder in the lines it has witnessed: random, the same for all ledgers."""
+        file = self.folder / "writer"
+        with _reported("here"):
+            if not file.exists():
+                self._prepare(file)
+                _place(file, secrets.token_hex(8).encode())
+            return file.read_text("utf-8", "replace")
+
+    # -- where ledgers lie -----------------------------------------------------------------------
+
+    def _address(self, place: str) -> Path:
+        return (
+            self.folder / "places" / hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        )
+
+    def known_at(self, place: str) -> str | None:
+        """The id of the ledger that was last used at a place."""
+        with contextlib.suppress(OSError):
+            return self._address(place).read_text("utf-8", "replace")
+        return None
+
+    def remember(self, place: str, identity: str, name: str) -> None:
+        """Note which ledger is used at a place."""
+        if self.known_at(place) == identity:
+            return
+        address = self._address(place)
+        with _reported(name):
+            self._prepare(address)
+            _place(address, identity.encode("utf-8", "replace"), replace=True)
+
+
+class Held:
+    """A witness that nobody else can write now; `damaged` if there is one that cannot be read."""
+
+    def __init__(self, file: Path, name: str) -> None:
+        self._file = file
+        self.name = name
+        self.seen: Seen | None = None
+        self.damaged = False
+        try:
+            self.seen = _read_file(file, name)
+        except VerificationError:
+            self.damaged = True
+
+    def note(self, state: State) -> None:
+        """Remember the end of the chain, durably; the grant exists after this only."""
+        seen = Seen(state.era, state.number, state.head, state.total, state.total_delta)
+        if seen == self.seen:
+            return
+        try:
+            if self.seen is None:
+                _place(self._file, _written(seen) * 2, replace=True)
+            else:
+                _overwrite(self._file, _written(seen))
+        except OSError as error:
+            raise OutputError(
+                f"the witness of ledger {self.name} cannot be written: {error.strerror}. Nothing was "
+                "granted; what was debited stays so.",
+                hint=_HINT,
+            ) from None
+        self.seen, self.damaged = seen, False
+
+
+# -- the file: two slots, the one not in use is written --------------------------------------------------
+
+
+def _written(seen: Seen) -> bytes:
+    text = json.dumps(seen._asdict())
+    check = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text} {check}".ljust(_SLOT - 1).encode() + b"\n"
+
+
+def _read(slot: bytes) -> Seen | None:
+    try:
+        text, check = slot.decode().strip().rsplit(" ", 1)
+        if hashlib.sha256(text.encode()).hexdigest() != check:
+            return None
+        return Seen(**json.loads(text))
+    except (ValueError, TypeError):
+        return None
+
+
+def _read_file(file: Path, name: str) -> Seen | None:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    found = [seen for seen in (_read(content[:_SLOT]), _read(content[_SLOT:])) if seen is not None]
+    if not found:
+        raise damaged(name)
+    return max(found)
+
+
+def damaged(name: str) -> VerificationError:
+    """The refusal where what was seen of a ledger is not known any more."""
+    return VerificationError(
+        f"the witness of ledger {name} is damaged: what was seen of it is not known. Nothing was granted.",
+        hint="a person must say what was lost: sfumato ledger unlock LEDGER --lost AMOUNT",
+    )
+
+
+def _overwrite(file: Path, content: bytes) -> None:
+    """Write the slot that does not hold the latest; it is there already and takes no room."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        there = os.pread(descriptor, 2 * _SLOT, 0)
+        first, second = _read(there[:_SLOT]), _read(there[_SLOT:])
+        older = second is not None and (first is None or first < second)
+        if os.pwrite(descriptor, content, 0 if older else _SLOT) != _SLOT:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _place(file: Path, content: bytes, replace: bool = False) -> None:
+    """Write a small file whole, or not at all; without `replace` the first to come stays."""
+    beside = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if replace:
+            os.replace(beside, file)
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(beside, file)
+    finally:
+        beside.unlink(missing_ok=True)
+        sync_directory(file.parent)
+
+
+def sync_directory(folder: Path) -> None:
+    """A name without its directory on disk is no file after a power cut."""
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _lock(descriptor: int, name: str) -> None:
+    """Wait for the others, but not for ever: one of them may have been stopped."""
+    end, pause = time.monotonic() + _WAIT, 0.0005
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise BudgetError(
+                    f"ledger {name} is in use by others. Nothing was granted.", hint="try again"
+                ) from None
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+
+
+@contextlib.contextmanager
+def _reported(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"the witness of ledger {name} cannot be written: {error.strerror}. Nothing was granted.",
+            hint=_HINT,
+        ) from None

@@ -1,0 +1,384 @@
+"""An older copy put back is refused until a person accounts for it; a restored backup is no put-back."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import (
+    BudgetError,
+    DataError,
+    OutputError,
+    ParameterError,
+    SfumatoError,
+    VerificationError,
+)
+from sfumato.privacy import Budget, Ledger
+from sfumato.privacy.rounding import exact
+
+
+@contextlib.contextmanager
+def postgres(place):
+    import psycopg
+
+    url, _, name = place.partition("#")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"SET search_path = sfumato_{name}")
+        yield connection
+
+
+TABLES = ("meta", "entries", "accounts")
+
+
+def copied(place):
+    """Remember a ledger as it is; the function that comes back puts that in its place again."""
+    if "#" not in place:
+        content = Path(place).read_bytes()
+        return lambda: Path(place).write_bytes(content)
+    with postgres(place) as connection:
+        tables = {t: connection.execute(f"SELECT * FROM {t}").fetchall() for t in TABLES}
+
+    def put_back():
+        with postgres(place) as connection, connection.transaction():
+            for table, rows in tables.items():
+                connection.execute(f"DELETE FROM {table}")
+                for row in rows:
+                    signs = ", ".join(["%s"] * len(row))
+                    connection.execute(f"INSERT INTO {table} VALUES ({signs})", row)
+
+    return put_back
+
+
+def witness_of(ledger):
+    """The witness's file."""
+    return ledger._book.witness._file(ledger._book._id)
+
+
+def test_a_put_back_ledger_is_refused_until_unlocked(place):
+    ledger = Ledger.open(place, 1.0)
+    ledger.grant(epsilon=0.1, purpose="before")
+    put_back = copied(place)
+    ledger.grant(epsilon=0.3, purpose="after")
+    put_back()
+    for spend in (
+        lambda: Ledger.open(place),
+        lambda: Ledger.open(place, 1.0),
+        lambda: ledger.grant(epsilon=0.1, purpose="x"),
+        lambda: ledger.set_client("ward", 1),
+        lambda: Ledger.look(place).grant(epsilon=0.1, purpose="x"),
+    ):
+        with pytest.raises(VerificationError, match="put back"):
+            spend()
+    seen = Ledger.look(place)
+    assert seen.spent == 0.1 and "put back" in seen.locked
+    assert seen.unlock() == 0.3 and not seen.locked
+    assert Ledger.open(place).left == 0.6
+    assert [(e.kind, e.amount) for e in seen.entries()] == [("debit", 0.1), ("unlock", 0.3)]
+    ledger.grant(epsilon=0.6, purpose="the rest")
+    put_back()
+    assert "put back" in Ledger.look(place).locked
+    assert Ledger.look(place).unlock() == 0.9
+
+
+def test_nothing_to_unlock(place):
+    ledger = Ledger.open(place, 1.0)
+    ledger.grant(epsilon=0.1, purpose="x")
+    with pytest.raises(ParameterError, match="not locked"):
+        ledger.unlock(0.5)
+    assert ledger.spent == 0.1
+
+
+def test_a_person_may_say_more_but_not_less(place):
+    ledger = Ledger.open(place, Budget(rho=1.0, delta=1e-6))
+    put_back = copied(place)
+    ledger.grant(rho=0.3, delta=1e-9, purpose="x")
+    put_back()
+    locked = Ledger.look(place)
+    for wrong in (0.29, -1, float("nan"), "much", 2000):
+        with pytest.raises(SfumatoError):
+            locked.unlock(wrong)
+    assert locked.spent == 0
+    locked.unlock(0.5)
+    assert (locked.spent, exact(locked.left_delta)) == (0.5, exact(1e-6) - exact(1e-9))
+    put_back()
+    Ledger.look(place).unlock("all")
+    assert (Ledger.open(place).left, Ledger.open(place).left_delta) == (0, 0)
+
+
+def test_a_crash_between_commit_and_witness_is_no_put_back(place):
+    """A kill between the two leaves the witness as it was before the debit."""
+    ledger = Ledger.open(place, 1.0)
+    ledger.grant(epsilon=0.1, purpose="x")
+    before = witness_of(ledger).read_bytes()
+    ledger.grant(epsilon=0.2, purpose="never answered")
+    witness_of(ledger).write_bytes(before)
+    again = Ledger.open(place)
+    assert again.spent == 0.3 and not again.locked
+    again.grant(epsilon=0.1, purpose="y")
+    assert Ledger.open(place).spent == 0.4
+
+
+def test_a_crash_in_the_midst_of_unlocking_is_no_put_back(place):
+    ledger = Ledger.open(place, 1.0)
+    put_back = copied(place)
+    ledger.grant(epsilon=0.2, purpose="x")
+    before = witness_of(ledger).read_bytes()
+    put_back()
+    Ledger.look(place).unlock()
+    witness_of(ledger).write_bytes(before)
+    assert Ledger.open(place).spent == 0.2
+    Ledger.open(place).grant(epsilon=0.1, purpose="y")
+    put_back()
+    assert Ledger.look(place).unlock() == 0.3
+
+
+def test_a_torn_witness_is_read_and_a_damaged_one_refused(place):
+    ledger = Ledger.open(place, 1.0)
+    for _ in range(3):
+        ledger.grant(epsilon=0.1, purpose="x")
+    file = witness_of(ledger)
+    whole = file.read_bytes()
+    for torn in (whole[:512] + b"x" * 512, b"x" * 512 + whole[512:], whole[:700], b"\0" * 512 + whole[512:]):
+        file.write_bytes(torn)
+        assert Ledger.open(place).spent == 0.3
+    for damaged in (b"", b"x" * 1024, whole[:100], whole[:5] + b"9" + whole[6:512] + whole[513:] + b"\n"):
+        file.write_bytes(damaged)
+        with pytest.raises(VerificationError, match="witness"):
+            Ledger.open(place)
+        with pytest.raises(VerificationError, match="witness"):
+            ledger.grant(epsilon=0.1, purpose="x")
+        assert "witness" in Ledger.look(place).locked
+    with pytest.raises(BudgetError, match="nobody here knows"):
+        Ledger.look(place).unlock()
+    Ledger.look(place).unlock(0.2)
+    assert Ledger.open(place).spent == 0.5
+
+
+def test_the_other_of_two_machines_notices_what_it_has_spent_itself(place, elsewhere):
+    elsewhere("a")
+    Ledger.open(place, 1.0).grant(epsilon=0.1, purpose="a")
+    put_back = copied(place)
+    elsewhere("b")
+    Ledger.open(place).grant(epsilon=0.2, purpose="b")
+    put_back()
+    elsewhere("a")
+    Ledger.open(place).grant(epsilon=0.1, purpose="a")  # a has not seen what b did
+    elsewhere("b")
+    with pytest.raises(VerificationError, match="put back"):
+        Ledger.open(place)
+    assert Ledger.look(place).unlock() == 0.3  # b cannot know which of it is still there
+    assert Ledger.open(place).spent == 0.5
+    elsewhere("a")
+    assert Ledger.open(place).spent == 0.5
+
+
+# -- copies, and other ledgers in its place ------------------------------------------------------------
+
+
+def test_a_copy_cannot_be_spent_beside_the_original(file_places):
+    one, two = file_places(), file_places()
+    ledger = Ledger.open(one, 1.0)
+    ledger.grant(epsilon=0.1, purpose="x")
+    shutil.copy(one, two)
+    copy = Ledger.open(two)
+    copy.grant(epsilon=0.5, purpose="x")
+    with pytest.raises(VerificationError):
+        ledger.grant(epsilon=0.5, purpose="x")
+    assert ledger.spent == 0.1 and copy.spent == 0.6
+
+
+def test_a_ledger_that_is_gone_is_not_started_anew(place, edit):
+    Ledger.open(place, 1.0).grant(epsilon=0.1, purpose="x")
+    if "#" in place:
+        edit(place, *(f"DROP TABLE {table}" for table in TABLES))
+    else:
+        os.unlink(place)
+    with pytest.raises(DataError, match="gone"):
+        Ledger.open(place, 1.0)
+
+
+def test_a_ledger_that_was_never_spent_may_be_started_anew(file_places):
+    path = file_places()
+    Ledger.open(path, 1.0)
+    os.unlink(path)
+    Ledger.open(path, 2.0).grant(epsilon=1.5, purpose="x")
+
+
+def test_another_ledger_in_its_place_is_refused(file_places):
+    path, other = file_places(), file_places()
+    ledger = Ledger.open(path, 1.0)
+    ledger.grant(epsilon=0.3, purpose="x")
+    Ledger.open(other, 1.0)
+    os.replace(other, path)
+    with pytest.raises(VerificationError, match="not the one"):
+        Ledger.open(path)
+    with pytest.raises(VerificationError, match="not the one"):
+        ledger.grant(epsilon=0.1, purpose="x")
+    with pytest.raises(BudgetError, match=r"at least 0\.3"):
+        Ledger.look(path).unlock(0.1)
+    Ledger.look(path).unlock()
+    assert Ledger.open(path).spent == 0.3
+
+
+# -- backup and restore --------------------------------------------------------------------------------
+
+
+def test_a_restored_backup_counts_what_was_spent_since(places, tmp_path):
+    place, backup = places(), tmp_path / "study.backup"
+    ledger = Ledger.open(place, 1.0)
+    ledger.set_client("ward", 0.5)
+    ledger.grant(epsilon=0.1, purpose="before", client="ward")
+    ledger.backup(backup)
+    ledger.grant(epsilon=0.3, purpose="after")
+    new = places()
+    restored = Ledger.restore(backup, new)
+    assert restored.spent == 0.4 and restored.left_of("ward") == 0.4 and not restored.locked
+    restored.grant(epsilon=0.6, purpose="the rest")
+    assert [e.kind for e in restored.entries()] == ["client", "debit", "restore", "debit"]
+    with pytest.raises(VerificationError, match="put back"):  # the first one is not spent a second time
+        ledger.grant(epsilon=0.1, purpose="x")
+    assert backup.stat().st_mode & 0o077 == 0
+    with pytest.raises(VerificationError):
+        Ledger.open(place)
+
+
+def test_a_restore_in_place(file_places, tmp_path):
+    path, backup = file_places(), tmp_path / "b"
+    ledger = Ledger.open(path, 1.0)
+    ledger.grant(epsilon=0.2, purpose="x")
+    ledger.backup(backup)
+    with pytest.raises(OutputError, match="there already"):
+        Ledger.restore(backup, path)
+    with pytest.raises(OutputError, match="there already"):
+        ledger.backup(backup)
+    ledger.grant(epsilon=0.2, purpose="x")
+    os.unlink(path)
+    assert Ledger.restore(backup, path).spent == 0.4
+    os.unlink(path)
+    assert Ledger.restore(backup, path).spent == 0.4  # once more, after a second loss
+    Ledger.open(path).backup(backup, overwrite=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [Path(path).name, "b"]
+
+
+def test_a_backup_is_no_ledger_and_a_ledger_no_backup(place, tmp_path, file_places):
+    Ledger.open(place, 1.0).backup(tmp_path / "b")
+    with pytest.raises(DataError) as caught:
+        Ledger.open(tmp_path / "b", 1.0)
+    assert "restore" in caught.value.hint
+    ledger = file_places()
+    Ledger.open(ledger, 1.0)
+    with pytest.raises(DataError, match="not a backup"):
+        Ledger.restore(ledger, file_places())
+    (tmp_path / "junk").write_bytes(b"junk" * 3000)
+    for bad in ("junk", "nowhere"):
+        with pytest.raises(SfumatoError):
+            Ledger.restore(tmp_path / bad, file_places())
+
+
+def test_a_restore_where_nobody_knows_asks_a_person(places, tmp_path, elsewhere):
+    elsewhere("a")
+    place, backup = places(), tmp_path / "b"
+    ledger = Ledger.open(place, 1.0)
+    ledger.grant(epsilon=0.2, purpose="x")
+    ledger.backup(backup)
+    elsewhere("b")
+    with pytest.raises(BudgetError, match="nobody here knows"):
+        Ledger.restore(backup, places())
+    assert Ledger.restore(backup, places(), lost=0.1).spent == 0.3
+    elsewhere("c")
+    assert Ledger.restore(backup, places(), lost="all").left == 0
+
+
+def test_a_restore_of_what_others_wrote_too_asks_a_person(places, tmp_path, elsewhere):
+    """Each machine knows what it saw last; the other may have spent after that."""
+    place, backup = places(), tmp_path / "b"
+    elsewhere("a")
+    Ledger.open(place, 1.0).grant(epsilon=0.1, purpose="x")
+    elsewhere("b")
+    Ledger.open(place).grant(epsilon=0.1, purpose="x")
+    elsewhere("a")
+    Ledger.open(place).backup(backup)
+    elsewhere("b")
+    Ledger.open(place).grant(epsilon=0.3, purpose="x")
+    elsewhere("a")
+    with pytest.raises(BudgetError, match="nobody here knows"):
+        Ledger.restore(backup, places())
+    new = places()
+    assert Ledger.restore(backup, new, lost=0.1).spent == 0.3
+    elsewhere("b")
+    with pytest.raises(VerificationError):  # whose witness knows of more
+        Ledger.open(new)
+
+
+def test_a_ledger_moves_between_databases(file_places, postgres_places, tmp_path):
+    ledger = Ledger.open(file_places(), Budget(rho=1.0, delta=1e-6))
+    ledger.set_client("ward", rho=0.5, delta=1e-9)
+    ledger.grant(rho=0.1, delta=1e-9, purpose="é", client="ward")
+    ledger.backup(tmp_path / "b")
+    moved = Ledger.restore(tmp_path / "b", postgres_places())
+    assert moved.clients() == ledger.clients() and moved.spent == 0.1 and moved.budget == ledger.budget
+    moved.grant(rho=0.2, purpose="x", client="ward")
+    moved.backup(tmp_path / "c")
+    assert Ledger.restore(tmp_path / "c", file_places()).left_of("ward") == 0.2
+
+
+# -- whatever happens ----------------------------------------------------------------------------------
+
+_ROOM = "/dev/shm" if os.path.isdir("/dev/shm") else None
+_ACTS = ["grant", "grant", "grant", "copy", "put back", "unlock", "backup", "restore", "lose", "crash"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(_ACTS), st.sampled_from(["a", "a", "b"])), max_size=14))
+@settings(max_examples=25)
+def test_spent_is_never_below_what_was_granted(acts):
+    """Copies, put-backs, losses, crashes and restores in any order, on two machines; then all unlock."""
+    granted, copies, lost_witness = exact(0), [], None
+    with tempfile.TemporaryDirectory(dir=_ROOM) as folder, pytest.MonkeyPatch.context() as patch:
+        room = Path(folder)
+        path, backup = room / "x.ledger", room / "b"
+
+        def on(machine):
+            patch.setenv("SFUMATO_STATE", str(room / machine))
+
+        on("a")
+        Ledger.open(path, 1000.0)
+        on("b")
+        Ledger.open(path)
+        for act, machine in acts:
+            on(machine)
+            with contextlib.suppress(SfumatoError):
+                if act == "grant":
+                    granted += Ledger.open(path).grant(epsilon=1.0, purpose="x").loss
+                elif act == "crash":  # after the commit: no witness of it, and no grant
+                    ledger = Ledger.open(path)
+                    lost_witness = witness_of(ledger).read_bytes()
+                    ledger.grant(epsilon=1.0, purpose="x")
+                    witness_of(ledger).write_bytes(lost_witness)
+                elif act == "copy" and path.exists():
+                    copies.append(path.read_bytes())
+                elif act == "put back" and copies:
+                    path.write_bytes(copies[len(copies) // 2])
+                elif act == "unlock":
+                    Ledger.look(path).unlock()
+                elif act == "backup":
+                    Ledger.open(path).backup(backup, overwrite=True)
+                elif act == "lose":
+                    path.unlink(missing_ok=True)
+                elif act == "restore" and backup.exists() and not path.exists():
+                    with contextlib.suppress(BudgetError):
+                        Ledger.restore(backup, path)
+                    if not path.exists():
+                        Ledger.restore(backup, path, lost="all")
+        if not path.exists():
+            return
+        for machine in ("a", "b", "a"):
+            on(machine)
+            with contextlib.suppress(ParameterError):
+                Ledger.look(path).unlock()
+            assert not Ledger.look(path).locked
+        assert exact(Ledger.open(path).spent) >= granted
