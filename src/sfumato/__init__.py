@@ -64,6 +64,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.prediction.dpat import DPaT as DPaT
+    from sfumato.prediction.dpat import EDPaT as EDPaT
+    from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
+    from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -107,7 +111,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 # Where each public name lives; a module lives in itself.
 _HOME = {
     "Aggregates": "reconstruction.aggregate",
+    "AlphaEnsemble": "prediction.ensemble",
     "AlphaK": "criteria",
+    "AlphaTree": "prediction.tree",
     "Ambiguity": "anonymization.loss",
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
@@ -122,10 +128,12 @@ _HOME = {
     "ColumnMI": "anonymization.information",
     "ContingencyTable": "synthesis.baselines",
     "Counts": "counts",
+    "DPaT": "prediction.dpat",
     "DataError": "errors",
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
+    "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
     "GaussianDither": "anonymization.shape.gaussian",

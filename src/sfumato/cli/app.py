@@ -26,6 +26,7 @@ from sfumato.cli import (
     schemas,
     serving,
     synthesizing,
+    trees,
 )
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
@@ -84,6 +85,7 @@ register(app, assessing.assess)
 register(app, assessing.frontier)
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
+register(app, trees.tree)
 register(app, sampling.sample)
 for command in (
     ledgers.show,

@@ -17,7 +17,7 @@ from sfumato._compiled import compiled
 @compiled
 def h(d: float, log_r: float) -> float:
     """(r^d - 1) / d, and log r at d = 0: one expression on both sides of the limits of Eq. (5.4), (5.6)."""
-    return log_r if d == 0.0 else math.expm1(d * log_r) / d
+    return log_r if abs(d) < 1e-100 else math.expm1(d * log_r) / d  # below, the product loses digits
 
 
 @compiled
@@ -122,11 +122,11 @@ def candidates(
             whole[1] += counts[b, 1]
         gone = counts[bins - 1]
         tests = (2 * cuts[v] + 1 if missing[v] else cuts[v]) if ordered[v] else cuts[v] + 1 + missing[v]
+        # A column of two levels is asked for the second alone: the first would say the same again.
+        first = 1 if not ordered[v] and cuts[v] == 1 and not missing[v] else 0
         test[v], gain[v] = -1, -1.0
         low = np.zeros(2, np.int64)
-        for k in range(tests):
-            # A two-level column is asked for its second level: the first would say the same again.
-            t = k if ordered[v] else tests - 1 - k
+        for t in range(first, tests):
             right0, right1 = counts[min(t, bins - 1), 0], counts[min(t, bins - 1), 1]
             if ordered[v]:
                 if t % max(cuts[v], 1) == 0:

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io.atomic import owner_only, write_text
-from sfumato.prediction.growing import Node, Tree
 from sfumato.prediction.inputs import Feature, Inputs
 from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.structures import Node, Tree
 from sfumato.prediction.variables import Variable
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.guarantee import Guarantee

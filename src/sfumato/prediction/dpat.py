@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.prediction.ensemble import ALPHAS, distinct, real_alphas
-from sfumato.prediction.growing import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
 from sfumato.prediction.variables import Bounds, Variable
 from sfumato.privacy import Guarantee, NoGuarantee
@@ -114,9 +114,9 @@ class NoisyTrees(Learner):
 
     def text(self) -> str:
         """The trees as lines of text."""
-        from sfumato.prediction.drawing import text
+        from sfumato.prediction.drawing import texts
 
-        return "\n\n".join(f"alpha = {t.alpha:g}\n{text(t, self.target_)}" for t in self.trees_)
+        return texts(self.trees_, self.target_)
 
     def svg(self) -> str:
         """The first structure as a drawing (SVG), as figure 5.4 of the chapter."""
@@ -125,12 +125,12 @@ class NoisyTrees(Learner):
         return svg(self.tree_, self.target_)
 
     def page(self, title: str = "A 0-DiffStructure", stamp: str = "") -> Page:
-        """An internal report: the promise, the first structure, and the gains at its root (figure 5.5)."""
+        """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
         from sfumato.prediction.drawing import tree_page
         from sfumato.report import Promises, Section
 
         promise = Section("What is promised", (), [Promises(self.guarantee)])
-        return tree_page(self.tree_, self.target_, title, stamp, [promise])
+        return tree_page(self.trees_, self.target_, title, stamp, [promise])
 
 
 class DPaT(NoisyTrees):

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.prediction.growing import LEAF, Node, Tree
-from sfumato.report import Cell, DataTable, Figure, Page, Section
+from sfumato.prediction.structures import LEAF, Node, Tree
+from sfumato.report import Block, Cell, DataTable, Figure, Page, Section
 from sfumato.report.palette import INK, LINE, MUTED, ORIGINAL, PAPER, RELEASED
 
 _WIDE, _HIGH = 142, 50  # pixels of a leaf with the room around it, and of a box
 _LAYER = 96
 _MOST_DRAWN = 127  # leaves beyond which a drawing is cut: nobody reads more
+_MOST_TREES = 9  # of an ensemble, that are drawn
 _TURN = 20  # letters of a test in one line of a box
 
 
@@ -30,6 +31,11 @@ def text(tree: Tree, target: str) -> str:
         lines.append(f"{indent}{'└─ ' if right else '├─ '}{words}{tail}")
         pile += _below(tree, place, indent + ("   " if right else "│  "))
     return "\n".join(lines)
+
+
+def texts(trees: Sequence[Tree], target: str) -> str:
+    """Several trees, each under its alpha."""
+    return "\n\n".join(f"alpha = {t.alpha:g}\n{text(t, target)}" for t in trees)
 
 
 def _share(node: Node, target: str) -> str:
@@ -184,7 +190,7 @@ def tree_figure(tree: Tree, target: str, title: str) -> Figure:
     return Figure(
         spec(shown, target), title,
         f"A tree of {len(tree.leaves)} leaves. Rows that pass a test go right. A leaf says the share of "
-        f"{target} among its rows, and is darker the larger that is.{less}",
+        f"{target} among its rows, and is the more coloured the larger that is.{less}",
         table=DataTable(("rule", "rows", f"share of {target}"), rows, "The leaves as rules", folded=True),
     )  # fmt: skip
 
@@ -251,20 +257,41 @@ def gains_figure(tree: Tree, place: int, title: str) -> Figure:
     )  # fmt: skip
 
 
-def tree_page(tree: Tree, target: str, title: str, stamp: str, first: Sequence[Section] = ()) -> Page:
-    """The tree as an internal report: it is computed from the original."""
-    n = tree.nodes[0]
-    counted: dict[str, Cell] = {"rows": n.size, f"share of {target}": f"{n.chance:.1%}", "alpha": tree.alpha,
-               "leaves": len(tree.leaves), "layers": tree.depth}  # fmt: skip
-    blocks: list[Any] = [
-        tree_figure(tree, target, "The tree"),
-        DataTable(("", ""), [[k, v] for k, v in counted.items()], "In figures"),
+def tree_page(
+    trees: Sequence[Tree], target: str, title: str, stamp: str, first: Sequence[Section] = ()
+) -> Page:
+    """Trees as an internal report, the first in detail: it is computed from the original."""
+    tree = trees[0]
+    root = tree.nodes[0]
+    counted: list[list[Cell]] = [
+        ["rows", root.size], [f"share of {target}", f"{root.chance:.1%}"], ["alpha", tree.alpha],
+        ["leaves", len(tree.leaves)], ["layers", tree.depth],
+    ]  # fmt: skip
+    how = "A row starts at the top. Where the answer is yes it goes right."
+    figures: list[Block] = [
+        tree_figure(tree, target, "Tests and leaves"),
+        DataTable(("", ""), counted, "In figures"),
     ]
-    sections = [
-        Section("The tree", "A row starts at the top. Where the answer is yes it goes right.", blocks)
-    ]
-    if n.candidates:
-        sections.append(
-            Section("At the root", "Why the first split is what it is.", [gains_figure(tree, 0, "Gains")])
-        )
+    sections = [Section("The tree", how, figures)]
+    sections += _reasons(tree)
+    if len(trees) > 1:
+        drawn = [tree_figure(t, target, f"alpha = {t.alpha:g}") for t in trees[1:_MOST_TREES]]
+        less = "" if len(trees) <= _MOST_TREES else f" {len(trees) - _MOST_TREES} more are not drawn."
+        prose = f"Other alphas gave {len(trees) - 1} other structures, all with equal weight.{less}"
+        sections.append(Section("The other trees", prose, drawn))
     return Page(title, stamp or "a tree of sfumato", [*first, *sections])
+
+
+def _reasons(tree: Tree) -> list[Section]:
+    """Why the first split is what it is and, where ranges decide, why the largest mixed leaf has none."""
+    sections = []
+    if tree.nodes[0].candidates and not tree.nodes[0].is_leaf:
+        why = "Why the first split is what it is."
+        sections.append(Section("At the root", why, [gains_figure(tree, 0, "A split")]))
+    stopped = [i for i, n in enumerate(tree.nodes) if n.is_leaf and any(c.lambda_ > 0 for c in n.candidates)]
+    if stopped:
+        place = max(stopped, key=lambda i: tree.nodes[i].size)
+        way = next(words for words, n in rules(tree) if n is tree.nodes[place])
+        why = f"No variable stays ahead of all others, whichever single row comes or goes: {way}."
+        sections.append(Section("Where it stopped", why, [gains_figure(tree, place, "No split")]))
+    return sections

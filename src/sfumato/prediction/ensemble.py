@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prediction.growing import Stopping, Tree, alpha_tree
 from sfumato.prediction.learner import Learner
+from sfumato.prediction.structures import Stopping, Tree, alpha_tree
 from sfumato.prediction.tree import real_alpha
 from sfumato.prediction.variables import Bounds
+
+if TYPE_CHECKING:
+    from sfumato.report import Page
 
 ALPHAS = tuple(round(0.1 * i, 1) for i in range(1, 31))  # 0.1, 0.2, ..., 3.0
 
@@ -71,3 +74,15 @@ class AlphaEnsemble(Learner):
         """The mean over the trees of the shares in the leaf of each row."""
         codes = self._codes(x)
         return self._as_classes(np.mean([t.chances(codes) for t in self.trees_], axis=0))
+
+    def text(self) -> str:
+        """The trees as lines of text."""
+        from sfumato.prediction.drawing import texts
+
+        return texts(self.trees_, self.target_)
+
+    def page(self, title: str = "Alpha-trees", stamp: str = "") -> Page:
+        """The trees as an internal report."""
+        from sfumato.prediction.drawing import tree_page
+
+        return tree_page(self.trees_, self.target_, title, stamp)

@@ -145,16 +145,25 @@ class Learner:
                 return x.to_arrow(), x.schema
             table = _for_scoring(x, self.schema_)
             return table.to_arrow(), table.schema
-        from sklearn.utils.validation import validate_data
-
-        if y is not None:
-            array = validate_data(self, x, y, dtype=np.float64, ensure_all_finite="allow-nan")[0]
-        else:
-            array = validate_data(self, x, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        array = self._array(x, y)
         names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(array.shape[1])]))
         nan = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(array.T)]
         schema = Schema(tuple(Column(str(n), Kind.NUMERIC) for n in names))
         return pa.table(nan, names=[str(n) for n in names]), schema
+
+    def _array(self, x: Any, y: Any) -> NDArray[np.float64]:
+        """Numbers as scikit-learn checks them, but for words of its that quote a cell."""
+        from sklearn.utils.validation import validate_data
+
+        how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        try:
+            if y is not None:
+                return np.asarray(validate_data(self, x, y, **how)[0])
+            return np.asarray(validate_data(self, x, reset=False, **how))
+        except ValueError as error:
+            if "convert" not in str(error):
+                raise
+        raise InputError("the array holds texts that are no numbers.", hint="give a data frame, or a table")
 
     def _labels(self, y: Any, rows: int) -> NDArray[np.uint8]:
         """0 and 1 for the two classes, in their order; sets `classes_`."""
@@ -164,7 +173,13 @@ class Learner:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None.", hint="fit(x, y)")
         labels = column_or_1d(np.asarray(y), warn=True)
-        check_classification_targets(labels)
+        try:
+            check_classification_targets(labels)
+        except ValueError:
+            raise InputError(
+                "Unknown label type: the labels are no classes, or of several types.",
+                hint="two classes: all texts, all whole numbers, or true and false",
+            ) from None
         if len(labels) != rows:
             raise InputError(
                 f"{rows} rows and {len(labels)} labels were given.", hint="one label for each row"
@@ -175,7 +190,7 @@ class Learner:
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"{len(self.classes_)} classes.", hint="one class against the others"
             )  # fmt: skip
-        return np.asarray(codes, dtype=np.uint8)
+        return np.asarray(codes + (len(self.classes_) == 1), dtype=np.uint8)  # the only class is the target
 
 
 def _target(column: str, classes: NDArray[Any]) -> str:

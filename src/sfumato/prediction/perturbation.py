@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.growing import Node
+from sfumato.prediction.structures import Node
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import laplace
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prediction.growing import Stopping, Tree, alpha_tree
 from sfumato.prediction.learner import Learner
+from sfumato.prediction.structures import Stopping, Tree, alpha_tree
 from sfumato.prediction.variables import Bounds
 
 if TYPE_CHECKING:
@@ -101,4 +101,4 @@ class AlphaTree(Learner):
         """The tree as an internal report: drawn, with the gains of every variable at the root."""
         from sfumato.prediction.drawing import tree_page
 
-        return tree_page(self.tree_, self.target_, title, stamp)
+        return tree_page((self.tree_,), self.target_, title, stamp)

@@ -57,7 +57,7 @@ class Variable:
     def __post_init__(self) -> None:
         faults = []
         if self.kind not in _KINDS.values():
-            faults.append(f"kind must be one of {', '.join(_KINDS.values())}")
+            faults.append("kind must be number, ordered, category or flag")
         if not all(math.isfinite(t) for t in self.thresholds):
             faults.append("thresholds must be finite")
         if list(self.thresholds) != sorted(set(self.thresholds)):
