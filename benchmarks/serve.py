@@ -98,8 +98,8 @@ def load(port: int, requests: list[Iterator[bytes]], seconds: float) -> list[flo
 
 def request(path: str, key: str, body: bytes) -> bytes:
     return (
-        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {key}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
 
 

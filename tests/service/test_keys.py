@@ -18,7 +18,6 @@ from serving import WHOLE, Inside
 
 from sfumato.cli import main
 from sfumato.errors import DataError, OutputError, ParameterError
-from sfumato.privacy import Ledger
 from sfumato.service import keys
 from sfumato.service.app import build
 from sfumato.service.installation import Installation
@@ -201,21 +200,12 @@ def test_the_commands_make_list_rotate_and_revoke(
     run("revoke", new["id"])
     run("create", "no such name!", code=2)
     run("create", "x", "--scope", "everything", code=2)
-    run("create", "x", "--epsilon", "1", code=2)
     run("rotate", new["id"], "--overlap", "soon", code=2)
     run("revoke", "0" * 12, code=2)
     run("list", "--keys", "absent", code=2)
     ask, _ = serve(keys=str(tmp_path / "sfumato.keys"))
     assert ask("POST", SCORE, WHOLE, key=made["key"]).status == 200  # within its overlap
     assert ask("POST", SCORE, WHOLE, key=new["key"]).status == 401
-
-
-def test_a_client_gets_its_budget_with_its_key(
-    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["keys", "create", "ward-3", "--ledger", "study.ledger", "--epsilon", "0.75"]) == 0
-    assert ledger.left_of("ward-3") == 0.75
 
 
 def test_many_threads_may_change_the_file(tmp_path: Path) -> None:

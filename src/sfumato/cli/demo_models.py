@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-ROWS = 4000
+ROWS = 20_000
 
 # The two calls of the dissertation's page 112, in this service's words.
 CALLS = {

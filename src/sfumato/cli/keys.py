@@ -46,22 +46,9 @@ def create(
         float, typer.Option("--rate", metavar="N", help="Calls a second in the long run.")
     ] = 50.0,
     burst: Annotated[int, typer.Option("--burst", metavar="N", help="Calls that may come at once.")] = 100,
-    ledger: Annotated[
-        str | None, typer.Option("--ledger", metavar="FILE", help="Where --epsilon is written down.")
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option("--epsilon", metavar="E", help="What the client may spend on noisy models, in all."),
-    ] = None,
     keys: KeysFile = DEFAULT,
 ) -> None:
     """Make a key and show it, this once. Only its hash is kept."""
-    if (ledger is None) != (epsilon is None):
-        raise ParameterError("a client's budget needs a ledger.", hint="--ledger FILE --epsilon 1")
-    if ledger is not None and epsilon is not None:
-        from sfumato.privacy import Ledger
-
-        Ledger.open(ledger).set_client(client, epsilon)
     with closing(_opened(keys, create=True)) as installation:
         key, text = installation.create_key(client, tuple(scope or ("score",)), rate, burst)
     _shown_once(terminal, key, text)
