@@ -18,6 +18,7 @@ from sfumato.cli import (
     demo,
     determining,
     hierarchies,
+    keys,
     ledgers,
     looking,
     planning,
@@ -25,6 +26,7 @@ from sfumato.cli import (
     releasing,
     sampling,
     schemas,
+    serving,
     synthesizing,
     trees,
 )
@@ -62,6 +64,7 @@ hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_
 determination_app = typer.Typer(
     help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
 )
+keys_app = typer.Typer(help="Say who may ask the service.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 ledger_app = typer.Typer(
     help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
@@ -110,6 +113,12 @@ for command in (
 ):
     register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
+register(app, serving.serve)
+register(keys_app, keys.create)
+register(keys_app, keys.list_, "list")
+register(keys_app, keys.rotate)
+register(keys_app, keys.revoke)
+app.add_typer(keys_app, name="keys")
 register(app, demo.demo)
 
 
