@@ -65,11 +65,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.plan import Plan as Plan
     from sfumato.prediction.dpat import DPaT as DPaT
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.tree import AlphaTree as AlphaTree
-    from sfumato.plan import Plan as Plan
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -172,9 +172,9 @@ _HOME = {
     "ParameterError": "errors",
     "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
+    "PeGS": "synthesis.pegs",
     "Plan": "plan",
     "PlanError": "errors",
-    "PeGS": "synthesis.pegs",
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",
     "PrivateSynthesizer": "synthesis.private",
