@@ -30,6 +30,7 @@ from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensit
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
+from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.table import Table
 
@@ -214,6 +215,14 @@ def test_the_loaded_model_answers_as_the_fitted_one(people: Table, tmp_path: Pat
         assert grant.burnt
 
 
+@pytest.mark.parametrize("epsilon", [1 / 3, 0.1, 0.3, 1e-6, 999.999])
+def test_a_grant_of_the_claimed_epsilon_always_pays(people: Table, tmp_path: Path, epsilon: float) -> None:
+    """A ledger rounds up to its units."""
+    model = load_confidential(DPaT(epsilon=epsilon).fit(people, "septic_shock").save(tmp_path / "m.dpat"))
+    grant = Ledger.in_memory(1000).grant(epsilon=model.claimed_epsilon, purpose="a call")
+    assert math.isfinite(model.score_noisy(asked(people, 1)[0], grant))
+
+
 def test_rows_are_checked_and_clamped(saved: Path, people: Table) -> None:
     model = load_confidential(saved)
     row = asked(people, 1)[0]
@@ -225,8 +234,12 @@ def test_rows_are_checked_and_clamped(saved: Path, people: Table) -> None:
         model.score_noisy({**row, "sex": "zebra-7319", "other": 1}, ledger.grant(epsilon=2, purpose="x"))
     assert {(f, r) for _, f, r in refused.value.faults} >= {("other", "the model has no such feature")}
     assert "zebra" not in str(refused.value)
+    for amount in (1, 2.1):
+        with pytest.raises(BudgetError, match="claimed epsilon"):
+            model.score_noisy(row, ledger.grant(epsilon=amount, purpose="another amount"))
+    rho = Ledger.in_memory(Budget(rho=1)).grant(rho=0.5, purpose="another kind")
     with pytest.raises(BudgetError, match="claimed epsilon"):
-        model.score_noisy(row, ledger.grant(epsilon=1, purpose="too little"))
+        model.score_noisy(row, rho)
 
 
 def test_what_is_told_holds_no_count(saved: Path) -> None:

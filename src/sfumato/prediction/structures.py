@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.prediction.variables import Codes, Layout, Variable
+from sfumato.progress import report
 
 Labels: TypeAlias = NDArray[np.uint8]
 LEAF = -1
@@ -229,6 +230,7 @@ def _grown(
     if not len(y):
         raise DataError("a tree needs at least one row.", hint="fit it on more data")
     nodes: list[dict[str, Any]] = []
+    settled = 0
     pile: list[tuple[NDArray[np.int64], int, int, str]] = [(np.arange(len(y)), 0, LEAF, "")]
     while pile:
         rows, depth, parent, side = pile.pop()
@@ -238,10 +240,12 @@ def _grown(
         node: dict[str, Any] = {"positives": positives, "size": len(rows), "depth": depth}
         nodes.append(node)
         deep = stopping.max_depth is not None and depth >= stopping.max_depth
-        if deep or positives in (0, len(rows)) or len(rows) < stopping.min_split:
-            continue
-        best, node["candidates"] = choose(rows)
+        best = None
+        if not (deep or positives in (0, len(rows)) or len(rows) < stopping.min_split):
+            best, node["candidates"] = choose(rows)
         if best is None:
+            settled += len(rows)
+            report(f"growing a tree, alpha = {alpha:g}", settled, len(y))
             continue
         node["variable"], node["test"] = best.variable, best.test
         v = best.variable
