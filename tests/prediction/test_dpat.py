@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import tree_oracle
 from cli_support import environment
@@ -25,6 +26,7 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoWarnin
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
+from sfumato.prediction.drawing import cut, rules
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
@@ -81,6 +83,24 @@ def test_it_stops_before_an_ordinary_tree() -> None:
             chosen = next(c for c in node.candidates if c.variable == node.variable)
             others = [c.lambda_ for c in node.candidates if c is not chosen]
             assert chosen.kappa >= max(others) and chosen.kappa <= chosen.gain <= chosen.lambda_
+
+
+def test_on_pima_it_looks_like_figure_5_4(data_dir: Path) -> None:
+    """As the ordinary tree down to the second layer, then fewer splits: on glucose, age and bmi alone."""
+    rows = pq.read_table(data_dir / "pima" / "pima_indians_diabetes.parquet").to_pandas()
+    y = rows.pop("outcome")
+    highs = (20, 200, 130, 100, 900, 70, 2.5, 90)
+    bounds = {n: (18 if n == "age" else 0, h) for n, h in zip(rows.columns, highs, strict=True)}
+    regular = sf.AlphaTree(1.0, bounds=bounds).fit(rows, y).tree_
+    found = DPaT(1.0, bounds=bounds).fit(rows, y).tree_
+    ours = {w for w, n in rules(cut(found, 4))}
+    assert ours == {w for w, n in rules(cut(regular, 4))} and len(ours) == 4
+    assert {found.variables[n.variable].name for n in found.nodes if not n.is_leaf} == {
+        "glucose",
+        "age",
+        "bmi",
+    }
+    assert 4 < len(found.leaves) < 10 < len(regular.leaves)
 
 
 # -- sensitivity -------------------------------------------------------------------------------------

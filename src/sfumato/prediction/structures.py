@@ -19,6 +19,7 @@ from sfumato.progress import report
 
 Labels: TypeAlias = NDArray[np.uint8]
 LEAF = -1
+_REMEMBERED = 6  # layers whose nodes keep what every variable offered: more is never drawn
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,8 @@ def _grown(
         deep = stopping.max_depth is not None and depth >= stopping.max_depth
         best = None
         if not (deep or positives in (0, len(rows)) or len(rows) < stopping.min_split):
-            best, node["candidates"] = choose(rows)
+            best, offers = choose(rows)
+            node["candidates"] = offers if depth <= _REMEMBERED else ()
         if best is None:
             settled += len(rows)
             report(f"growing a tree, alpha = {alpha:g}", settled, len(y))
