@@ -68,6 +68,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.artefact import load_model as load_model
     from sfumato.prediction.forest import AlphaForest as AlphaForest
     from sfumato.prediction.signing import SigningKey as SigningKey
+    from sfumato.prediction.dpat import DPaT as DPaT
+    from sfumato.prediction.dpat import EDPaT as EDPaT
+    from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
+    from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -113,7 +117,9 @@ _HOME = {
     "AdditiveScore": "prediction.additive",
     "Aggregates": "reconstruction.aggregate",
     "AlphaForest": "prediction.forest",
+    "AlphaEnsemble": "prediction.ensemble",
     "AlphaK": "criteria",
+    "AlphaTree": "prediction.tree",
     "Ambiguity": "anonymization.loss",
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
@@ -128,10 +134,12 @@ _HOME = {
     "ColumnMI": "anonymization.information",
     "ContingencyTable": "synthesis.baselines",
     "Counts": "counts",
+    "DPaT": "prediction.dpat",
     "DataError": "errors",
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
+    "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
     "GaussianDither": "anonymization.shape.gaussian",

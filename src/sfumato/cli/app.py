@@ -24,6 +24,7 @@ from sfumato.cli import (
     sampling,
     schemas,
     synthesizing,
+    trees,
 )
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
@@ -84,6 +85,7 @@ register(model_app, fitting.score)
 app.add_typer(model_app, name="model")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
+register(app, trees.tree)
 register(app, sampling.sample)
 register(ledger_app, releasing.show, "show")
 app.add_typer(ledger_app, name="ledger")
