@@ -66,6 +66,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.plan import Plan as Plan
+    from sfumato.prediction.additive import AdditiveScore as AdditiveScore
+    from sfumato.prediction.artefact import load_model as load_model
+    from sfumato.prediction.forest import AlphaForest as AlphaForest
+    from sfumato.prediction.signing import SigningKey as SigningKey
     from sfumato.prediction.dpat import DPaT as DPaT
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
@@ -112,7 +116,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "AdditiveScore": "prediction.additive",
     "Aggregates": "reconstruction.aggregate",
+    "AlphaForest": "prediction.forest",
     "AlphaEnsemble": "prediction.ensemble",
     "AlphaK": "criteria",
     "AlphaTree": "prediction.tree",
@@ -185,6 +191,7 @@ _HOME = {
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
+    "SigningKey": "prediction.signing",
     "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",
@@ -198,6 +205,7 @@ _HOME = {
     "describe": "description",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
+    "load_model": "prediction.artefact",
     "market_risk": "workloads.market",
     "microaggregate": "anonymization.microaggregation",
     "prepare": "anonymization.preparation",

@@ -17,6 +17,7 @@ from sfumato.cli import (
     assessing,
     demo,
     determining,
+    fitting,
     hierarchies,
     keys,
     ledgers,
@@ -72,6 +73,7 @@ ledger_app = typer.Typer(
 )
 
 plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
+model_app = typer.Typer(help="Signed risk scores: keys, checks, scores.", no_args_is_help=True)
 
 register(app, looking.describe)
 register(app, planning.init)
@@ -99,6 +101,12 @@ register(app, assessing.frontier)
 register(determination_app, determining.new)
 register(determination_app, determining.fill)
 app.add_typer(determination_app, name="determination")
+register(app, fitting.fit)
+register(model_app, fitting.key)
+register(model_app, fitting.show)
+register(model_app, fitting.verify)
+register(model_app, fitting.score)
+app.add_typer(model_app, name="model")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, trees.tree)
