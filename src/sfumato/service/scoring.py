@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import BudgetError, SfumatoError
-from sfumato.privacy import Ledger, noise
+from sfumato.privacy import Ledger
+from sfumato.privacy.noise import laplace
 from sfumato.service.answers import Answers
 from sfumato.service.keys import Key
 from sfumato.service.reading import Row
@@ -159,7 +160,7 @@ class Scoring:
 
 def _warm_up() -> None:
     """Load the samplers before the first question, with a draw that has to do with nobody."""
-    noise.laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
+    laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
 
 
 def left(ledger: Ledger, client: str) -> float:
