@@ -87,7 +87,7 @@ def _gap(connection: Connection, witness: Witness, held: Held, state: State, nam
     seen = held.seen
     if seen is None or held.damaged:
         return gaps.Gap(state.head, None, here, here)
-    if gaps.holds(connection, seen, name):
+    if gaps.holds(connection, state, seen, name):
         return gaps.Gap(state.head, here, here, here, stated=not alone)
     gap = gaps.found(connection, witness, held, "", state)
     assert gap is not None

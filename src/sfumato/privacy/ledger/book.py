@@ -16,7 +16,7 @@ from sfumato.privacy.ledger import chain, gaps
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.making import upgrade
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
-from sfumato.privacy.ledger.tables import Connection, Row, State
+from sfumato.privacy.ledger.tables import VERSION, Connection, Row, State
 from sfumato.privacy.ledger.witness import Held, Witness
 from sfumato.privacy.rounding import up
 
@@ -64,10 +64,12 @@ class Book:
             if self.witness is not None:
                 held = alone.enter_context(self.witness.held(self._id, self.name))
             with self.store.transaction(write=True) as connection:
-                upgrade(connection, self.name)
                 state = self._same(chain.where(connection, self.name))
+                if state.version != VERSION:
+                    upgrade(connection, self.name)
+                    state = chain.where(connection, self.name)
                 if held and not unlocking:
-                    gaps.require_held(connection, held)
+                    gaps.require_held(connection, state, held)
                 step = Step(connection, state, state, held)
                 yield step
             if held:
@@ -91,7 +93,7 @@ class Book:
             with self.witness.held(self._id, self.name) as held:
                 with self.reading() as connection:
                     state = self._same(chain.where(connection, self.name))
-                    gaps.require_held(connection, held)
+                    gaps.require_held(connection, state, held)
                     gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 held.note(state)
                 self.witness.remember(self.store.place, self._id, self.name)
@@ -107,7 +109,7 @@ class Book:
             seen = self.witness.read(self._id, self.name)  # before the ledger, which may have gone on since
             with self.reading() as connection:
                 state = self._same(chain.where(connection, self.name))
-                gaps.require(connection, seen, self.name)
+                gaps.require(connection, state, seen, self.name)
                 gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 self._now(connection, state)
         except VerificationError as error:

@@ -98,7 +98,16 @@ def where(connection: Connection, name: str) -> State:
     era = str(meta.get("era", "0"))
     if not era.isdecimal():
         raise broken(name)
-    return State(str(meta.get("id")), last.number, last.total, last.total_delta, head, int(era), last.at)
+    return State(
+        str(meta.get("id")),
+        last.number,
+        last.total,
+        last.total_delta,
+        head,
+        int(era),
+        last.at,
+        meta["version"],
+    )
 
 
 def account(connection: Connection, name: str) -> Account | None:

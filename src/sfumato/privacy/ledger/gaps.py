@@ -28,9 +28,9 @@ _LARGEST = 1000
 Amount = float | str | None  # of what was lost: a number, "all" that is left, or what the witness knows
 
 
-def require(connection: Connection, seen: Seen | None, name: str) -> None:
+def require(connection: Connection, state: State, seen: Seen | None, name: str) -> None:
     """Refuse a ledger that has lost what its witness has seen."""
-    if not holds(connection, seen, name):
+    if not holds(connection, state, seen, name):
         raise VerificationError(
             f"ledger {name} has lost entries that were seen here: an older copy was put back, or a copy was "
             "used elsewhere. Nothing was granted.",
@@ -38,16 +38,16 @@ def require(connection: Connection, seen: Seen | None, name: str) -> None:
         )
 
 
-def require_held(connection: Connection, held: Held) -> None:
+def require_held(connection: Connection, state: State, held: Held) -> None:
     """The same, for who is about to debit: a witness that cannot be read is no witness."""
     if held.damaged:
         raise damaged(held.name)
-    require(connection, held.seen, held.name)
+    require(connection, state, held.seen, held.name)
 
 
-def holds(connection: Connection, seen: Seen | None, name: str) -> bool:
+def holds(connection: Connection, state: State, seen: Seen | None, name: str) -> bool:
     """Whether the ledger holds what was seen, or an account of its loss."""
-    if seen is None or chain.hash_at(connection, seen.number, name) == seen.head:
+    if seen is None or state.head == seen.head or chain.hash_at(connection, seen.number, name) == seen.head:
         return True
     return chain.covers(connection, seen.head, name)
 
@@ -154,7 +154,7 @@ def found(connection: Connection, witness: Witness, held: Held, place: str, stat
     if held.damaged:
         return Gap("", None, here, (0, 0))
     seen = held.seen
-    if seen is not None and not holds(connection, seen, held.name):
+    if seen is not None and not holds(connection, state, seen, held.name):
         shared = chain.last_total_of(connection, witness.writer, held.name)
         return Gap(seen.head, seen[3:], here, shared)
     other = _stranger(connection, witness, place, state.id, held.name)

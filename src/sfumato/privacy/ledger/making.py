@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sfumato.privacy.grants import Budget
-from sfumato.privacy.ledger.chain import accounts, genesis, lines, read_meta, where
+from sfumato.privacy.ledger.chain import accounts, check, genesis, lines, read_meta, where
 from sfumato.privacy.ledger.tables import (
     INSERT,
     OPEN_ACCOUNT,
@@ -61,10 +61,8 @@ def copy_in(connection: Connection, copy: Copy) -> None:
 
 def upgrade(connection: Connection, name: str) -> None:
     """Bring a ledger of version 1 up to date, within the transaction that writes to it first."""
-    meta = read_meta(connection, name)
-    if meta["version"] == VERSION:
-        return
-    state = where(connection, name)
+    check(connection, name)
+    meta, state = read_meta(connection, name), where(connection, name)
     for statement in UPGRADE:
         connection.execute(statement)
     own = ("", int(meta["amount"]), int(meta["delta"]), state.total, state.total_delta)

@@ -91,6 +91,7 @@ class State(NamedTuple):
     head: str
     era: int  # how often lost lines were accounted for
     last: str  # when the last line was written; empty if none was
+    version: str = VERSION
 
 
 class Account(NamedTuple):
