@@ -26,6 +26,7 @@ from sfumato.prediction.ensemble import AlphaEnsemble
 from sfumato.prediction.structures import Stopping, Tree, alpha_tree
 from sfumato.prediction.tree import AlphaTree
 from sfumato.prediction.variables import Variable, quantiles, steps
+from sfumato.progress import listening
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -154,6 +155,37 @@ def test_frames_of_any_engine_give_the_same_answers(people: Table) -> None:
             answers.append(model.predict_proba(frame))
         assert model.score(frame, truth) > 0.75
     assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
+
+
+def test_learnt_from_a_table_and_asked_by_a_frame(people: Table) -> None:
+    """The kinds are those of the table; what the frame has besides is left alone."""
+    model = AlphaTree(min_leaf=10).fit(people, "diabetes")
+    frame = people.to_arrow().to_pandas()
+    assert np.array_equal(model.predict_proba(frame), model.predict_proba(people))
+    assert np.array_equal(model.predict_proba(pl.from_arrow(people.to_arrow())), model.predict_proba(people))
+
+
+def test_a_frame_of_numbers_is_read_as_the_table_was(people: Table) -> None:
+    numbers = people.select(["age", "glucose", "diabetes"])
+    model = AlphaTree(min_leaf=10).fit(numbers, "diabetes")
+    frame = numbers.to_arrow().to_pandas()[["glucose", "age"]]  # in another order
+    assert np.array_equal(model.predict_proba(frame), model.predict_proba(people))
+    with pytest.raises(ValueError, match="named columns"):
+        model.predict(np.zeros((1, 2)))
+    with pytest.raises(DataError, match="age"):
+        model.predict(frame[["glucose"]])
+    assert (
+        model.n_features_in_ == 2
+        and model.set_params(alpha=2.0).fit([[0.0], [1.0]], [0, 1]).n_features_in_ == 1
+    )
+
+
+def test_long_work_says_how_far_it_is(people: Table) -> None:
+    heard: list[tuple[str, int, int | None]] = []
+    with listening(lambda *what: heard.append(what)):
+        AlphaTree().fit(people, "diabetes")
+    grown = [done for label, done, total in heard if label.startswith("growing") and total == 600]
+    assert grown == sorted(grown) and grown[-1] == 600
 
 
 def test_missing_cells_are_learnt_from() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import tree_oracle
 from cli_support import environment
@@ -25,11 +26,13 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoWarnin
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
+from sfumato.prediction.drawing import cut, rules
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
+from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.table import Table
 
@@ -80,6 +83,24 @@ def test_it_stops_before_an_ordinary_tree() -> None:
             chosen = next(c for c in node.candidates if c.variable == node.variable)
             others = [c.lambda_ for c in node.candidates if c is not chosen]
             assert chosen.kappa >= max(others) and chosen.kappa <= chosen.gain <= chosen.lambda_
+
+
+def test_on_pima_it_looks_like_figure_5_4(data_dir: Path) -> None:
+    """As the ordinary tree down to the second layer, then fewer splits: on glucose, age and bmi alone."""
+    rows = pq.read_table(data_dir / "pima" / "pima_indians_diabetes.parquet").to_pandas()
+    y = rows.pop("outcome")
+    highs = (20, 200, 130, 100, 900, 70, 2.5, 90)
+    bounds = {n: (18 if n == "age" else 0, h) for n, h in zip(rows.columns, highs, strict=True)}
+    regular = sf.AlphaTree(1.0, bounds=bounds).fit(rows, y).tree_
+    found = DPaT(1.0, bounds=bounds).fit(rows, y).tree_
+    ours = {w for w, n in rules(cut(found, 4))}
+    assert ours == {w for w, n in rules(cut(regular, 4))} and len(ours) == 4
+    assert {found.variables[n.variable].name for n in found.nodes if not n.is_leaf} == {
+        "glucose",
+        "age",
+        "bmi",
+    }
+    assert 4 < len(found.leaves) < 10 < len(regular.leaves)
 
 
 # -- sensitivity -------------------------------------------------------------------------------------
@@ -214,6 +235,14 @@ def test_the_loaded_model_answers_as_the_fitted_one(people: Table, tmp_path: Pat
         assert grant.burnt
 
 
+@pytest.mark.parametrize("epsilon", [1 / 3, 0.1, 0.3, 1e-6, 999.999])
+def test_a_grant_of_the_claimed_epsilon_always_pays(people: Table, tmp_path: Path, epsilon: float) -> None:
+    """A ledger rounds up to its units."""
+    model = load_confidential(DPaT(epsilon=epsilon).fit(people, "septic_shock").save(tmp_path / "m.dpat"))
+    grant = Ledger.in_memory(1000).grant(epsilon=model.claimed_epsilon, purpose="a call")
+    assert math.isfinite(model.score_noisy(asked(people, 1)[0], grant))
+
+
 def test_rows_are_checked_and_clamped(saved: Path, people: Table) -> None:
     model = load_confidential(saved)
     row = asked(people, 1)[0]
@@ -225,8 +254,12 @@ def test_rows_are_checked_and_clamped(saved: Path, people: Table) -> None:
         model.score_noisy({**row, "sex": "zebra-7319", "other": 1}, ledger.grant(epsilon=2, purpose="x"))
     assert {(f, r) for _, f, r in refused.value.faults} >= {("other", "the model has no such feature")}
     assert "zebra" not in str(refused.value)
+    for amount in (1, 2.1):
+        with pytest.raises(BudgetError, match="claimed epsilon"):
+            model.score_noisy(row, ledger.grant(epsilon=amount, purpose="another amount"))
+    rho = Ledger.in_memory(Budget(rho=1)).grant(rho=0.5, purpose="another kind")
     with pytest.raises(BudgetError, match="claimed epsilon"):
-        model.score_noisy(row, ledger.grant(epsilon=1, purpose="too little"))
+        model.score_noisy(row, rho)
 
 
 def test_what_is_told_holds_no_count(saved: Path) -> None:

@@ -32,6 +32,7 @@ from sfumato.prediction.structures import Node, Tree
 from sfumato.prediction.variables import Variable
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.rounding import exact
 
 if TYPE_CHECKING:
     from sfumato.prediction.dpat import NoisyTrees
@@ -43,6 +44,7 @@ MARK = "This file holds true counts of persons. It must not leave the house; it 
 MOST_BYTES = 32 * 2**20
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _KEYS = ("name", "nonce", "method", "target", "claimed_epsilon", "variables", "trees")
+_ROUNDED_UP = 1e-9
 _METHODS = ("DPaT", "EDPaT")
 
 
@@ -112,10 +114,10 @@ class NoisyModel:
     def score_noisy(self, row: Mapping[str, object], grant: Grant) -> float:
         """The answer to one call: share plus Laplace noise, not clamped. Burns a grant of claimed_epsilon."""
         asked, _ = self.checked(row)
-        if grant.epsilon is None or grant.epsilon != self.claimed_epsilon:
+        # A ledger counts in whole units and rounds up, so a grant may be a little more than was asked for.
+        if grant.epsilon is None or not 0 <= grant.loss - exact(self.claimed_epsilon) < _ROUNDED_UP:
             raise BudgetError(
-                "a call costs exactly the claimed epsilon.",
-                hint="ledger.grant(epsilon=model.claimed_epsilon, ...)",
+                "a call costs the claimed epsilon.", hint="ledger.grant(epsilon=model.claimed_epsilon, ...)"
             )
         codes = [_code(v, asked[v.name]) for v in self.variables]
         return float(noised(output([_leaf(t, codes) for t in self.trees]), 1, grant)[0])

@@ -12,11 +12,11 @@ from sfumato.prediction.structures import LEAF, Node, Tree
 from sfumato.report import Block, Cell, DataTable, Figure, Page, Section
 from sfumato.report.palette import INK, LINE, MUTED, ORIGINAL, PAPER, RELEASED
 
-_WIDE, _HIGH = 142, 50  # pixels of a leaf with the room around it, and of a box
+_WIDE, _HIGH = 150, 50  # pixels of a leaf with the room around it, and of a box
 _LAYER = 96
 _MOST_DRAWN = 127  # leaves beyond which a drawing is cut: nobody reads more
 _MOST_TREES = 9  # of an ensemble, that are drawn
-_TURN = 20  # letters of a test in one line of a box
+_TURN = 19  # letters of a test in one line of a box
 
 
 def text(tree: Tree, target: str) -> str:
@@ -117,6 +117,8 @@ def _turned(words: str) -> list[str]:
     if len(words) <= _TURN or " " not in words:
         return [_short(words)]
     at = words.rfind(" ", 0, _TURN + 1)
+    if words[:at].endswith((" >", " =", " above")):  # the sign goes with what it compares to
+        at = words.rfind(" ", 0, at)
     at = at if at > 0 else words.find(" ")
     return [_short(words[:at]), _short(words[at + 1 :])]
 

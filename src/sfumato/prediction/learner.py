@@ -31,6 +31,7 @@ class Learner:
     variables_: tuple[Variable, ...]
     classes_: NDArray[Any]
     schema_: Schema
+    named_: bool
     n_features_in_: int
     target_: str
 
@@ -113,14 +114,15 @@ class Learner:
                 )
             named = y
             x, y = table.drop([y]), labels.to_numpy(zero_copy_only=False)
-        rows, schema = self._rows(x, y)
+        self.named_ = isinstance(x, Table) or _mixed(x)
+        rows, schema = _in_memory(_table(x)) if self.named_ else self._array(x, y, fitting=True)
         labels = self._labels(y, rows.num_rows)
         self.target_ = _target(named, self.classes_)
-        if isinstance(x, Table):
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-            self.n_features_in_ = len(schema.names)
         self.variables_ = variables_of(rows, schema, self.thresholds, self.bounds)
         self.schema_ = schema.select([v.name for v in self.variables_])
+        if self.named_:
+            self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
+            self.n_features_in_ = len(self.schema_)
         return self._encoded(rows), labels, Layout.of(self.variables_)
 
     def _codes(self, x: Any) -> Codes:
@@ -128,42 +130,33 @@ class Learner:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        return self._encoded(self._rows(x, None)[0])
+        if not self.named_:
+            return self._encoded(self._array(x, None, fitting=False)[0])
+        return self._encoded(_for_scoring(x, self.schema_).to_arrow())
 
     def _encoded(self, rows: pa.Table) -> Codes:
         return np.ascontiguousarray(
             np.stack([v.codes(rows[v.name].combine_chunks()) for v in self.variables_])
         )
 
-    def _rows(self, x: Any, y: Any) -> tuple[pa.Table, Schema]:
-        """Rows in memory with what their columns mean. Frames of numbers and arrays go scikit-learn's way."""
-        fitting = y is not None or not hasattr(self, "variables_")
-        if not isinstance(x, Table) and _mixed(x):
-            x = _table(x) if fitting else x
-        if isinstance(x, Table) or (not fitting and _mixed(x)):
-            if fitting:
-                return x.to_arrow(), x.schema
-            table = _for_scoring(x, self.schema_)
-            return table.to_arrow(), table.schema
-        array = self._array(x, y)
-        names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(array.shape[1])]))
-        nan = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(array.T)]
-        schema = Schema(tuple(Column(str(n), Kind.NUMERIC) for n in names))
-        return pa.table(nan, names=[str(n) for n in names]), schema
-
-    def _array(self, x: Any, y: Any) -> NDArray[np.float64]:
-        """Numbers as scikit-learn checks them, but for words of its that quote a cell."""
+    def _array(self, x: Any, y: Any, *, fitting: bool) -> tuple[pa.Table, Schema]:
+        """Numbers without a schema, as scikit-learn checks them, but for words of its that quote a cell."""
         from sklearn.utils.validation import validate_data
 
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            if y is not None:
-                return np.asarray(validate_data(self, x, y, **how)[0])
-            return np.asarray(validate_data(self, x, reset=False, **how))
+            array = (
+                validate_data(self, x, y, **how)[0] if fitting else validate_data(self, x, reset=False, **how)
+            )
         except ValueError as error:
             if "convert" not in str(error):
                 raise
-        raise InputError("the array holds texts that are no numbers.", hint="give a data frame, or a table")
+            array = None
+        if array is None:
+            raise InputError("an array of numbers holds texts.", hint="give a data frame, or a table")
+        names = [str(n) for n in getattr(self, "feature_names_in_", [f"x{i}" for i in range(array.shape[1])])]
+        columns = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(array.T)]
+        return pa.table(columns, names=names), Schema(tuple(Column(n, Kind.NUMERIC) for n in names))
 
     def _labels(self, y: Any, rows: int) -> NDArray[np.uint8]:
         """0 and 1 for the two classes, in their order; sets `classes_`."""
@@ -207,7 +200,7 @@ def _mixed(x: Any) -> bool:
     dtypes = (
         list(x.dtypes.values) if hasattr(x.dtypes, "values") and not isinstance(x.dtypes, list) else x.dtypes
     )
-    return not all(getattr(d, "kind", "O") in "fiub" or _polars_number(d) for d in dtypes)
+    return not all(getattr(d, "kind", "O") in "fiu" or _polars_number(d) for d in dtypes)
 
 
 def _polars_number(dtype: Any) -> bool:
@@ -224,14 +217,20 @@ def _table(x: Any) -> Table:
     return scan(x)
 
 
+def _in_memory(table: Table) -> tuple[pa.Table, Schema]:
+    return table.to_arrow(), table.schema
+
+
 def _for_scoring(x: Any, schema: Schema) -> Table:
-    """The columns of the training rows, under the kinds they had there."""
+    """The columns of the training rows, under the kinds they had there; others are left alone."""
     if isinstance(x, Table):
         x.schema.require(schema.names)
         return x.with_schema(schema)
+    if not hasattr(x, "columns") and not hasattr(x, "column_names"):
+        raise InputError("the model was learnt from named columns.", hint="give a data frame, or a table")
     from sfumato.io import scan
 
-    return scan(x, schema)
+    return scan(x, schema, columns=list(schema.names))
 
 
 def _check_thresholds(thresholds: object) -> None:

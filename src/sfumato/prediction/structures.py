@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.prediction.variables import Codes, Layout, Variable
+from sfumato.progress import report
 
 Labels: TypeAlias = NDArray[np.uint8]
 LEAF = -1
+_REMEMBERED = 6  # layers whose nodes keep what every variable offered: more is never drawn
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,7 @@ def _grown(
     if not len(y):
         raise DataError("a tree needs at least one row.", hint="fit it on more data")
     nodes: list[dict[str, Any]] = []
+    settled = 0
     pile: list[tuple[NDArray[np.int64], int, int, str]] = [(np.arange(len(y)), 0, LEAF, "")]
     while pile:
         rows, depth, parent, side = pile.pop()
@@ -238,10 +241,13 @@ def _grown(
         node: dict[str, Any] = {"positives": positives, "size": len(rows), "depth": depth}
         nodes.append(node)
         deep = stopping.max_depth is not None and depth >= stopping.max_depth
-        if deep or positives in (0, len(rows)) or len(rows) < stopping.min_split:
-            continue
-        best, node["candidates"] = choose(rows)
+        best = None
+        if not (deep or positives in (0, len(rows)) or len(rows) < stopping.min_split):
+            best, offers = choose(rows)
+            node["candidates"] = offers if depth <= _REMEMBERED else ()
         if best is None:
+            settled += len(rows)
+            report(f"growing a tree, alpha = {alpha:g}", settled, len(y))
             continue
         node["variable"], node["test"] = best.variable, best.test
         v = best.variable

@@ -77,13 +77,8 @@ class AlphaTree(Learner):
 
     def predict_proba(self, x: Any) -> NDArray[np.float64]:
         """The shares of the two classes in the leaf of each row."""
-        return self._as_classes(self.tree_.chances(self._codes(x)) if self._ready() else np.empty(0))
-
-    def _ready(self) -> bool:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        return True
+        codes = self._codes(x)  # says so, if it is not fitted
+        return self._as_classes(self.tree_.chances(codes))
 
     def text(self) -> str:
         """The tree as lines of text."""
