@@ -31,7 +31,7 @@ from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel
-from sfumato.prediction.rule import AdditivePlan, additive_plan, refuse
+from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse
 from sfumato.prediction.shrinkage import log_odds_of, monotone_weights, totals
 from sfumato.prediction.spending import Purse
 from sfumato.privacy import Guarantee
@@ -95,7 +95,7 @@ class AdditiveScore(PrivateClassifier):
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
         )
         rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
-        plan = self._plan(len(axes), rows)
+        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.rows is None else rows)
         self._groups = [a.groups(plan.bins) for a in axes]
         codes = self._merged(training.codes)
         sizes = [int(g[-1]) + 1 for g in self._groups]

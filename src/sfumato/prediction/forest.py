@@ -32,7 +32,7 @@ from sfumato.prediction.growing import Candidates, Tree, grow
 from sfumato.prediction.impurity import LARGEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel
 from sfumato.prediction.nodes import linked, node_values, ordered
-from sfumato.prediction.rule import ForestPlan, forest_plan, refuse
+from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
 from sfumato.prediction.spending import Purse
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
@@ -108,7 +108,7 @@ class AlphaForest(PrivateClassifier):
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
         )
         rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
-        plan = self._plan(rows)
+        plan = self._plan(certain(rows, outcomes.sigma) if self.rows is None else rows)
         positive, negative = (max(float(v), outcomes.scale, 1.0) for v in outcomes.values[::-1])
         base = math.log(positive / negative)
         self._groups = [a.groups(STEPS) for a in axes]

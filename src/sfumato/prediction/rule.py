@@ -40,9 +40,15 @@ def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1)
     return AdditivePlan(8 if evidence < _FINE else 16, evidence)
 
 
+def certain(rows: float, sigma: float) -> float:
+    """What a noised number of rows is worth to the rules: two standard deviations less, or hope would rest
+    on noise. sigma: of each of the two counts that it is the sum of."""
+    return max(rows - 2 * math.sqrt(2) * sigma, 0.0)
+
+
 def refuse(what: str, rows: float, epsilon: float, declared: bool) -> ParameterError:
     """The refusal of a hopeless fit; it tells of the data only what was declared or noised already."""
-    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise'})"
+    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less two deviations of it'})"
     spent = "Nothing was spent." if declared else "The epsilon is spent."
     return ParameterError(
         f"nothing useful can be published of {number} at epsilon = {epsilon:g}: {what}. {spent}",
@@ -71,7 +77,7 @@ def forest_plan(epsilon: float, rows: float, max_rows: int = 1) -> ForestPlan:
     noise, which is about 2 trees / epsilon.
     """
     evidence = max(rows, 0.0) * epsilon / max_rows
-    for trees in (16, 8, 4):
+    for trees in (32, 16, 8, 4):
         leaves = evidence / (2 * trees * _ROWS_PER_NOISE)
         depth = int(math.log2(leaves)) if leaves >= 1 else 0
         if depth >= 3:
