@@ -58,6 +58,16 @@ def test_out_of_range_is_clamped_and_said(serve: Callable) -> None:
     assert far["risk_score"] == edge["risk_score"]
 
 
+def test_scores_may_be_coarse(serve: Callable) -> None:
+    ask, service = serve(decimals=1)
+    exact = service.registry.find("diabetes").model.score([WHOLE])[0].probability
+    answer = ask("POST", SCORE, WHOLE, query="explain=true").json
+    assert answer["risk_score"] == round(exact, 1)
+    assert all(
+        round(c["contribution"], 1) == c["contribution"] for c in answer["explanation"]["contributions"]
+    )
+
+
 BAD = {
     "unknown feature": ({**WHOLE, "glukose": CANARY}, 422, "glukose"),
     "text for a number": ({**WHOLE, "glucose": str(CANARY)}, 422, "glucose"),

@@ -53,6 +53,10 @@ def serve(
         typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
     ] = Path("sfumato.answers"),
     keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", metavar="N", help="Round scores: coarse ones are harder to invert."),
+    ] = None,
     max_body: Annotated[int, typer.Option("--max-body", metavar="BYTES", help="Largest question.")] = 1 << 20,
     max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Most rows in one call.")] = 1000,
     host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
@@ -98,7 +102,7 @@ def serve(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
         answers=str(answers), ledger=ledger or "",
         trusted=tuple(trust or ()), allow_unproved=allow_unproved, share_answers=not answers_per_client,
-        body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours,
+        body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

@@ -99,7 +99,7 @@ class Service:
             if under is None
             else b"\0".join([served.name.encode(), version.encode(), b"%d" % explain, body])
         )
-        question = Question(served, rows, many, explain, key, under, told)
+        question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
         if under is None and not served.noisy:
             answer, how = released(question), "released"
         else:

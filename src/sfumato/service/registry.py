@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.privacy import Guarantee
 from sfumato.service.installation import Installation
 from sfumato.service.reading import NAME
 from sfumato.service.settings import Settings
@@ -18,30 +17,13 @@ from sfumato.service.settings import Settings
 CURRENT = "current"
 
 
-class Model(Protocol):
-    """What the service needs of a model; see sfumato.prediction."""
-
-    noisy: bool
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def version(self) -> str: ...  # noqa: D102
-    @property
-    def target(self) -> str: ...  # noqa: D102
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def guarantee(self) -> Guarantee: ...  # noqa: D102
-    @property
-    def card(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def features(self) -> Sequence[Any]: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
 class Served:
-    """One version of a model, with what is said of it in every answer."""
+    """One version of a model, with what is said of it in every answer.
+
+    model: what sfumato.prediction.artefact or .confidential loaded; of the former score and explain are asked,
+        of the latter checked and score_noisy.
+    """
 
     model: Any
     name: str

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import BudgetError, SfumatoError
-from sfumato.privacy import Ledger, noise
+from sfumato.privacy import Ledger
+from sfumato.privacy.noise import laplace
 from sfumato.service.answers import Answers
 from sfumato.service.keys import Key
 from sfumato.service.reading import Row
@@ -32,6 +33,7 @@ class Question:
     explain: bool
     key: Key
     idempotency: str | None = None
+    decimals: int | None = None
     told: bytes = b""  # what an idempotency key stands for: address, parameters and body as they came
 
 
@@ -44,9 +46,11 @@ def released(question: Question) -> bytes:
         raise refused(error) from None
     parts = []
     for row, score in zip(question.rows, scored, strict=True):
-        part = f'"risk_score":{score.probability!r},"clamped":{json.dumps(score.clamped)}'
+        said = coarse(score.probability, question.decimals)
+        part = f'"risk_score":{said!r},"clamped":{json.dumps(score.clamped)}'
         if question.explain:
-            part += f',"explanation":{json.dumps(explanation(served.model, row), allow_nan=False)}'
+            why = explanation(served.model, row, question.decimals)
+            part += f',"explanation":{json.dumps(why, allow_nan=False)}'
         parts.append(part)
     if question.many:
         return b"%b,%b" % (served.opening, ('"scores":[{' + "},{".join(parts) + "}]}").encode())
@@ -61,13 +65,20 @@ def refused(error: SfumatoError) -> Refusal:
     return Refusal("invalid", [Fault(int(r), str(f), str(rule)) for r, f, rule in list(faults)[:MOST_FAULTS]])
 
 
-def explanation(model: Any, row: Row) -> dict[str, Any]:
+def coarse(number: float, decimals: int | None) -> float:
+    """A number with no more decimals than wanted."""
+    return number if decimals is None else round(number, decimals)
+
+
+def explanation(model: Any, row: Row, decimals: int | None = None) -> dict[str, Any]:
     """What each feature contributed to a score; free, as the score is."""
     explained = model.explain(row)
     return {
         "scale": "log-odds",
-        "base": explained.base,
-        "contributions": [{"feature": f, "contribution": c} for f, c in explained.contributions],
+        "base": coarse(explained.base, decimals),
+        "contributions": [
+            {"feature": f, "contribution": coarse(c, decimals)} for f, c in explained.contributions
+        ],
     }
 
 
@@ -143,13 +154,13 @@ class Scoring:
             raise Refusal("budget_spent") from None
         # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
         score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
-        said = {"risk_score": score, "clamped": list(clamped)}
+        said = {"risk_score": coarse(score, question.decimals), "clamped": list(clamped)}
         return question.served.opening + b"," + dumps(said)[1:]
 
 
 def _warm_up() -> None:
     """Load the samplers before the first question, with a draw that has to do with nobody."""
-    noise.laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
+    laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
 
 
 def left(ledger: Ledger, client: str) -> float:

@@ -41,6 +41,7 @@ class Settings:
     most_rows: int = 1000
     seconds_to_send: float = 15.0
     keep_hours: float = 24.0
+    decimals: int | None = None
     runtime: str = ""
     secure: bool = False
 
@@ -54,6 +55,8 @@ class Settings:
             faults.append("a question has 1 to 100,000 rows and at most a gigabyte")
         if not 0 < self.keep_hours <= 24 * 366 or not 0 < self.seconds_to_send <= 600:
             faults.append("answers are kept up to a year, and a question is sent within 600 seconds")
+        if self.decimals is not None and not 1 <= self.decimals <= 15:
+            faults.append("a score has 1 to 15 decimals")
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
             faults.append("a trusted key is 64 hexadecimal digits")
         if faults:
