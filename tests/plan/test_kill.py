@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -16,7 +17,8 @@ from planned import PLAN, written
 
 import sfumato as sf
 
-# One process that has made a release before; each run is a fork of it, so that it is short and its kill a real one.
+# One process that has made a release before; each run is a fork of it, so that it is short and its kill a
+# real one.
 _ZYGOTE = """
 import os, sys
 import sfumato as sf
@@ -61,10 +63,8 @@ class Zygote:
         pid = int(self._said())
         if after is not None:
             time.sleep(after)
-            try:
+            with contextlib.suppress(ProcessLookupError):  # it may have been done already
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         return int(self._said()), time.monotonic() - start
 
     def end(self) -> None:

@@ -79,7 +79,7 @@ def test_faults_of_the_schema_and_files_that_are_not_there(tmp_path: Path) -> No
     found = faults(tmp_path, PLAN, **{"schema.toml": SCHEMA.replace('"flag"', '"flog"')})
     assert found[0][0] == 6 and "kind must be one of" in found[0][1]
     (tmp_path / "schema.toml").unlink()
-    with pytest.raises(PlanError, match="line 6: .*not there"):
+    with pytest.raises(PlanError, match=r"line 6: .*not there"):
         Plan.read(tmp_path / "plan.toml")
     with pytest.raises(PlanError, match=r"no plan gone\.toml"):
         Plan.read(tmp_path / "gone.toml")

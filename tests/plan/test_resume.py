@@ -140,7 +140,7 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
 def test_the_register_is_not_entered_by_a_run_that_came_to_nothing(tmp_path: Path) -> None:
     plan = PLAN + '\n[register]\nfolder = "register"\n'
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, run, "_written")
+        cut(patch, run, "written")
         with pytest.raises(StoppedError):
             ran(tmp_path, plan)
     assert not (tmp_path / "register").exists()

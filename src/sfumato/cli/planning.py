@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -157,15 +158,15 @@ _HEADLINES = ("total variation, columns", "total variation, pairs")
 def _judgement(found: Assessment) -> list[Any]:
     """The verdict and the few numbers worth a glance; the rest is in the report."""
     from sfumato.assessment.thresholds import counts_as_risk, excess
-    from sfumato.report.words import verdict_sentence
 
-    said = verdict_sentence(found.verdict())
-    lines = [f"{said[0].upper()}{said[1:]}"]
+    lines = [f"{t.outcome}: {t.sentence}" for t in found.thresholds] or ["no threshold was set"]
     lines += [str(found[name]) for name in _HEADLINES if name in found.names]
     attacks = [s for s in found.scores if counts_as_risk(s)]
     if attacks:
         worst = max(attacks, key=excess)
         lines.append(f"worst attack, beyond control or guess: {excess(worst):.3g} ({worst.name})")
+    if found.skipped:
+        lines.append(f"{len(found.skipped)} parts were not examined, for reasons said in the report")
     return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
 
 
@@ -237,4 +238,7 @@ def schema(terminal: Terminal) -> None:
     """Print the JSON Schema of plans, for editors that complete and check them."""
     from sfumato.plan.spec import json_schema, json_schema_text
 
-    terminal.result(Text(json_schema_text().rstrip("\n")), json_schema())
+    if terminal.json:
+        terminal.result([], json_schema())
+    else:
+        sys.stdout.write(json_schema_text())  # as the file is published: not wrapped to the terminal

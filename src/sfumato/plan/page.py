@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.assessment.thresholds import counts_as_risk
 from sfumato.plan.drift import Drift
 from sfumato.plan.methods import METHODS
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import INPUT, Plan, Step
 from sfumato.plan.preparing import Prepared
 from sfumato.release import Release
-from sfumato.report import Block, DataTable, Page, Promises, Section
+from sfumato.report import Block, DataTable, Page, Promises, Section, Verdict
+from sfumato.schema import Role
+from sfumato.score import Score
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
 
+_TABLES = {"total variation, columns": "one column", "total variation, pairs": "two columns"}
 _ROLES = {
     "identifier": "left out: it names a person or a record",
     "person": "left out: it says which rows are one person's",
@@ -40,17 +45,69 @@ def page_of(
             "What was promised", "The release says this of itself.", [Promises(release.guarantee)]
         )
         page = Page("A release without an assessment", "", [Section("In short", words), promised])
-    first = replace(page.sections[0], prose=(*_signature(plan), *page.sections[0].prose))
+    summary = _summary(plan, release, prepared, assessment)
+    first = page.sections[0]
+    first = replace(
+        first,
+        prose=(*_signature(plan), *summary, *first.prose),
+        blocks=tuple(_shorter(b, assessment) for b in first.blocks),
+    )
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(drift, notable)] if drift is not None else []
-    title = str(plan.document.get("title", "")).strip() or page.title
+    data = Path(str(plan.table(INPUT)["data"])).name
+    title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(
         page,
         title=f"DRAFT: {title}" if plan.draft else title,
         stamp=f"{plan.name}, {step.name}. {page.stamp}",
         sections=(first, *page.sections[1:2], *own, *page.sections[2:]),
     )
+
+
+def _summary(
+    plan: Plan, release: Release, prepared: Prepared, assessment: Assessment | None
+) -> tuple[str, ...]:
+    """The few things a reader wants to know first, in sentences."""
+    known = release.schema.of_role(Role.QUASI_IDENTIFIER)
+    said = [f"{len(release.columns)} of {len(plan.schema)} columns are released."]
+    said += [f"An intruder is taken to know {', '.join(known)}."] if known else []
+    if assessment is None:
+        return (" ".join(said),)
+    before, after = assessment.rows
+    said.insert(0, f"{before:,} rows went in, {after:,} came out.")
+    kept = [
+        f"{assessment[name].value:.2%} of the rows would have to change for a table of {words}"
+        for name, words in _TABLES.items()
+        if name in assessment.names
+    ]
+    out = [" ".join(said)]
+    if kept:
+        out.append(f"What it keeps: on average {', and '.join(kept)} to be as it was.")
+    attacks = [s for s in assessment.scores if counts_as_risk(s)]
+    if attacks:
+        worst = max(attacks, key=lambda s: s.value - (_reference(s) or 0.0))
+        against = _reference(worst)
+        held = "" if against is None else f", where {against:.2%} is what one reaches without the release"
+        out.append(
+            f"What it gives away: of {len(attacks)} attacks, '{worst.name}' gains most: it succeeds for "
+            f"{worst.value:.2%} of those attacked{held}."
+        )
+    return tuple(out)
+
+
+def _reference(score: Score) -> float | None:
+    """What is reached without the release: on people outside the data, or by a plain guess."""
+    return score.control if score.control is not None else score.baseline
+
+
+def _shorter(block: Block, assessment: Assessment | None) -> Block:
+    """The verdict on thresholds; what was not looked at for want of something is listed at the end."""
+    if not isinstance(block, Verdict) or assessment is None or not assessment.skipped:
+        return block
+    limits = tuple(t.sentence for t in assessment.thresholds if t.outcome == "not examined")
+    rest = f"{len(assessment.skipped)} further parts, for the reasons listed at the end"
+    return replace(block, not_examined=(*limits, rest))
 
 
 def _signature(plan: Plan) -> tuple[str, ...]:

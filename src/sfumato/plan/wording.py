@@ -102,7 +102,7 @@ def plan_text(
         if wanted
         else ""
     )
-    large = rows * len(guesses) > 500_000
+    large = rows * len(guesses) > 500_000 or len(guesses) > 30
     parts = [
         _HEAD.format(name=NAME, k=k),
         *_input(data, schema, options),
