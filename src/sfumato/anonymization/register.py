@@ -109,8 +109,8 @@ class Register:
         folder = self._made()
         number = len(list(folder.glob("release-*.parquet"))) + 1
         table = pa.table({"who": entry.who, "class": pa.array(entry.classes), **_listed(entry)})
-        said = {"published": entry.published, "demands": entry.demands}
-        said["levels"] = {c: v.levels for c, v in entry.values.items()}
+        levels = {c: v.levels for c, v in entry.values.items()}
+        said = {"published": entry.published, "demands": entry.demands, "levels": levels}
         table = table.replace_schema_metadata({"k": str(entry.k), "by": entry.by, "more": json.dumps(said)})
         with atomic_file(folder / f"release-{number:04d}.parquet") as draft:
             pq.write_table(table, draft)
@@ -175,7 +175,8 @@ class Register:
         demands = demands_of(asked.criterion)
         columns = tuple(dict.fromkeys(d["column"] for d in demands))
         books = counted.codebooks(columns) if columns else {}
-        labels, shown = [], []
+        labels: list[pa.Table] = []
+        shown: list[pa.Table] = []
         ids = self._key() if person is not None else None
         for label, batch in writer.labels(counted, (person, *columns) if person else columns):
             who = _ids(batch.column(0), ids) if ids is not None else _numbers(labels, len(label))
