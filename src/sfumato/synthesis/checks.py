@@ -14,6 +14,7 @@ from sfumato.synthesis.models import FAMILIES
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    from sfumato.synthesis.blocks import Blocks
     from sfumato.synthesis.pegs import PeGS
 
 _MOST = 1000.0  # epsilon of one row: more is a slip of the pen
@@ -78,3 +79,23 @@ def _clashes(method: PeGS) -> list[str]:
     if method.weight is not None and method.prior == "marginal":
         faults.append("marginals of weighted rows are not noised: use the uniform prior")
     return faults
+
+
+def fits(method: PeGS, blocks: Blocks) -> None:
+    """Blocks that were made before must be those that the method speaks of, with all that they cost."""
+    faults = []
+    if isinstance(method.parents, Mapping):
+        given = {n: tuple(p) for n, p in method.parents.items() if p}
+        if given != {n: p for n, p in blocks.parents.items() if p and n not in blocks.domain.details}:
+            faults.append("their parents are not those that were declared")
+    if blocks.chosen == "privately":
+        if exact(method.on_parents) < exact(blocks.epsilon):
+            faults.append(f"choosing their parents took epsilon = {blocks.epsilon:g}, which must be counted")
+        if blocks.neighbours is not method.neighbours:
+            faults.append("their parents were chosen for other neighbours")
+    if method.weight != (blocks.domain.weight.name if blocks.domain.weight is not None else None):
+        faults.append("their rows are counted by another weight")
+    if method.seeds == "data":
+        faults.append("seeds from the data need the data")
+    if faults:
+        raise ParameterError(f"the blocks do not fit: {'; '.join(faults)}.", hint="see docs/blocks.md")

@@ -22,8 +22,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError, listed
-from sfumato.privacy import Budget, Grant, Ledger, Neighbours
-from sfumato.privacy.noise import laplace
+from sfumato.privacy import Grant, Neighbours
+from sfumato.privacy.base import ROW
 from sfumato.privacy.rounding import exact, up
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind
@@ -34,6 +34,7 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.laws import LawBook, Prior
+from sfumato.synthesis.marginals import noised_marginals
 from sfumato.synthesis.models import check, learn
 from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, stated, total_cost
 from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
@@ -150,7 +151,20 @@ class PeGS:
         )
         if self.seeds == "data":
             pool = pool_codes(domain, domain.prepared(table)[0])
-        marginals = _noised_marginals(self, blocks) if self.prior == "marginal" else {}
+        return self._fitted(blocks, pool)
+
+    def fit_blocks(self, blocks: Blocks) -> FittedPeGS:
+        """From building blocks that were made before, such as loaded ones; the data are not needed.
+
+        What choosing their parents cost is part of the promise: parents_epsilon must cover it.
+        """
+        self._check(blocks.domain)
+        checks.fits(self, blocks)
+        pool = pool_codes(blocks.domain, self.seeds) if isinstance(self.seeds, Table) else None
+        return self._fitted(blocks, pool)
+
+    def _fitted(self, blocks: Blocks, pool: NDArray[Any] | None) -> FittedPeGS:
+        marginals = noised_marginals(self, blocks) if self.prior == "marginal" else {}
         models = learn(self.models, blocks, self.on_models, self.neighbours)
         return FittedPeGS(self, blocks, marginals, pool, models)
 
@@ -312,8 +326,11 @@ class FittedPeGS:
             raise BudgetError(
                 "the grant does not cover these rows.", hint="fitted.spends(rows) says how much"
             )
-        if grant.budget.neighbours is not self.method.neighbours:
-            raise BudgetError("the grant is for other neighbours.", hint="PeGS(neighbours=...)")
+        if grant.budget.neighbours is not self.method.neighbours or grant.budget.unit != ROW:
+            raise BudgetError(
+                "the grant is for other neighbours, or for persons.",
+                hint="PeGS(neighbours=...), by rows",
+            )
         grant.burn()
 
     # -- laws ------------------------------------------------------------------------------------
@@ -347,30 +364,6 @@ class FittedPeGS:
 
     def _sampler(self, rows: int, key: Key) -> Sampler:
         return Sampler(self.laws(rows), key, self.method.sweeps, self.method.block, self.pool)
-
-
-def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.float64]]:
-    """The share of each level, from noised counts.
-
-    Guarantee: on_prior-DP in the method's neighbours.
-    Because:   a row is in one cell of each of the marginals: the L1 sensitivity of all of them together is
-               their number, and twice that for replacing a row.
-    Assumes:   the domain is public.
-    Tested by: tests/synthesis/test_pegs.py::test_a_marginal_prior_has_its_cost
-    """
-    apart = {*blocks.domain.details, *method.models}
-    named = [b for b in blocks.blocks if b.column not in apart]
-    tables = [b.counts.project(b.column).dense().astype(np.int64) for b in named]
-    factor = 2 if method.neighbours is Neighbours.REPLACE else 1
-    ledger = Ledger.in_memory(Budget(epsilon=method.on_prior, neighbours=method.neighbours))
-    grant = ledger.grant(epsilon=ledger.budget.amount, purpose="marginals for the prior")
-    noisy = laplace(np.concatenate(tables), factor * len(tables), grant).values
-    out, start = {}, 0
-    for block, table in zip(named, tables, strict=True):
-        part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
-        out[block.column] = part / part.sum() if part.sum() else np.full(len(part), 1 / len(part))
-        start += len(table)
-    return out
 
 
 def _tables(fitted: FittedPeGS) -> dict[str, pa.Table]:
