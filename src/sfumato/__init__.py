@@ -82,6 +82,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.baselines import MoorePenrose as MoorePenrose
     from sfumato.reconstruction.cudia import CUDIA as CUDIA
     from sfumato.reconstruction.ludia import LUDIA as LUDIA
+    from sfumato.reconstruction.uses import average_of as average_of
+    from sfumato.reconstruction.uses import fit_lasso as fit_lasso
+    from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
@@ -201,8 +204,11 @@ _HOME = {
     "assess": "assessment.assess",
     "assess_aggregates": "assessment.aggregates",
     "audit": "assessment.audit",
+    "average_of": "reconstruction.uses",
     "combine_estimates": "workloads.combine",
     "describe": "description",
+    "fit_lasso": "reconstruction.uses",
+    "fit_random_intercepts": "reconstruction.uses",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
     "load_model": "prediction.artefact",

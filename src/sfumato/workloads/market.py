@@ -108,13 +108,14 @@ def market_risk(
         )
     truth = None if actual is None else _Truth.of(aligned, coding, numbers(actual, cost), own[3])
     model = _Model(aligned.design(0, coding), estimator, y, weights.values * own[0], factor, truth)
-    expected, *fit = model.found(np.arange(len(y)))
+    expected, *fit = model.found(np.arange(len(y)))  # fit: bias and R2, where there is a truth
     interval, bias_interval, r2_interval, *_ = _bootstrap(model, repeats, seed)
     low, high = interval or (expected, expected)
     if truth is None:
         return MarketRisk(expected, low, high, weights)
     same = _similarity(aligned.joint(0), model.weights, truth, aligned.cells)
-    return MarketRisk(expected, low, high, weights, *fit, same, bias_interval, r2_interval)
+    bias, r2 = fit
+    return MarketRisk(expected, low, high, weights, bias, r2, same, bias_interval, r2_interval)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +173,8 @@ def _bootstrap(model: _Model, repeats: int, seed: int) -> list[tuple[float, floa
     if not repeats:
         return [None, None, None]
     draw = Key.from_seed(seed).generator("bootstrap")
-    found, n = [], len(model.y)
+    found: list[tuple[float, ...]] = []
+    n = len(model.y)
     while len(found) < repeats:
         rows = draw.integers(0, n, n)
         if model.weights[rows].sum() > 0:  # else nobody in the sample stands for the new market
