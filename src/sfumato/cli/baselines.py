@@ -65,7 +65,7 @@ def generalized(
 
 
 def synthetic(table: Table, key: Key, *, epsilon: float) -> Made:
-    """As many new rows as there are, from noised tables; cells of several codes and free text are left out."""
+    """As many new rows as there are, from noised tables; cells of several codes and texts are left out."""
     from sfumato.synthesis.private import PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize
 

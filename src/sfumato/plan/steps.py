@@ -109,7 +109,12 @@ def _charge(plan: Plan, step: Step, cost: Mapping[str, float]) -> None:
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
             hint="a ledger is for one kind of promise",
         )
-    ledger.grant(**cost, purpose=f"{plan.name}: {step.name} ({step.method})").burn()
+    ledger.grant(
+        epsilon=cost.get("epsilon"),
+        rho=cost.get("rho"),
+        delta=cost.get("delta", 0.0),
+        purpose=f"{plan.name}: {step.name} ({step.method})",
+    ).burn()
 
 
 def _promise(bench: Workbench, step: Step, own: Guarantee, attempts: int) -> Guarantee:

@@ -10,6 +10,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
+from sfumato.cli.demo.builders import score
+from sfumato.cli.demo.publishers import draw_map
 from sfumato.cli.demo.stage import Stage, Step
 
 
@@ -287,5 +289,7 @@ STEPS = (
         "Averages are published everywhere. What do they say about the people behind them?",
         reconstruct,
     ),
+    Step("Score by API", "A model learnt from people, whose answers cannot be turned on them.", score),
+    Step("Draw the map", "Which way to publish? Risk against utility, for seven of them.", draw_map),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )
