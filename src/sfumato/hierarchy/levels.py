@@ -147,7 +147,7 @@ class Hierarchy:
 
     @cached_property
     def stands_for(self) -> Mapping[str, tuple[str, ...]]:
-        """Each value as it is written, and its leaves. Of nodes that share a name, the most general."""
+        """Each value as it is written, and its leaves."""
         out: dict[str, tuple[str, ...]] = {}
         leaves = np.array(self.leaves, object)
         for names, above in zip(self.labels, self.ancestors, strict=True):
