@@ -158,6 +158,13 @@ def test_a_ledger_is_debited_for_each_row_or_not_at_all() -> None:
     with pytest.raises(BudgetError, match="300 calls"):
         model.answer(people, ledger)
     assert ledger.spent == pytest.approx(30)
+    odd = DPaT(epsilon=1 / 3).fit(people, "diabetes")  # each debit is rounded up, so 100 is not quite enough
+    exact = Ledger.in_memory(100)
+    with pytest.raises(BudgetError, match="300 calls"):
+        odd.answer(people, exact)
+    assert exact.spent == 0 and len(odd.answer(people, Ledger.in_memory(100.01))) == 300
+    with pytest.raises(BudgetError, match="epsilon"):
+        odd.answer(people, Ledger.in_memory(Budget(rho=500)))
     dear = DPaT(epsilon=7.0).fit(people, "diabetes").answer(people)  # more than one grant can hold
     assert len(dear) == 300
 

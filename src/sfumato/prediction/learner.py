@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.prediction.variables import Bounds, Codes, Layout, Variable, variables_of
+from sfumato.prediction.variables import Bounds, Codes, Variable, variables_of
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
@@ -100,7 +100,7 @@ class Learner:
 
     # -- rows and labels ---------------------------------------------------------------------------
 
-    def _learn_from(self, x: Any, y: Any) -> tuple[Codes, NDArray[np.uint8], Layout]:
+    def _learn_from(self, x: Any, y: Any) -> tuple[Codes, NDArray[np.uint8]]:
         """Codes (variables, rows) and labels of the training rows; sets the fitted attributes on the way."""
         _check_thresholds(self.thresholds)
         named = ""
@@ -123,7 +123,7 @@ class Learner:
         if self.named_:
             self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
             self.n_features_in_ = len(self.schema_)
-        return self._encoded(rows), labels, Layout.of(self.variables_)
+        return self._encoded(rows), labels
 
     def _codes(self, x: Any) -> Codes:
         """Codes (variables, rows) of rows to be scored."""
