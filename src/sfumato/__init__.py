@@ -64,9 +64,13 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.prediction.additive import AdditiveScore as AdditiveScore
+    from sfumato.prediction.artefact import load_model as load_model
     from sfumato.prediction.dpat import DPaT as DPaT
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
+    from sfumato.prediction.forest import AlphaForest as AlphaForest
+    from sfumato.prediction.signing import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
@@ -110,7 +114,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "AdditiveScore": "prediction.additive",
     "Aggregates": "reconstruction.aggregate",
+    "AlphaForest": "prediction.forest",
     "AlphaEnsemble": "prediction.ensemble",
     "AlphaK": "criteria",
     "AlphaTree": "prediction.tree",
@@ -181,6 +187,7 @@ _HOME = {
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
+    "SigningKey": "prediction.signing",
     "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",
@@ -194,6 +201,7 @@ _HOME = {
     "describe": "description",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
+    "load_model": "prediction.artefact",
     "market_risk": "workloads.market",
     "microaggregate": "anonymization.microaggregation",
     "prepare": "anonymization.preparation",

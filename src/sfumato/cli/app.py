@@ -16,6 +16,7 @@ from sfumato.cli import (
     anonymizing,
     assessing,
     demo,
+    fitting,
     hierarchies,
     looking,
     reconstructing,
@@ -57,6 +58,7 @@ def _start(
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
+model_app = typer.Typer(help="Signed risk scores: keys, checks, scores.", no_args_is_help=True)
 
 register(app, looking.describe)
 register(schema_app, schemas.check)
@@ -75,6 +77,12 @@ register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
+register(app, fitting.fit)
+register(model_app, fitting.key)
+register(model_app, fitting.show)
+register(model_app, fitting.verify)
+register(model_app, fitting.score)
+app.add_typer(model_app, name="model")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
 register(app, trees.tree)

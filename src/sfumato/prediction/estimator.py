@@ -99,7 +99,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of each row."""
-        chosen: NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(int)]
+        likelier = (self.decision_function(X) > 0).astype(int)
+        chosen: NDArray[Any] = self.classes_[likelier]
         return chosen
 
     def decision_function(self, X: Any) -> Floats:

@@ -163,14 +163,14 @@ class Inputs:
                         value = _number(value)
                         if value is None:
                             return self._refuse(row)
+                    if value - value != 0:  # NaN, or infinite
+                        return self._refuse(row)
                     if value < low:
                         clamped.append(name)
                         value = low
                     elif value > high:
                         clamped.append(name)
                         value = high
-                    if value - value != 0:  # NaN, or infinite where there is no bound
-                        return self._refuse(row)
                     out.append(bisect_right(thresholds, value))
                     continue
                 code = table.get(value) if _fits(value, kind) else None

@@ -137,3 +137,54 @@ class AdditiveModel(ReleasedModel):
     def parameters(self) -> dict[str, Any]:
         """Base and weights."""
         return {"base": self.base, "weights": [list(w) for w in self.weights]}
+
+
+@dataclass(frozen=True, eq=False)
+class ForestModel(ReleasedModel):
+    """An alpha-forest: the mean of trees in log-odds.
+
+    trees: of each the inner nodes, root first, and the values of all nodes. A node is (feature, next): the
+        code of the feature says which node comes next. Nodes after the last inner one are leaves. The value
+        of a leaf is its part of the score; that of an inner node is what was known of the row so far.
+    """
+
+    base: float = 0.0
+    trees: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[float, ...]], ...] = field(default=())
+
+    kind: ClassVar[str] = "alpha forest"
+
+    def log_odds(self, codes: Sequence[int]) -> float:
+        """The base and one leaf per tree."""
+        total = self.base
+        for nodes, values in self.trees:
+            inner = len(nodes)
+            place = 0
+            while place < inner:
+                feature, following = nodes[place]
+                place = following[codes[feature]]
+            total += values[place]
+        return total
+
+    def contributions(self, codes: Sequence[int]) -> Explanation:
+        """Each step down a tree changes what is expected; the change is its feature's."""
+        base = self.base
+        changes = [0.0] * len(self.features)
+        for nodes, values in self.trees:
+            place = 0
+            base += values[0]
+            while place < len(nodes):
+                feature, following = nodes[place]
+                deeper = following[codes[feature]]
+                changes[feature] += values[deeper] - values[place]
+                place = deeper
+        return Explanation(base, tuple((f.name, c) for f, c in zip(self.features, changes, strict=True)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Base and trees."""
+        return {
+            "base": self.base,
+            "trees": [
+                {"nodes": [{"feature": f, "next": list(n)} for f, n in nodes], "values": list(values)}
+                for nodes, values in self.trees
+            ],
+        }

@@ -14,12 +14,12 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.prediction.inputs import Feature
-from sfumato.prediction.models import AdditiveModel, ReleasedModel
+from sfumato.prediction.models import AdditiveModel, ForestModel, ReleasedModel
 from sfumato.privacy.differential import PureDP
 from sfumato.privacy.guarantee import Guarantee
 
 _PARTS = {"kind", "name", "target", "features", "guarantee", "card", "versions", "parameters"}
-_MOST_FEATURES = 10_000
+_MOST_FEATURES, _MOST_TREES = 10_000, 1_000
 _LONGEST = 500
 _DEEPEST = 12  # levels of lists and tables in a card
 
@@ -163,5 +163,51 @@ def _additive(
     return AdditiveModel(base=float(parameters["base"]), weights=weights, **shared), []
 
 
+def _forest(parameters: Mapping[str, Any], shared: dict[str, Any]) -> tuple[ReleasedModel | None, list[str]]:
+    if set(parameters) != {"base", "trees"} or not isinstance(parameters["trees"], list):
+        return None, ["its parameters are not base and trees"]
+    faults = [] if finite(parameters["base"]) else ["its base is no finite number"]
+    if not 0 < len(parameters["trees"]) <= _MOST_TREES:
+        faults.append(f"it has not 1 to {_MOST_TREES} trees")
+    trees = []
+    for place, entry in enumerate(parameters["trees"], 1):
+        tree = _tree(entry, shared["features"])
+        if tree is None:
+            faults.append(f"tree {place} cannot be")
+        else:
+            trees.append(tree)
+    if faults:
+        return None, faults
+    return ForestModel(base=float(parameters["base"]), trees=tuple(trees), **shared), []
+
+
+def _tree(entry: object, features: tuple[Feature, ...]) -> Any:
+    """One tree, or None: each node leads on only, to a node that is there, so that every walk ends."""
+    if not isinstance(entry, dict) or set(entry) != {"nodes", "values"}:
+        return None
+    nodes, values = entry["nodes"], entry["values"]
+    if not isinstance(nodes, list) or not isinstance(values, list) or len(values) <= len(nodes):
+        return None
+    if not all(finite(v) for v in values):
+        return None
+    made = []
+    for place, node in enumerate(nodes):
+        if not isinstance(node, dict) or set(node) != {"feature", "next"}:
+            return None
+        feature, following = node["feature"], node["next"]
+        if not _within(feature, 0, len(features)) or not isinstance(following, list):
+            return None
+        if len(following) != features[feature].size:
+            return None
+        if not all(_within(n, place + 1, len(values)) for n in following):
+            return None
+        made.append((feature, tuple(following)))
+    return tuple(made), tuple(float(v) for v in values)
+
+
+def _within(value: object, low: int, high: int) -> bool:
+    return type(value) is int and low <= value < high
+
+
 Reader = Callable[[Mapping[str, Any], dict[str, Any]], tuple[ReleasedModel | None, list[str]]]
-READERS: dict[str, Reader] = {AdditiveModel.kind: _additive}
+READERS: dict[str, Reader] = {AdditiveModel.kind: _additive, ForestModel.kind: _forest}

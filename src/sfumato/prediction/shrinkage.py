@@ -7,6 +7,7 @@ towards the whole at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,30 +16,34 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-STRENGTH = 3.0  # rows that a rate is drawn to its half with, in units of the noise of its count
+STRENGTH = 8.0  # rows that a rate is drawn to its half with, in units of the noise of its count
 PRIOR = 2.0  # and at least so many
 
 
-def totals(tables: Sequence[Ints], rows: float) -> tuple[float, float]:
-    """How many rows have each outcome: every table says so, the better the fewer cells it has."""
-    weights = np.array([1 / len(t) for t in tables])
-    sums = np.array([t.sum(axis=0) for t in tables], np.float64)
-    mean = (weights[:, None] * sums).sum(axis=0) / weights.sum()
-    floor = max(1.0, 0.001 * rows)
-    return float(max(mean[0], floor)), float(max(mean[1], floor))
+def totals(tables: Sequence[Ints], scale: float, outcomes: Ints, own_scale: float) -> tuple[float, float]:
+    """How many rows have each outcome: all noisy tables say so, the better the less noise they add up."""
+    precisions = [1 / (2 * scale**2 * len(t)) for t in tables] + [1 / (2 * own_scale**2)]
+    sums = np.array([*(t.sum(axis=0) for t in tables), outcomes], np.float64)
+    mean = np.array(precisions) @ sums / sum(precisions)
+    sigma = 1 / math.sqrt(sum(precisions))
+    negative, positive = max(float(mean[0]), 0.0), max(float(mean[1]), 0.0)
+    # Half a row of noise on each side: a rate of nothing but noise is one half, and none is 0 or 1.
+    rate = (positive + 0.5 * sigma) / (positive + negative + sigma)
+    rows = max(negative + positive, 2.0)
+    return rows * (1 - rate), rows * rate
 
 
-def log_odds_of(
-    table: Ints, negative: float, positive: float, scale: float, ordered: bool, missing: bool
-) -> Floats:
-    """The log-odds that each bin adds.  table: (codes, 2) noisy counts; scale: of their noise."""
-    overall = positive / (positive + negative)
+def log_odds_of(table: Ints, overall: float, scale: float, ordered: bool, missing: bool) -> Floats:
+    """The log-odds that each bin adds.  table: (codes, 2) noisy counts; scale: of their noise.
+
+    overall: the rate of the whole.
+    """
     rates = np.full(len(table), overall)
     bins = len(table) - missing
 
     def settle(first: int, last: int, towards: float) -> None:
         """Rates of the bins first .. last - 1, drawn towards that of the range they lie in."""
-        rate = _drawn(table[first:last], towards, scale)
+        rate = drawn(table[first:last], towards, scale)
         if last - first == 1:
             rates[first] = rate
             return
@@ -49,19 +54,18 @@ def log_odds_of(
     if ordered and bins > 1:
         settle(0, bins // 2, overall)
         settle(bins // 2, bins, overall)
-    single = range(bins, len(table)) if ordered and bins > 1 else range(len(table))
-    for place in single:
-        rates[place] = _drawn(table[place : place + 1], overall, scale)
-    odds: Floats = np.log(rates / (1 - rates)) - np.log(overall / (1 - overall))
+    for place in range(bins if ordered and bins > 1 else 0, len(table)):
+        rates[place] = drawn(table[place : place + 1], overall, scale)
+    odds: Floats = np.log(rates / (1 - rates)) - math.log(overall / (1 - overall))
     return odds
 
 
-def _drawn(counts: Ints, towards: float, scale: float) -> float:
+def drawn(counts: Ints, towards: float, scale: float, strength: float = STRENGTH) -> float:
     """A rate between what was counted and what is expected."""
     rows = float(max(counts.sum(), 0))
     positive = min(max(float(counts[:, 1].sum()), 0.0), rows)
-    strength = PRIOR + STRENGTH * scale * np.sqrt(len(counts))
-    return float((positive + strength * towards) / (rows + strength))
+    against = PRIOR + strength * scale * math.sqrt(len(counts))
+    return (positive + against * towards) / (rows + against)
 
 
 def monotone_weights(weights: Floats, table: Ints, direction: str, missing: bool) -> Floats:
@@ -71,7 +75,5 @@ def monotone_weights(weights: Floats, table: Ints, direction: str, missing: bool
     bins = len(weights) - missing
     rows = np.maximum(table[:bins].sum(axis=1), 1).astype(np.float64)
     out = weights.copy()
-    out[:bins] = isotonic_regression(
-        weights[:bins], sample_weight=rows, increasing=direction == "increasing"
-    )  # fmt: skip
+    out[:bins] = isotonic_regression(weights[:bins], sample_weight=rows, increasing=direction == "increasing")
     return out
