@@ -133,6 +133,15 @@ def texts_in_an_array_to_learn_from(folder: Path) -> object:
 
 
 @provoke
+def one_row_of_texts_to_learn_from(folder: Path) -> object:
+    import numpy as np
+
+    import sfumato as sf
+
+    return sf.AlphaTree().fit(np.array(["1", CANARY]), [0, 1])
+
+
+@provoke
 def classes_that_are_too_many(folder: Path) -> object:
     import sfumato as sf
 

@@ -318,6 +318,17 @@ def test_bad_rows_are_refused_without_showing_them(people: Table) -> None:
         fitted.set_params(depth=3)
 
 
+def test_numbers_of_any_size_and_rows_of_any_shape() -> None:
+    big = pd.DataFrame({"a": [2**62 + 1024 * i for i in range(40)], "t": ["u", "v"] * 20})
+    assert AlphaTree().fit(big, [0] * 20 + [1] * 20).score(big, [0] * 20 + [1] * 20) > 0.9
+    for x in (np.array([7319.0, 1.0]), 7319.0):
+        with pytest.raises(ValueError, match="Reshape your data") as refused:
+            AlphaTree().fit(x, [0, 1])
+        assert "7319" not in str(refused.value)
+    with pytest.raises(DataError, match="repeat"):
+        AlphaTree().fit(pd.DataFrame(np.eye(2), columns=["a", "a"]), [0, 1])
+
+
 @pytest.mark.parametrize("alphas", [(), "1", None, (1.0, "2")])
 def test_bad_alphas_are_refused(alphas: Any) -> None:
     with pytest.raises(ParameterError):

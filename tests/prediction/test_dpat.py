@@ -22,13 +22,14 @@ from scipy import stats
 from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato as sf
-from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoWarning
+from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
 from sfumato.prediction.drawing import cut, rules
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
+from sfumato.prediction.signing import SigningKey
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
@@ -158,6 +159,13 @@ def test_a_ledger_is_debited_for_each_row_or_not_at_all() -> None:
     with pytest.raises(BudgetError, match="300 calls"):
         model.answer(people, ledger)
     assert ledger.spent == pytest.approx(30)
+    odd = DPaT(epsilon=1 / 3).fit(people, "diabetes")  # each debit is rounded up, so 100 is not quite enough
+    exact = Ledger.in_memory(100)
+    with pytest.raises(BudgetError, match="300 calls"):
+        odd.answer(people, exact)
+    assert exact.spent == 0 and len(odd.answer(people, Ledger.in_memory(100.01))) == 300
+    with pytest.raises(BudgetError, match="epsilon"):
+        odd.answer(people, Ledger.in_memory(Budget(rho=500)))
     dear = DPaT(epsilon=7.0).fit(people, "diabetes").answer(people)  # more than one grant can hold
     assert len(dear) == 300
 
@@ -342,3 +350,14 @@ def test_what_cannot_be_saved(people: Table, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"suffix.*epsilon"):
         fitted.save(tmp_path / "a.sfm")
     assert not list(tmp_path.iterdir())
+
+
+def test_it_is_no_release(saved: Path, tmp_path: Path) -> None:
+    """Neither the reader nor the writer of released models takes it."""
+    from sfumato.prediction import artefact
+
+    with pytest.raises(SfumatoError, match="not accepted"):
+        artefact.load(saved)
+    with pytest.raises((SfumatoError, AttributeError, TypeError)):
+        artefact.write(load_confidential(saved), tmp_path / "m.sfm", SigningKey.fresh())  # type: ignore[arg-type]
+    assert not (tmp_path / "m.sfm").exists()

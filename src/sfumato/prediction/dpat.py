@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +19,9 @@ from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
 from sfumato.prediction.variables import Bounds, Variable
 from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.rounding import exact, up
+from sfumato.privacy.rounding import ceil_units, exact, up
 
 if TYPE_CHECKING:
     from sfumato.report import Page
@@ -59,7 +61,7 @@ class NoisyTrees(Learner):
         alphas = self._alphas()
         _check_epsilon(self.epsilon)
         stopping = Stopping(self.max_depth)
-        codes, labels, _ = self._learn_from(x, y)
+        codes, labels = self._learn_from(x, y)
         grown = [zero_diff_structure(codes, labels, self.variables_, a, stopping) for a in alphas]
         self.trees_ = distinct(grown)
         self.tree_ = self.trees_[0]
@@ -87,20 +89,25 @@ class NoisyTrees(Learner):
         outputs = [output([t.nodes[i] for t, i in zip(self.trees_, way, strict=True)]) for way in ways.T]
         if self.epsilon is None:
             return np.array([o.chance for o in outputs])[which.ravel()]
-        calls = codes.shape[1]
-        if ledger is not None and calls * self.epsilon > ledger.left:
-            raise BudgetError(
-                f"{calls} calls cost more than what is left of the budget.", hint="ask for fewer rows"
-            )
-        answers = np.empty(calls)
-        for i, o in enumerate(outputs):
-            mine = np.flatnonzero(which.ravel() == i)
-            for some in np.array_split(mine, math.ceil(len(mine) * self.epsilon / _MOST)):
-                cost = min(up(exact(self.epsilon) * len(some)), float(_MOST))
-                book = ledger if ledger is not None else Ledger.in_memory(_MOST)
-                grant = book.grant(epsilon=cost, purpose=f"{len(some)} calls of {type(self).__name__}")
-                answers[some] = noised(o, len(some), grant)
+        answers = np.empty(codes.shape[1])
+        plan = list(self._payments(which.ravel(), len(outputs)))
+        if ledger is not None:
+            _affordable(ledger, [cost for _, _, cost in plan], codes.shape[1])
+        for i, rows, cost in plan:
+            book = ledger if ledger is not None else Ledger.in_memory(_MOST)
+            grant = book.grant(epsilon=up(cost), purpose=f"{len(rows)} calls of {type(self).__name__}")
+            answers[rows] = noised(outputs[i], len(rows), grant)
         return answers
+
+    def _payments(
+        self, which: NDArray[np.int64], ways: int
+    ) -> Iterator[tuple[int, NDArray[np.int64], Fraction]]:
+        """Rows that reach the same leaves, in parts that one grant can pay, and their cost, rounded up."""
+        epsilon = exact(self.epsilon or 0)
+        for i in range(ways):
+            mine = np.flatnonzero(which == i)
+            for rows in np.array_split(mine, math.ceil(len(mine) * epsilon / _MOST)):
+                yield i, rows, Fraction(ceil_units(epsilon * len(rows), UNIT), UNIT)
 
     def predict_proba(self, x: Any) -> NDArray[np.float64]:
         """The answers brought into [0, 1]; new noise at each call, and nobody counts the calls."""
@@ -211,6 +218,16 @@ class EDPaT(NoisyTrees):
 
     def _alphas(self) -> tuple[float, ...]:
         return real_alphas(self.alphas)
+
+
+def _affordable(ledger: Ledger, costs: Sequence[Fraction], calls: int) -> None:
+    """Refuse before the first debit what the last one could not pay."""
+    if ledger.budget.kind != "epsilon":
+        raise BudgetError("calls are paid in epsilon.", hint="a ledger with Budget(epsilon=...)")
+    if sum(costs) > exact(ledger.left):
+        raise BudgetError(
+            f"{calls} calls cost more than what is left of the budget.", hint="ask for fewer rows"
+        )
 
 
 def _check_epsilon(epsilon: object) -> None:

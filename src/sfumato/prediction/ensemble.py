@@ -66,7 +66,7 @@ class AlphaEnsemble(Learner):
         """Learn one tree for each alpha and keep those that differ."""
         alphas = real_alphas(self.alphas)
         stopping = Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
-        codes, labels, _ = self._learn_from(x, y)
+        codes, labels = self._learn_from(x, y)
         self.trees_ = distinct([alpha_tree(codes, labels, self.variables_, a, stopping) for a in alphas])
         return self
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.prediction.variables import Bounds, Codes, Layout, Variable, variables_of
+from sfumato.prediction.variables import Bounds, Codes, Variable, variables_of
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
@@ -100,7 +100,7 @@ class Learner:
 
     # -- rows and labels ---------------------------------------------------------------------------
 
-    def _learn_from(self, x: Any, y: Any) -> tuple[Codes, NDArray[np.uint8], Layout]:
+    def _learn_from(self, x: Any, y: Any) -> tuple[Codes, NDArray[np.uint8]]:
         """Codes (variables, rows) and labels of the training rows; sets the fitted attributes on the way."""
         _check_thresholds(self.thresholds)
         named = ""
@@ -123,7 +123,7 @@ class Learner:
         if self.named_:
             self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
             self.n_features_in_ = len(self.schema_)
-        return self._encoded(rows), labels, Layout.of(self.variables_)
+        return self._encoded(rows), labels
 
     def _codes(self, x: Any) -> Codes:
         """Codes (variables, rows) of rows to be scored."""
@@ -143,19 +143,23 @@ class Learner:
         """Numbers without a schema, as scikit-learn checks them, but for words of its that quote a cell."""
         from sklearn.utils.validation import validate_data
 
+        names = list(getattr(x, "columns", ()))
+        if len(set(names)) < len(names):
+            raise InputError("names of columns repeat.", hint="rename them")
         how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        fault = ""
         try:
-            array = (
+            read = (
                 validate_data(self, x, y, **how)[0] if fitting else validate_data(self, x, reset=False, **how)
             )
         except ValueError as error:
-            if "convert" not in str(error):
+            fault = _unquoted(str(error))
+            if not fault:
                 raise
-            array = None
-        if array is None:
-            raise InputError("an array of numbers holds texts.", hint="give a data frame, or a table")
-        names = [str(n) for n in getattr(self, "feature_names_in_", [f"x{i}" for i in range(array.shape[1])])]
-        columns = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(array.T)]
+        if fault:  # outside, so that the words that quote are in no traceback
+            raise InputError(fault, hint="rows and columns of numbers, or a data frame")
+        names = [str(n) for n in getattr(self, "feature_names_in_", [f"x{i}" for i in range(read.shape[1])])]
+        columns = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(read.T)]
         return pa.table(columns, names=names), Schema(tuple(Column(n, Kind.NUMERIC) for n in names))
 
     def _labels(self, y: Any, rows: int) -> NDArray[np.uint8]:
@@ -184,6 +188,15 @@ class Learner:
                 f"{len(self.classes_)} classes.", hint="one class against the others"
             )  # fmt: skip
         return np.asarray(codes + (len(self.classes_) == 1), dtype=np.uint8)  # the only class is the target
+
+
+def _unquoted(words: str) -> str:
+    """What scikit-learn says, where it would quote cells, without them; nothing where it quotes none."""
+    if "convert" in words:
+        return "an array of numbers holds texts."
+    if "array=" in words:
+        return words.partition(":\narray=")[0] + ". Reshape your data: one row for each person."
+    return ""
 
 
 def _target(column: str, classes: NDArray[Any]) -> str:

@@ -71,7 +71,7 @@ class AlphaTree(Learner):
         """Learn the tree from rows x and labels y, or from a table x and the name y of its target."""
         alpha = real_alpha(self.alpha)
         stopping = Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
-        codes, labels, _ = self._learn_from(x, y)
+        codes, labels = self._learn_from(x, y)
         self.tree_ = alpha_tree(codes, labels, self.variables_, alpha, stopping)
         return self
 

@@ -209,7 +209,7 @@ def quantiles(numbers: NDArray[np.float64], count: int) -> tuple[float, ...]:
 
 
 def _numbers(values: pa.Array) -> NDArray[np.float64]:
-    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _check_bounds(bounds: Bounds, names: Sequence[str]) -> None:
