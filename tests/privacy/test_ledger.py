@@ -4,11 +4,13 @@ import copy
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -161,8 +163,9 @@ def test_sixteen_threads_grant_exactly_what_fits(make):
     assert len(granted) == 100 == len(ledger.entries()) and not odd and ledger.left == 0
 
 
-def _spend(path, go, answers):
+def _spend(path, machine, go, answers):
     granted, odd = [], []
+    os.environ["SFUMATO_STATE"] = machine
     go.wait()
     ledger = Ledger.open(path, 1.0)  # all of them try to be the first
 
@@ -181,12 +184,16 @@ def _spend(path, go, answers):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_four_processes_of_four_threads_grant_exactly_what_fits(place, method):
+def test_processes_of_four_threads_each_grant_exactly_what_fits(place, method, tmp_path_factory):
     if method == "spawn" and "#" in place:
         pytest.skip("connections are made after the start, so that this is the same as fork, and slow")
     context = multiprocessing.get_context(method)
-    go, answers = context.Barrier(4), context.Queue()
-    workers = [context.Process(target=_spend, args=(place, go, answers)) for _ in range(4)]
+    processes = 4 if method == "fork" else 2  # the others start slowly
+    go, answers = context.Barrier(processes), context.Queue()
+    machines = [str(tmp_path_factory.mktemp("machine")) for _ in range(2)]  # with two processes on each
+    workers = [
+        context.Process(target=_spend, args=(place, machines[i % 2], go, answers)) for i in range(processes)
+    ]
     [w.start() for w in workers]
     found = [answers.get(timeout=120) for _ in workers]
     [w.join(60) for w in workers]
@@ -235,3 +242,40 @@ def test_kill_9_at_any_moment_leaves_a_sound_ledger(place):
         now = len(Ledger.open(place).entries())
         assert reported <= now - before <= reported + 1
         before = now
+
+
+@pytest.mark.parametrize("kills", [8, pytest.param(120, marks=pytest.mark.soak)])
+def test_kill_9_at_random_moments_among_many_workers(place, kills):
+    """Three at a time debit and report; each is killed at some moment. Nothing reported is missing."""
+    Ledger.open(place, 1000.0)
+    read, write = os.pipe()
+    running, ended = [], 0
+
+    def start():
+        child = os.fork()
+        if child == 0:
+            try:
+                ledger = Ledger.open(place)
+                while True:
+                    ledger.grant(epsilon=0.01, purpose="again")
+                    os.write(write, b".")
+            finally:
+                os._exit(1)
+        running.append(child)
+
+    while ended < kills:
+        while len(running) < 3:
+            start()
+        time.sleep(random.uniform(0.02, 0.5))
+        child = running.pop(0)
+        os.kill(child, signal.SIGKILL)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])  # it had met no error
+        ended += 1
+    for child in running:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        reported = len(pipe.read())
+    found = len(Ledger.open(place).entries())  # which is not locked
+    assert reported <= found <= reported + ended + len(running) and reported > 0

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import (
@@ -79,10 +79,15 @@ def test_a_put_back_ledger_is_refused_until_unlocked(place):
     assert seen.unlock() == 0.3 and not seen.locked
     assert Ledger.open(place).left == 0.6
     assert [(e.kind, e.amount) for e in seen.entries()] == [("debit", 0.1), ("unlock", 0.3)]
-    ledger.grant(epsilon=0.6, purpose="the rest")
+    for _ in range(3):
+        ledger.grant(epsilon=0.1, purpose="x")
     put_back()
     assert "put back" in Ledger.look(place).locked
-    assert Ledger.look(place).unlock() == 0.9
+    assert Ledger.look(place).unlock() == 0.6 and Ledger.open(place).left == 0.3
+    put_back = copied(place)  # the witness goes on from here, although the lines are fewer than they were
+    ledger.grant(epsilon=0.1, purpose="x")
+    put_back()
+    assert "put back" in Ledger.look(place).locked
 
 
 def test_nothing_to_unlock(place):
@@ -330,55 +335,57 @@ def test_a_ledger_moves_between_databases(file_places, postgres_places, tmp_path
 # -- whatever happens ----------------------------------------------------------------------------------
 
 _ROOM = "/dev/shm" if os.path.isdir("/dev/shm") else None
-_ACTS = ["grant", "grant", "grant", "copy", "put back", "unlock", "backup", "restore", "lose", "crash"]
+_ACTS = ["grant", "grant", "grant", "crash", "copy", "put back", "put back", "unlock", "backup", "restore"]
 
 
-@given(st.lists(st.tuples(st.sampled_from(_ACTS), st.sampled_from(["a", "a", "b"])), max_size=14))
+@given(st.lists(st.tuples(st.sampled_from(_ACTS), st.sampled_from(["a", "a", "b"])), max_size=12))
+@example([("grant", "a"), ("put back", "a"), ("grant", "b")])
+@example(
+    [("grant", "a"), ("put back", "a"), ("unlock", "a"), ("grant", "a"), ("put back", "a"), ("grant", "b")]
+)
+@example([("backup", "a"), ("grant", "a"), ("restore", "a"), ("put back", "a"), ("grant", "a")])
 @settings(max_examples=25)
 def test_spent_is_never_below_what_was_granted(acts):
     """Copies, put-backs, losses, crashes and restores in any order, on two machines; then all unlock."""
-    granted, copies, lost_witness = exact(0), [], None
+    granted, open_ledgers = exact(0), {}
     with tempfile.TemporaryDirectory(dir=_ROOM) as folder, pytest.MonkeyPatch.context() as patch:
         room = Path(folder)
-        path, backup = room / "x.ledger", room / "b"
+        path, backup = room / "x.ledger", room / "backup"
 
         def on(machine):
             patch.setenv("SFUMATO_STATE", str(room / machine))
 
-        on("a")
-        Ledger.open(path, 1000.0)
-        on("b")
-        Ledger.open(path)
+        for machine in "ab":
+            on(machine)
+            open_ledgers[machine] = Ledger.open(path, 1000.0)
+        copies = [path.read_bytes()]
         for act, machine in acts:
             on(machine)
+            ledger = open_ledgers[machine]
             with contextlib.suppress(SfumatoError):
                 if act == "grant":
-                    granted += Ledger.open(path).grant(epsilon=1.0, purpose="x").loss
+                    granted += ledger.grant(epsilon=1.0, purpose="x").loss
                 elif act == "crash":  # after the commit: no witness of it, and no grant
-                    ledger = Ledger.open(path)
-                    lost_witness = witness_of(ledger).read_bytes()
+                    before = witness_of(ledger).read_bytes()
                     ledger.grant(epsilon=1.0, purpose="x")
-                    witness_of(ledger).write_bytes(lost_witness)
-                elif act == "copy" and path.exists():
+                    witness_of(ledger).write_bytes(before)
+                elif act == "copy":
                     copies.append(path.read_bytes())
-                elif act == "put back" and copies:
+                elif act == "put back":
                     path.write_bytes(copies[len(copies) // 2])
                 elif act == "unlock":
-                    Ledger.look(path).unlock()
+                    ledger.unlock()
                 elif act == "backup":
-                    Ledger.open(path).backup(backup, overwrite=True)
-                elif act == "lose":
-                    path.unlink(missing_ok=True)
-                elif act == "restore" and backup.exists() and not path.exists():
-                    with contextlib.suppress(BudgetError):
+                    ledger.backup(backup, overwrite=True)
+                elif act == "restore" and backup.exists():
+                    path.unlink()
+                    try:
                         Ledger.restore(backup, path)
-                    if not path.exists():
+                    except BudgetError:  # others have written too, and nobody here knows what
                         Ledger.restore(backup, path, lost="all")
-        if not path.exists():
-            return
         for machine in ("a", "b", "a"):
             on(machine)
             with contextlib.suppress(ParameterError):
-                Ledger.look(path).unlock()
-            assert not Ledger.look(path).locked
+                open_ledgers[machine].unlock()
+            assert not open_ledgers[machine].locked
         assert exact(Ledger.open(path).spent) >= granted

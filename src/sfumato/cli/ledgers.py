@@ -13,7 +13,7 @@ from sfumato.cli.commands import Overwrite
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sfumato.privacy import Ledger
+    from sfumato.privacy import Entry, Ledger
 
 LedgerAt = Annotated[
     str,
@@ -40,7 +40,7 @@ def show(terminal: Terminal, ledger: LedgerAt) -> None:
     from sfumato.privacy import Ledger
 
     found = Ledger.look(ledger)
-    locked = found.locked
+    locked, entries = found.locked, found.entries()
     if locked:
         terminal.note(f"locked: {locked}")
     plain = {
@@ -59,10 +59,10 @@ def show(terminal: Terminal, ledger: LedgerAt) -> None:
                 "amount": e.amount,
                 "delta": e.delta,
             }
-            for e in found.entries()
+            for e in entries
         ],
     }
-    parts = [part for part in (_log(found), _clients(found)) if part is not None]
+    parts = [part for part in (_log(found, entries), _clients(found)) if part is not None]
     terminal.result([line for part in parts for line in (part, "")] + [_balance(found)], plain)
 
 
@@ -86,8 +86,7 @@ def _grid(*columns: tuple[str, bool]) -> Grid:
     return grid
 
 
-def _log(ledger: Ledger) -> Grid | None:
-    entries = ledger.entries()
+def _log(ledger: Ledger, entries: tuple[Entry, ...]) -> Grid | None:
     grid = _grid(
         ("#", True), ("When", True), ("Purpose", False), ("Client", False), (ledger.budget.kind, True)
     )

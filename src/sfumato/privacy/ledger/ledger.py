@@ -45,6 +45,7 @@ class Ledger:
     def __init__(self, book: Book, budget: Budget) -> None:
         self._book = book
         self.budget = budget
+        self._units = budget.units
 
     @classmethod
     def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
@@ -214,7 +215,7 @@ class Ledger:
         return cls.open(path)
 
     def _own(self, state: State) -> Account:
-        return Account("", *self.budget.units, state.total, state.total_delta)
+        return Account("", *self._units, state.total, state.total_delta)
 
     def _account(self, connection: Connection, client: str) -> Account:
         found = chain.client_account(connection, client, self._book.name) if client else None
@@ -253,12 +254,12 @@ class Ledger:
     @property
     def left(self) -> float:
         """What is left, in the budget's kind."""
-        return down(max(Fraction(self.budget.units[0], UNIT) - self._spent()[0], Fraction(0)))
+        return down(max(Fraction(self._units[0], UNIT) - self._spent()[0], Fraction(0)))
 
     @property
     def left_delta(self) -> float:
         """What is left of the delta."""
-        return down(max(Fraction(self.budget.units[1], DELTA_UNIT) - self._spent()[1], Fraction(0)))
+        return down(max(Fraction(self._units[1], DELTA_UNIT) - self._spent()[1], Fraction(0)))
 
     def left_of(self, client: str) -> float:
         """What a client may still spend: of its own budget, and of what the data set has left."""

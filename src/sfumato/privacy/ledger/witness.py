@@ -35,6 +35,20 @@ _WAIT = 60.0  # seconds to wait for others who are debiting
 _HINT = "set SFUMATO_STATE to a folder of this machine that can be written and lasts"
 
 
+_locks: set[int] = set()  # descriptors of the locks that this process holds or waits for
+
+
+def _let_go() -> None:
+    """A forked child must not keep its parent's locks when the parent is gone."""
+    for lock in _locks:
+        with contextlib.suppress(OSError):
+            os.close(lock)
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class Seen(NamedTuple):
     """What was last seen of a ledger. A later era counts before a larger number."""
 
@@ -87,14 +101,18 @@ class Witness:
         with _reported(name):
             self._prepare(file)
             lock = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        process = os.getpid()
+        _locks.add(lock)
         try:
             with _reported(name):
                 _lock(lock, name)
                 held = Held(file, name)
             yield held
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
-            os.close(lock)
+            if process == os.getpid():  # a forked child has let go of it at once
+                _locks.discard(lock)
+                fcntl.flock(lock, fcntl.LOCK_UN)
+                os.close(lock)
 
     @functools.cached_property
     def writer(self) -> str:
