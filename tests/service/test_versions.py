@@ -143,3 +143,21 @@ def test_the_guarantee_is_told_in_full(serve: Callable, released: Path) -> None:
     features = {f["name"]: f for f in told["features"]}
     assert features["glucose"]["low"] == 50 and features["sex"]["levels"] == ["female", "male"]
     assert told["card"]
+
+
+def test_a_forest_is_served_as_well(serve: Callable, tmp_path: Path) -> None:
+    import math
+
+    import sfumato as sf
+    from sfumato.prediction.forest import AlphaForest
+    from sfumato.prediction.signing import SigningKey
+
+    table = sf.samples.diabetes(3000, seed=4)
+    forest = AlphaForest(epsilon=2.0, schema=table.schema).fit(table, "diabetes")
+    forest.save(tmp_path / "forest.sfm", SigningKey.fresh(), name="forest")
+    ask, _ = serve(models=(str(tmp_path / "forest.sfm"),))
+    answer = ask("POST", "/v1/models/forest/score", WHOLE, query="explain=true").json
+    why = answer["explanation"]
+    odds = why["base"] + sum(c["contribution"] for c in why["contributions"])
+    assert answer["risk_score"] == pytest.approx(1 / (1 + math.exp(-odds)), abs=1e-9)
+    assert "epsilon = 2" in answer["guarantee"]
