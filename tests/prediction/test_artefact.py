@@ -243,7 +243,9 @@ def test_rows_that_break_a_rule_are_named_without_their_values(file: Path) -> No
 
 
 def test_scoring_takes_less_than_50_microseconds_a_row(fitted: PrivateClassifier) -> None:
-    wide = AdditiveScore(5.0, (0.0, 1.0), anyway=True).fit(np.random.default_rng(0).random((50, 30)), [0, 1] * 25)
+    wide = AdditiveScore(5.0, (0.0, 1.0), anyway=True).fit(
+        np.random.default_rng(0).random((50, 30)), [0, 1] * 25
+    )
     row = {f"x{j}": 0.3 for j in range(30)}
     own = {"dose": 5.0, "ward": "a", "grade": 1, "smoker": True}
     for model, asked in ((wide.released(), row), (fitted.released(), own)):
@@ -288,7 +290,9 @@ def test_a_key_file_is_for_its_owner_alone(tmp_path: Path) -> None:
         pickle.dumps(key)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"sfumato_signing_key":1,"secret":"zz"}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"sfumato_signing_key":1,"secret":"zz"}', "[" * 9999]
+)
 def test_what_is_no_key_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.key"
     path.write_text(text)

@@ -49,7 +49,12 @@ def test_frames_arrays_and_tables_give_the_same_scores(kind: type[PrivateClassif
     model = small(kind).fit(table, "sick")
     frame = table.to_arrow().drop(["sick"])
     expected = model.predict_proba(table)
-    for X in (frame.to_pandas(), pl.from_arrow(frame), frame, frame.to_pandas()[["ward", "dose", "smoker", "grade"]]):
+    for X in (
+        frame.to_pandas(),
+        pl.from_arrow(frame),
+        frame,
+        frame.to_pandas()[["ward", "dose", "smoker", "grade"]],
+    ):
         if list(X.columns if not hasattr(X, "column_names") else X.column_names)[0] == "ward":
             with pytest.raises(ValueError, match="feature names"):  # scikit-learn's rule: the same order
                 small(kind, schema=MIXED.drop(["sick"])).fit(
@@ -67,7 +72,9 @@ def test_a_data_frame_and_an_array_can_be_fitted(kind: type[PrivateClassifier]) 
     X[random.random(X.shape) < 0.05] = np.nan
     schema = numbers((0, 1), (0, 1), (0, 1), missing=True)
     of_array = small(kind, schema=schema).fit(X, y)
-    of_frame = small(kind, schema=schema).fit(pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(y, name="ill"))
+    of_frame = small(kind, schema=schema).fit(
+        pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(y, name="ill")
+    )
     of_polars = small(kind, schema=schema).fit(pl.DataFrame(X, schema=["x0", "x1", "x2"]), y)
     piped = make_pipeline(FunctionTransformer(), small(kind, schema=(0.0, 1.0))).fit(X, y)
     for model in (of_array, of_frame, of_polars, piped):
@@ -151,7 +158,9 @@ def test_a_hopeless_fit_is_refused_from_a_noised_number_too(kind: type[PrivateCl
 @pytest.mark.parametrize("direction", ["increasing", "decreasing"])
 def test_scores_keep_the_order_asked_for(kind: type[PrivateClassifier], direction: str) -> None:
     for seed in range(3):
-        model = small(kind, 0.5, monotone={"x0": direction}, schema=numbers((0, 1), (0, 1)), anyway=True, rows=200)
+        model = small(
+            kind, 0.5, monotone={"x0": direction}, schema=numbers((0, 1), (0, 1)), anyway=True, rows=200
+        )
         random = np.random.default_rng(seed)
         X = random.random((200, 2))
         model.fit(X, random.integers(0, 2, 200))
@@ -174,7 +183,9 @@ def test_missing_is_a_category_of_its_own() -> None:
 def test_an_explanation_adds_up() -> None:
     for kind in (AdditiveScore, AlphaForest):
         model = small(kind).fit(mixed(300), "sick")
-        for told, odds in zip(model.explain(mixed(20, 3)), model.decision_function(mixed(20, 3)), strict=True):
+        for told, odds in zip(
+            model.explain(mixed(20, 3)), model.decision_function(mixed(20, 3)), strict=True
+        ):
             assert told.log_odds == pytest.approx(odds, abs=1e-9)
 
 

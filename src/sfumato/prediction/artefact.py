@@ -26,7 +26,7 @@ from sfumato.prediction.models import Explanation, ReleasedModel, Scored
 from sfumato.prediction.reading import content_of, model_of
 from sfumato.prediction.signing import SigningKey, signed
 
-__all__ = ["ArtefactError", "Explanation", "Feature", "FeatureError", "Scored", "load", "write"]
+__all__ = ["ArtefactError", "Explanation", "Feature", "FeatureError", "Scored", "load", "load_model", "write"]
 
 FORMAT = 1
 MOST_BYTES = 32 * 2**20
@@ -101,6 +101,9 @@ def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedMode
     if faults:
         raise ArtefactError(path.name, faults)
     return replace(model, signer=signer)
+
+
+load_model = load  # its name among the package's own
 
 
 def canonical(document: object) -> bytes:

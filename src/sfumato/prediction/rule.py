@@ -48,7 +48,9 @@ def certain(rows: float, sigma: float) -> float:
 
 def refuse(what: str, rows: float, epsilon: float, declared: bool) -> ParameterError:
     """The refusal of a hopeless fit; it tells of the data only what was declared or noised already."""
-    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less two deviations of it'})"
+    number = (
+        f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less two deviations of it'})"
+    )
     spent = "Nothing was spent." if declared else "The epsilon is spent."
     return ParameterError(
         f"nothing useful can be published of {number} at epsilon = {epsilon:g}: {what}. {spent}",

@@ -150,9 +150,12 @@ def _blocks(points: Floats, order: Ints, k: int, size: int) -> list[Ints]:
         if len(rows) <= size:
             done.append(rows)
             continue
+        half = len(rows) // 2 // k * k
+        if not half:  # two halves of k rows there cannot be
+            done.append(rows)
+            continue
         part = points[rows]
         axis = int(np.argmax(part.var(axis=0)))
-        half = len(rows) // 2 // k * k
         cut = np.argsort(part[:, axis], kind="stable")
         waiting += [rows[cut[half:]], rows[cut[:half]]]
     return done

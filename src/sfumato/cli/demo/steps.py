@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.stage import Stage, Step
 
 
@@ -269,6 +270,12 @@ STEPS = (
     ),
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
     Step("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
+    Step(
+        "Keep the shape",
+        "Generalizing squeezes data; exchanging values among the alike does not.",
+        keep_shape,
+    ),
+    Step("Use it elsewhere", "What will people cost where nobody was asked yet?", new_market),
     Step(
         "Synthesize",
         "Rows that are nobody's, drawn from counts with enough noise for a promise.",
