@@ -41,6 +41,21 @@ def test_activated_and_rolled_back_in_every_worker(serve: Callable, versions: tu
     assert again("GET", MODEL).json["current"] == later
 
 
+def test_rolling_back_skips_what_is_not_at_hand(serve: Callable, versions: tuple[str, str]) -> None:
+    earlier, later = versions
+    ask, service = serve()
+    _, admin = service.installation.create_key("owner", ("admin",))
+    for version in (earlier, "gone", "gone", later):  # "gone": a file that was there once
+        service.installation.activate("diabetes", version)
+    assert ask("POST", f"{MODEL}/rollback", key=admin).json["current"] == earlier
+    assert ask("POST", f"{MODEL}/score", WHOLE).json["version"] == earlier
+    service.installation.activate("diabetes", "gone")
+    assert ask("POST", f"{MODEL}/score", WHOLE).code == "unavailable"
+    assert ask("GET", "/readyz").status == 503
+    again, _ = serve()  # a new start takes what is at hand
+    assert again("POST", f"{MODEL}/score", WHOLE).json["version"] == later
+
+
 def test_a_new_version_is_found_without_a_restart(serve: Callable, released: Path, tmp_path: Path) -> None:
     folder = tmp_path / "models"
     folder.mkdir()

@@ -10,6 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
+from sfumato.cli.demo.serving import serve
 from sfumato.cli.demo.stage import Stage, Step
 
 
@@ -287,5 +288,6 @@ STEPS = (
         "Averages are published everywhere. What do they say about the people behind them?",
         reconstruct,
     ),
+    Step("Serve", "Ask a model by HTTP, as an app would; the answer costs no further privacy.", serve),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )
