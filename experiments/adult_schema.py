@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sfumato.schema import Column, Kind, Schema
 
-_WORK = ("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov", "Without-pay",
-         "Never-worked")  # fmt: skip
-_MARITAL = ("Married-civ-spouse", "Divorced", "Never-married", "Separated", "Widowed", "Married-spouse-absent",
-            "Married-AF-spouse")  # fmt: skip
+_WORK = ("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov",
+         "Without-pay", "Never-worked")  # fmt: skip
+_MARITAL = ("Married-civ-spouse", "Divorced", "Never-married", "Separated", "Widowed",
+            "Married-spouse-absent", "Married-AF-spouse")  # fmt: skip
 _JOB = ("Tech-support", "Craft-repair", "Other-service", "Sales", "Exec-managerial", "Prof-specialty",
         "Handlers-cleaners", "Machine-op-inspct", "Adm-clerical", "Farming-fishing", "Transport-moving",
         "Priv-house-serv", "Protective-serv", "Armed-Forces")  # fmt: skip
@@ -17,8 +17,9 @@ _COUNTRY = (
     "United-States", "Cambodia", "England", "Puerto-Rico", "Canada", "Germany",
     "Outlying-US(Guam-USVI-etc)", "India", "Japan", "Greece", "South", "China", "Cuba", "Iran", "Honduras",
     "Philippines", "Italy", "Poland", "Jamaica", "Vietnam", "Mexico", "Portugal", "Ireland", "France",
-    "Dominican-Republic", "Laos", "Ecuador", "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala", "Nicaragua",
-    "Scotland", "Thailand", "Yugoslavia", "El-Salvador", "Trinadad&Tobago", "Peru", "Hong", "Holand-Netherlands",
+    "Dominican-Republic", "Laos", "Ecuador", "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala",
+    "Nicaragua", "Scotland", "Thailand", "Yugoslavia", "El-Salvador", "Trinadad&Tobago", "Peru", "Hong",
+    "Holand-Netherlands",
 )  # fmt: skip
 
 

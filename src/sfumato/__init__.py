@@ -68,11 +68,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.plan import Plan as Plan
     from sfumato.prediction.additive import AdditiveScore as AdditiveScore
     from sfumato.prediction.artefact import load_model as load_model
-    from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing import SigningKey as SigningKey
     from sfumato.prediction.dpat import DPaT as DPaT
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
+    from sfumato.prediction.forest import AlphaForest as AlphaForest
+    from sfumato.prediction.signing import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger

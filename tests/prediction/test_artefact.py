@@ -165,8 +165,8 @@ def spoil(content: dict[str, Any], how: str) -> None:
     own = content["parameters"]
     if "weights" in own:
         first = own["weights"][0]
-        {"short": first.pop, "text": lambda: first.__setitem__(0, "1"), "list": lambda: own.update(weights={}),
-         "loop": lambda: own["weights"].pop(), "far": lambda: first.append(1.0)}[how]()  # fmt: skip
+        {"short": first.pop, "text": lambda: first.__setitem__(0, "1"),
+         "list": lambda: own.update(weights={}), "loop": lambda: own["weights"].pop(), "far": lambda: first.append(1.0)}[how]()  # fmt: skip
     else:
         tree = own["trees"][0]
         {"short": lambda: tree["nodes"][0]["next"].pop(), "text": lambda: tree["values"].__setitem__(0, "1"),
@@ -194,8 +194,8 @@ def test_all_faults_are_listed_at_once(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"[" * 100_000, b"{" * 50_000, b"NaN", b'{"sfumato_model":NaN}', b"9" * 10_000, b"\xff\xfe", b"null",
-            b'{"sfumato_model":2}', b'{"sfumato_model":true}', b'{"sfumato_model":1}'],
+    "raw", [b"[" * 100_000, b"{" * 50_000, b"NaN", b'{"sfumato_model":NaN}', b"9" * 10_000, b"\xff\xfe",
+            b"null", b'{"sfumato_model":2}', b'{"sfumato_model":true}', b'{"sfumato_model":1}'],
     ids=range(10),
 )  # fmt: skip
 def test_what_is_no_model_at_all_is_refused(tmp_path: Path, raw: bytes) -> None:
@@ -264,7 +264,8 @@ def test_a_service_needs_no_data_frames_to_score(file: Path) -> None:
     code = (
         "import sys; from sfumato.prediction.artefact import load; m = load(sys.argv[1]); "
         "m.score([{'grade': 1}]); m.explain({'grade': 1}); "
-        "print(sorted({'sklearn', 'pandas', 'polars', 'numba', 'scipy', 'duckdb', 'opendp'} & set(sys.modules)))"
+        "heavy = {'sklearn', 'pandas', 'polars', 'numba', 'scipy', 'duckdb', 'opendp'}; "
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

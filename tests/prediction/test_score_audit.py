@@ -1,4 +1,4 @@
-"""Both scores from end to end on neighbours chosen to be worst: they pass, and with too little noise they fail.
+"""Both scores from end to end on neighbours chosen to be worst: they pass, and with little noise they fail.
 
 A bound of the audit is above the true epsilon with a chance of at most 1e-6. Each audit looks at everything
 that is published: all numbers of the artefact's content.
@@ -113,8 +113,8 @@ def test_a_row_changes_the_tables_by_the_number_of_features(believed: int, caugh
         tables.append(additive._counts(codes, y, [2, 2, 2]))
     assert np.abs(tables[1] - tables[0]).sum() == 3
     found = audit(
-        lambda t, n: copies(t, n, believed), tables[0], tables[1], claim=1.0, draws=6_000, batch=3_000, error=1e-6,
-        learn=False,
+        lambda t, n: copies(t, n, believed), tables[0], tables[1], claim=1.0, draws=6_000, batch=3_000,
+        error=1e-6, learn=False,
     )  # fmt: skip
     assert found.refutes() is caught and (caught or found.lower > 0.3)
 

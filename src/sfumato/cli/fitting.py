@@ -230,9 +230,8 @@ def _about(model: ReleasedModel) -> list[Any]:
     if isinstance(judged, dict) and isinstance(judged.get("auroc"), float):
         quality = f"Area under the curve {judged['auroc']:.3f}, on {judged.get('source')}."
     return [
-        Text(
-            f"{model.kind.capitalize()} {model.name!r}, version {model.version}: the probability of {model.target}."
-        ),
+        Text(f"{model.kind.capitalize()} {model.name!r}: the probability of {model.target}."),
+        Text(f"Version {model.version}."),
         Padding(Text(model.guarantee.text()), (1, 0, 1, 2)),
         Padding(grid, (0, 0, 1, 2)),
         Text(quality),

@@ -4,9 +4,10 @@ From a public test set the counts are what they are. A private one is counted wi
 its own, and the promise of the model then covers both:
 
 Guarantee: epsilon-DP for the rows of the test set, adding or removing one.
-Because:   all that is asked of them is, for the whole and for each of G public ways to divide them, the counts
-           of ten bins of the score by outcome. A row is in one cell of each, so the counts change by G + 1 in
-           L1, L rows of a person by L (G + 1); discrete Laplace noise. All figures are arithmetic on them.
+Because:   all that is asked of them is, for the whole and for each of G public ways to divide them, the
+           counts of ten bins of the score by outcome. A row is in one cell of each, so the counts change by
+           G + 1 in L1, L rows of a person by L (G + 1); discrete Laplace noise. All figures are arithmetic on
+           them.
 Assumes:   the levels of the subgroups are public; no person has more than L rows in the test set. Where the
            test set shares no person with the training data by a public rule, `disjoint` says so, and the
            larger epsilon counts instead of the sum.
