@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -116,8 +117,11 @@ def free_port() -> int:
 class Running:
     """A service in processes of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int, errors: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], port: int, errors: Path, trusted: Path | None = None
+    ) -> None:
         self.process, self.port, self._errors = process, port, errors
+        self._tls = None if trusted is None else ssl.create_default_context(cafile=trusted)
 
     def ask(
         self,
@@ -129,7 +133,11 @@ class Running:
         headers: Mapping[str, str] | None = None,
         seconds: float = 30,
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        connection = (
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+            if self._tls is None
+            else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds, context=self._tls)
+        )
         with contextlib.closing(connection):
             lines = {"authorization": f"Bearer {key}"} if key else {}
             content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -146,18 +154,16 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(
-    folder: Path, *arguments: object, before: tuple[str, ...] = ("-m", "sfumato", "serve")
-) -> Iterator[Running]:
+def running(folder: Path, *arguments: object, tls: bool = False) -> Iterator[Running]:
     """Start `sfumato serve`, wait until it is ready, and stop it in the end."""
     port = free_port()
     errors = folder / f"errors-{port}.log"
     with errors.open("wb") as log, (folder / f"out-{port}.log").open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, *before, *map(str, arguments), "--port", str(port)],
+            [sys.executable, "-m", "sfumato", "serve", *map(str, arguments), "--port", str(port)],
             cwd=folder, env=environment(), stdout=out, stderr=log, start_new_session=True,
         )  # fmt: skip
-    service = Running(process, port, errors)
+    service = Running(process, port, errors, folder / "cert.pem" if tls else None)
     try:
         _await(service)
         yield service

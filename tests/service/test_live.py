@@ -177,6 +177,40 @@ def test_stopping_finishes_what_was_begun(house: Path, key: str, released: Path)
         assert any(entry["event"] == "stopped" for entry in service.logs)
 
 
+def certificate(folder: Path) -> None:
+    """A certificate of our own for 127.0.0.1."""
+    from datetime import UTC, datetime, timedelta
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(datetime.now(UTC) - timedelta(1))
+        .not_valid_after(datetime.now(UTC) + timedelta(1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(key.private_bytes(*form))
+
+
+def test_tls_is_spoken_and_remembered(house: Path, key: str, released: Path) -> None:
+    certificate(house)
+    with running(
+        house, released / "diabetes.sfm", "--ssl-certfile", "cert.pem", "--ssl-keyfile", "key.pem", tls=True
+    ) as service:
+        answer = service.ask("POST", SCORE, WHOLE, key=key)
+        assert answer.status == 200
+        assert "max-age" in answer.headers["strict-transport-security"]
+        assert not raw(service, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP")
+
+
 def test_the_serving_code_needs_no_data_library() -> None:
     script = (
         "import sys, sfumato.service.app, sfumato.prediction.artefact;"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 import time
@@ -214,3 +215,24 @@ def test_a_noisy_model_tells_no_count(spend: Callable, noisy: Path) -> None:
     assert told["noisy"] and told["claimed_epsilon"] == 0.5
     assert "no guarantee" in told["guarantee"][0]["title"]
     assert "nodes" not in json.dumps(told) and "trees" not in told
+
+
+def test_a_ledger_in_postgresql_pays_as_well(spend: Callable, postgres_url: str) -> None:
+    import psycopg
+
+    name = f"service_{secrets.token_hex(6)}"
+    book = Ledger.open(f"{postgres_url}#{name}", budget=5.0)
+    try:
+        book.set_client("clinic", 1.0)
+        ask, _ = spend(ledger=f"{postgres_url}#{name}")
+        rows = [{**WHOLE, "age": age} for age in (30, 31, 32, 30)]
+        answers = [ask("POST", SCORE, row) for row in rows]
+        assert [a.status for a in answers] == [200, 200, 403, 200] and answers[3].body == answers[0].body
+        assert book.spent == 1.0 and ask("GET", "/readyz").status == 200
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT nspname FROM pg_namespace WHERE nspname LIKE %s", (f"%{name}",)
+            ).fetchall()
+            for (schema,) in found:
+                connection.execute(f'DROP SCHEMA "{schema}" CASCADE')

@@ -41,6 +41,21 @@ def test_activated_and_rolled_back_in_every_worker(serve: Callable, versions: tu
     assert again("GET", MODEL).json["current"] == later
 
 
+def test_rolling_back_skips_what_is_not_at_hand(serve: Callable, versions: tuple[str, str]) -> None:
+    earlier, later = versions
+    ask, service = serve()
+    _, admin = service.installation.create_key("owner", ("admin",))
+    for version in (earlier, "gone", "gone", later):  # "gone": a file that was there once
+        service.installation.activate("diabetes", version)
+    assert ask("POST", f"{MODEL}/rollback", key=admin).json["current"] == earlier
+    assert ask("POST", f"{MODEL}/score", WHOLE).json["version"] == earlier
+    service.installation.activate("diabetes", "gone")
+    assert ask("POST", f"{MODEL}/score", WHOLE).code == "unavailable"
+    assert ask("GET", "/readyz").status == 503
+    again, _ = serve()  # a new start takes what is at hand
+    assert again("POST", f"{MODEL}/score", WHOLE).json["version"] == later
+
+
 def test_a_new_version_is_found_without_a_restart(serve: Callable, released: Path, tmp_path: Path) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
@@ -143,3 +158,21 @@ def test_the_guarantee_is_told_in_full(serve: Callable, released: Path) -> None:
     features = {f["name"]: f for f in told["features"]}
     assert features["glucose"]["low"] == 50 and features["sex"]["levels"] == ["female", "male"]
     assert told["card"]
+
+
+def test_a_forest_is_served_as_well(serve: Callable, tmp_path: Path) -> None:
+    import math
+
+    import sfumato as sf
+    from sfumato.prediction.forest import AlphaForest
+    from sfumato.prediction.signing import SigningKey
+
+    table = sf.samples.diabetes(3000, seed=4)
+    forest = AlphaForest(epsilon=2.0, schema=table.schema).fit(table, "diabetes")
+    forest.save(tmp_path / "forest.sfm", SigningKey.fresh(), name="forest")
+    ask, _ = serve(models=(str(tmp_path / "forest.sfm"),))
+    answer = ask("POST", "/v1/models/forest/score", WHOLE, query="explain=true").json
+    why = answer["explanation"]
+    odds = why["base"] + sum(c["contribution"] for c in why["contributions"])
+    assert answer["risk_score"] == pytest.approx(1 / (1 + math.exp(-odds)), abs=1e-9)
+    assert "epsilon = 2" in answer["guarantee"]

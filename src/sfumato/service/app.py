@@ -26,7 +26,7 @@ from sfumato.service.keys import Key
 from sfumato.service.limits import Limits
 from sfumato.service.metrics import Metrics
 from sfumato.service.openapi import document
-from sfumato.service.registry import Registry, Served
+from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
 from sfumato.service.scoring import Question, Scoring, left, released
 from sfumato.service.settings import VARIABLE, Settings
@@ -78,7 +78,8 @@ class Service:
         name = request.path_params["name"]
         found = self.registry.find(name, version) if key.may("score", name) else None
         if found is None:
-            raise Refusal("unknown_model")
+            lost = version == CURRENT and key.may("score", name) and self.registry.versions(name)
+            raise Refusal("unavailable" if lost else "unknown_model")
         note: Note = request.scope[NOTE]
         note.model, note.version = found.name, found.version
         return found
@@ -180,10 +181,11 @@ class Service:
             raise Refusal("not_allowed")
         reading.parameters(request)
         name = request.path_params["name"]
-        if self.registry.find(name) is None:
+        at_hand = self.registry.versions(name)
+        if not at_hand:
             raise Refusal("unknown_model")
         try:
-            version = self.installation.roll_back(name)
+            version = self.installation.roll_back(name, at_hand)
         except DataError:
             raise Refusal("no_earlier_version") from None
         found = self.registry.find(name, version)

@@ -165,16 +165,19 @@ class Installation:
                     (model, versions[-1], time.time()),
                 )
 
-    def roll_back(self, model: str) -> str:
-        """Make the version current that was so before; gives back which."""
+    def roll_back(self, model: str, at_hand: Sequence[str]) -> str:
+        """Make the version current that was so before and is at hand; gives back which."""
         with self._change():
-            rows = self._connection.execute(f"SELECT number, version {_LATEST} LIMIT 2", (model,)).fetchall()
-            if len(rows) < 2:
+            rows = self._connection.execute(f"SELECT number, version {_LATEST}", (model,)).fetchall()
+            earlier = (row for row in rows[1:] if row[1] in at_hand and row[1] != rows[0][1])
+            number, version = next(earlier, (None, None))
+            if number is None:
                 raise DataError("there is no earlier version to go back to.", hint="activate one by name")
             self._connection.execute(
-                "UPDATE activations SET undone = ? WHERE number = ?", (time.time(), rows[0][0])
+                "UPDATE activations SET undone = ? WHERE model = ? AND number > ? AND undone IS NULL",
+                (time.time(), model, number),
             )
-        return str(rows[1][1])
+        return str(version)
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:

@@ -21,8 +21,8 @@ CURRENT = "current"
 class Served:
     """One version of a model, with what is said of it in every answer.
 
-    model: what sfumato.prediction.artefact or .confidential loaded; of the former score and explain are asked,
-        of the latter checked and score_noisy.
+    model: what sfumato.prediction loaded. A released one is asked to score and explain, a confidential one
+        to check a row and to score it with noise.
     """
 
     model: Any

@@ -21,13 +21,13 @@ class Settings:
     keys: the installation's file: keys, active versions, the secret of its keyed hashes.
     answers: what was answered under an idempotency key, and by noisy models; entries expire.
     ledger: path or URL; needed for noisy models only.
-    trusted: public keys (hex) whose signatures are taken; none given: the file's own, which only shows that
-    it
-        was not damaged.
-    share_answers: a noisy answer is repeated to every client who asks the same; otherwise to the same
-    client only. body_bytes, most_rows: how large a question may be. seconds_to_send: how long its sending
-    may take. keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by
-    workers.
+    trusted: public keys (hex) whose signatures are taken. None given: the file's own is, which only shows
+        that the file was not damaged.
+    share_answers: a noisy answer is repeated to every client who asks the same; else to the same client only.
+    body_bytes, most_rows: how large a question may be. seconds_to_send: how long its sending may take.
+    decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
+    keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
+    secure: answers tell browsers to come back by TLS only.
     """
 
     models: tuple[str, ...]

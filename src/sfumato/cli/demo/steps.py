@@ -12,6 +12,7 @@ from rich.text import Text
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
 from sfumato.cli.demo.publishers import draw_map
+from sfumato.cli.demo.serving import serve
 from sfumato.cli.demo.stage import Stage, Step
 
 
@@ -291,5 +292,6 @@ STEPS = (
     ),
     Step("Score by API", "A model learnt from people, whose answers cannot be turned on them.", score),
     Step("Draw the map", "Which way to publish? Risk against utility, for seven of them.", draw_map),
+    Step("Serve", "Ask a model by HTTP, as an app would; the answer costs no further privacy.", serve),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )
