@@ -152,3 +152,16 @@ def test_the_register_is_not_entered_by_a_run_that_came_to_nothing(tmp_path: Pat
             ran(tmp_path, plan)
     ran(tmp_path, plan)
     assert len(list((tmp_path / "register").glob("release-*.parquet"))) == 1
+
+
+def test_a_register_that_has_grown_since_is_looked_at_again(tmp_path: Path) -> None:
+    plan = PLAN + '\n[register]\nfolder = "register"\n'
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, run, "_judged")
+        with pytest.raises(StoppedError):
+            ran(tmp_path, plan)  # checked against an empty register, and stopped
+    finer = plan.replace("top = 90 }", "top = 90, max_level = 0 }").replace("= 0.2", "= 1.0")
+    ran(tmp_path, finer, out="other")
+    with pytest.raises(sf.ParameterError, match="together with 1 earlier release"):
+        ran(tmp_path, plan)
+    assert not (tmp_path / "release").exists()

@@ -242,3 +242,35 @@ def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
     assert ran(tmp_path, PLAN.replace("k = 3", "k = 4"), overwrite=True).load().guarantee.claims[0].k >= 4
     record = json.loads((tmp_path / "release" / "internal" / "run.json").read_text(encoding="utf-8"))
     assert CANARY not in json.dumps(record)
+
+
+def test_a_promise_says_that_limits_were_measured_on_the_data(tmp_path: Path) -> None:
+    plan = with_steps('method = "marginals"\nrows = 60\nepsilon = 1.0').replace(
+        "skip = true", 'effort = "quick"'
+    )
+    found = ran(tmp_path, plan + "\n[thresholds]\nutility = 0.01\n")
+    (claim,) = [c for c in found.load().guarantee if c.differential]
+    assert any("met limits" in a for a in claim.assumptions)
+    looser = ran(tmp_path, plan)  # the same rows, without limits: the sentence goes too
+    (claim,) = [c for c in looser.load().guarantee if c.differential]
+    assert looser.resumed and not any("met limits" in a for a in claim.assumptions)
+
+
+def test_names_of_steps_stay_inside_the_release(tmp_path: Path) -> None:
+    for name in ("..", "../x", "/tmp/x", ".hidden", "public", "a/b", ""):
+        with pytest.raises(PlanError):
+            ran(tmp_path, with_steps(f"name = '{name}'\nmethod = \"optimal\"\nk = 3"))
+
+
+def test_a_register_needs_classes(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"\[register\] compares classes"):
+        ran(tmp_path, with_steps('method = "resample"\nk = 3') + '\n[register]\nfolder = "register"\n')
+
+
+def test_an_epsilon_that_is_known_afterwards_only(tmp_path: Path) -> None:
+    step = 'method = "pegs"\nrows = 10\nalpha = 50.0\nparents = 0\ncolumns = ["sex", "dx"]'
+    with pytest.raises(PlanError, match="known afterwards only"):
+        ran(tmp_path, with_steps(step) + '\n[budget]\nledger = "x"\nepsilon = 1\n')
+    with pytest.raises(PlanError, match="looks at the data"):
+        ran(tmp_path, with_steps(step) + '\n[prepare]\nredundant = "drop"\n')
+    assert any(c.differential for c in ran(tmp_path, with_steps(step)).load().guarantee)

@@ -125,20 +125,30 @@ class Register:
 
     def adopt(self, copy: Register) -> None:
         """Take over the last entry of a copy, and its key where there is none; twice is as good as once."""
-        entries = sorted(Path(copy.folder).glob("release-*.parquet"))
-        if not entries:
+        if not copy._files():
             return
-        folder, last = self._made(), entries[-1].read_bytes()
+        folder, last = self._made(), copy._files()[-1]
+        if self.grown(copy):
+            raise ParameterError(
+                "another release of these people was entered into the register meanwhile.", hint="run again"
+            )
         key = Path(copy.folder) / _KEY
         if key.exists() and not (folder / _KEY).exists():
             with atomic_file(folder / _KEY) as draft:
                 write_key(draft, read_key(key))
-        there = sorted(folder.glob("release-*.parquet"))
-        if any(path.read_bytes() == last for path in there):
+        there = self._files()
+        if last in there:
             return
         with atomic_file(folder / f"release-{len(there) + 1:04d}.parquet") as draft:
             draft.write_bytes(last)
             owner_only(draft)
+
+    def grown(self, copy: Register) -> bool:
+        """Whether there are entries that a copy has not seen."""
+        return not set(self._files()) <= set(copy._files())
+
+    def _files(self) -> list[bytes]:
+        return [p.read_bytes() for p in sorted(Path(self.folder).glob("release-*.parquet"))]
 
     def _made(self) -> Path:
         folder = Path(self.folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sfumato.plan.recipes import recipe
 from sfumato.plan.shape import Fault
 from sfumato.schema import Kind, Role, Schema
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LOOKS = {"redundant": "drop", "least_information": None}
 
 
@@ -22,6 +24,10 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
+    without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
+    if plan.table("register") and without:
+        names = listed([repr(s.name) for s in without])
+        yield ("register",), f"compares classes of people, and {names} has none that were made of the input"
     budget = plan.table("budget")
     if "epsilon" in budget and "rho" in budget:
         yield ("budget",), "is in epsilon or in rho, one of them"
@@ -43,8 +49,8 @@ def _steps(plan: Plan) -> Iterator[Fault]:
     seen: set[str] = {INPUT}
     for step in plan.steps:
         at = ("steps", step.place)
-        if step.name in seen or step.name != Path(step.name).name or step.name in ("public", "internal"):
-            yield (*at, "name"), "must be a name of its own that a folder can have"
+        if step.name in seen or not _NAME.fullmatch(step.name) or step.name in ("public", "internal"):
+            yield (*at, "name"), "must be a name of its own, of letters, digits, - and _"
         if step.of not in seen:
             yield (*at, "of"), f"must be '{INPUT}' or the name of an earlier step"
         seen.add(step.name)
@@ -70,6 +76,11 @@ def _private_steps(plan: Plan, step: Step) -> Iterator[Fault]:
         if name in prepare and value in (None, prepare[name]):
             yield ("prepare", name), "looks at the data, and a step with an epsilon must not rest on that"
     budget = plan.table("budget")
+    if budget and not METHODS[step.method].cost(step.settings):
+        yield (
+            ("steps", step.place),
+            "has an epsilon that is known afterwards only, and a budget is kept: give total",
+        )
     if "epsilon" in budget and "rho" in METHODS[step.method].cost(step.settings):
         yield ("budget", "epsilon"), "cannot pay for a delta above 0: give rho, or delta = 0"
 

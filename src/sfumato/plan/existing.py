@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.errors import DataError, OutputError, VerificationError
 from sfumato.plan.plan import Plan, Step
 from sfumato.plan.steps import Workbench
+from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, read_key, verify
 from sfumato.table import Table
 
@@ -86,8 +87,8 @@ def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> N
         if bench.done(step):
             continue
         release = Release.load(folder)
-        about = document.get("about", release.about)
-        replace(release, about=about).save(bench.folder(step))
+        own = Guarantee.from_json(json.dumps(document["guarantee"]))
+        replace(release, about=document["about"], guarantee=own).save(bench.folder(step))
     if asked and taken < len(steps):
         raise DataError(
             f"'{source.name}' is not what this plan makes of this data.", hint="run without --record"

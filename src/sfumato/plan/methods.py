@@ -19,7 +19,11 @@ GENERALIZE, EXCHANGE, SYNTHESIZE, REPLACE = "generalize", "exchange", "synthesiz
 
 @dataclass(frozen=True)
 class Method:
-    """One method: what it does with a table, its settings, how it is made, and what it spends with these."""
+    """One method: what it does with a table, its settings, and how it is made.
+
+    cost: the epsilon or rho that these settings spend, where it is known before the data are looked at.
+    claims: whether these settings claim an epsilon at all.
+    """
 
     does: str
     doc: str
@@ -27,6 +31,7 @@ class Method:
     make: Make
     required: tuple[str, ...] = ()
     cost: Callable[[Settings], dict[str, float]] = field(default=lambda given: {})
+    claims: Callable[[Settings], bool] = field(default=lambda given: False)
 
     def record(self) -> Record:
         """Its settings as an entry of a plan."""
@@ -177,8 +182,14 @@ def _given(settings: Settings, *names: str) -> dict[str, Any]:
     return {n: settings[n] for n in names if n in settings}
 
 
+def _claims(given: Settings) -> bool:
+    """An amount is given, laws are not merely diverse, and the domains do not come from the data."""
+    amount = any(given.get(name) for name in ("epsilon", "total", "alpha"))
+    return amount and "log_l" not in given and given.get("domain") != "data"
+
+
 def _costs_pegs(given: Settings) -> dict[str, float]:
-    if "log_l" in given or given.get("domain") == "data" or not given.get("alpha", 1):
+    if not _claims(given):
         return {}
     if "total" in given:
         return {"epsilon": float(given["total"])}
@@ -201,7 +212,7 @@ def _costs_epsilon(given: Settings) -> dict[str, float]:
 
 
 def _costs_pmi(given: Settings) -> dict[str, float]:
-    if given.get("domain") == "data":
+    if not _claims(given):
         return {}
     if "epsilon" in given:
         return {"epsilon": float(given["epsilon"]) * float(given["rows"])}
@@ -252,7 +263,7 @@ METHODS: dict[str, Method] = {
          "delta": Number("0 for pure epsilon.", 0, 0.001), "target": Text("A column that matters most."),
          "max_rows_per_person": Number("A public number.", 1, 1000, whole=True),
          "declared_rows": Number("The number of rows, if it is public.", 1, whole=True), "within": _WITHIN},
-        _private, ("epsilon",), _costs_private),
+        _private, ("epsilon",), _costs_private, lambda given: True),
     "pegs": Method(
         SYNTHESIZE, "The perturbed Gibbs sampler. See pegs.md.",
         {**_COLUMNS, "rows": _ROWS, "epsilon": Number("Of each row.", 0, 1000, above=True), "total": _EPSILON,
@@ -263,7 +274,7 @@ METHODS: dict[str, Method] = {
          "sweeps": Number("", 1, whole=True), "smoothing": _COUNT, "domain": _DOMAIN,
          "declared_rows": Number("", 1, whole=True), "weight": Text("Rows count by this."),
          "within": _WITHIN},
-        _pegs, ("rows",), _costs_pegs),
+        _pegs, ("rows",), _costs_pegs, _claims),
     "lugs": Method(
         SYNTHESIZE, "A Gibbs sampler with laws lifted to an entropy. See lugs.md.",
         {**_COLUMNS, "rows": _ROWS, "log_l": Number("The entropy of each law.", 0),
@@ -276,7 +287,7 @@ METHODS: dict[str, Method] = {
         {**_COLUMNS, "rows": _ROWS, "epsilon": Number("Of each row.", 0, 1000, above=True), "total": _EPSILON,
          "alpha": Number("The perturbation itself.", 0), "sweeps": Number("", 1, whole=True),
          "domain": _DOMAIN},
-        _pmi, ("rows",), _costs_pmi),
+        _pmi, ("rows",), _costs_pmi, _claims),
     "imputation": Method(
         SYNTHESIZE, "A chain of models; promises nothing. See imputation.md.",
         {**_COLUMNS, "rows": _ROWS, "engine": _ENGINE, "order": _NAMES,
@@ -284,11 +295,11 @@ METHODS: dict[str, Method] = {
     "marginals": Method(
         SYNTHESIZE, "Every column by itself. See baselines.md.",
         {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN}, _marginals,
-        ("rows",), _costs_epsilon),
+        ("rows",), _costs_epsilon, _claims),
     "table": Method(
         SYNTHESIZE, "All columns at once. See baselines.md.",
         {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "within": _WITHIN}, _table,
-        ("rows",), _costs_epsilon),
+        ("rows",), _costs_epsilon, _claims),
     "pseudonymize": Method(
         REPLACE, "Ids replaced under a secret key; not anonymous. See pseudonyms.md.",
         {"columns": _NAMES,
@@ -312,4 +323,4 @@ def criterion(given: Settings) -> Any:
 
 def private(method: str, given: Settings) -> bool:
     """Whether a step claims an epsilon: nothing before it may look at the data then."""
-    return bool(METHODS[method].cost(given))
+    return METHODS[method].claims(given)

@@ -26,7 +26,7 @@ from sfumato.plan.methods import GENERALIZE, METHODS
 from sfumato.plan.outcome import Run
 from sfumato.plan.plan import INPUT, Plan, Step
 from sfumato.plan.preparing import open_input, prepare
-from sfumato.plan.steps import Workbench, result, work
+from sfumato.plan.steps import Workbench, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
 from sfumato.plan.writing import written
 from sfumato.progress import report
@@ -70,6 +70,7 @@ def run(
         found = there(plan, out, opened.table)
         if found == "same":
             require_sound(plan, out)
+            place.remove()  # of a run that was killed after its last rename
             return Run(out, folders(plan, out), plan.draft, unchanged=True, drift=drift, notes=tuple(notes))
         if found == "other" and not overwrite:
             raise OutputError(
@@ -123,6 +124,8 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
     steps = bench.plan.steps
     for number, step in enumerate(steps):
         report(_LABEL, number, len(steps))
+        if bench.done(step) and outdated(bench, step):
+            undo(bench, step)
         if bench.done(step):
             yield step.name
             continue

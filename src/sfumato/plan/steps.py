@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError, DataError
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import INPUT, Plan, Step
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.base import ROW
@@ -72,14 +73,14 @@ def result(bench: Workbench, step: Step) -> Release:
 
 def _pay(bench: Workbench, step: Step) -> int:
     """Write down what a step is about to spend; how often it was spent in all."""
-    cost = METHODS[step.method].cost(step.settings)
-    model = _model(bench, step)
-    if not cost or step.of != "input":
+    method = METHODS[step.method]
+    if not method.claims(step.settings) or step.of != INPUT:
         return 1
+    cost = method.cost(step.settings)
+    model = _model(bench, step)
     if model.exists():  # fitted by a run that was stopped later: what was drawn is still there
         return bench.place.attempts(bench.name(step))
-    (kind, amount), *_ = cost.items()
-    words = f"{kind} = {shown(amount)}"
+    words = ", ".join(f"{kind} = {shown(amount)}" for kind, amount in cost.items()) or "its epsilon"
     if bench.place.attempts(bench.name(step)) and not bench.spend_again:
         bench.place.attempt(bench.name(step), words, again=False)
     _charge(bench.plan, step, cost)
@@ -260,6 +261,21 @@ def enter(bench: Workbench, steps: Sequence[Step]) -> None:
     for step in steps if wanted else ():
         if _copy(bench, step).is_dir():
             Register(bench.plan.path(wanted["folder"])).adopt(Register(_copy(bench, step)))
+
+
+def outdated(bench: Workbench, step: Step) -> bool:
+    """Whether a finished step was held against a register that has grown since."""
+    wanted = bench.plan.table("register")
+    copy = _copy(bench, step)
+    return (
+        bool(wanted) and copy.is_dir() and Register(bench.plan.path(wanted["folder"])).grown(Register(copy))
+    )
+
+
+def undo(bench: Workbench, step: Step) -> None:
+    """Forget a finished step, so that it is done again; what it drew from its key it draws the same."""
+    shutil.rmtree(bench.folder(step), ignore_errors=True)
+    shutil.rmtree(_copy(bench, step), ignore_errors=True)
 
 
 def _copy(bench: Workbench, step: Step) -> Path:

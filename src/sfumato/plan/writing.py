@@ -17,7 +17,8 @@ from sfumato.plan.page import page_of
 from sfumato.plan.plan import Plan, Step
 from sfumato.plan.preparing import Opened
 from sfumato.plan.steps import Workbench, enter, result
-from sfumato.release import fingerprint, manifest, read_key, verify
+from sfumato.privacy import Guarantee
+from sfumato.release import Release, fingerprint, manifest, read_key, verify
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -55,7 +56,9 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
     plan = bench.plan
     release = result(bench, step)
     outputs = plan.table("outputs")
-    stamped = replace(release, about=_about(plan, step, release.about, met))
+    stamped = replace(
+        release, about=_about(plan, step, release.about, met), guarantee=_promised(plan, release)
+    )
     stamped.save(folder, format=outputs.get("format", "parquet"))
     internal = folder / "internal"
     write_text(internal / "plan.toml", plan.text, private=True)
@@ -75,12 +78,23 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
         "fingerprint": fingerprint(table, key),
         "stamp": stamp(plan),
         "about": release.about,
+        "guarantee": json.loads(release.guarantee.to_json()),
         "met": met,
         "dropped": dict(found.prepared.dropped),
         "drift": None if found.drift is None else found.drift.to_dict(),
     }
     write_text(internal / RECORD, json.dumps(document, indent=1, ensure_ascii=False) + "\n", private=True)
     owner_only(internal)
+
+
+def _promised(plan: Plan, release: Release) -> Guarantee:
+    """A release that was refused otherwise tells, by being there, that it met its limits on the data."""
+    if not plan.table("thresholds"):
+        return release.guarantee
+    chosen = (
+        "That it was released says that it met limits that were measured on the data; that is not covered"
+    )
+    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in release.guarantee.claims))
 
 
 def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
@@ -92,8 +106,9 @@ def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
         )
     if not met:
         parts.append("MARKED: it does not meet what its publisher asked of it.")
-    if str(plan.document.get("title", "")).strip():
-        parts.append(f"{plan.document['title'].strip().rstrip('.')}.")
+    title = " ".join(str(plan.document.get("title", "")).split())
+    if title:
+        parts.append(f"{title.rstrip('.')}.")
     if plan.before(step):
         parts.append(
             "Made in several steps: each later one has seen the result of the earlier one only, never the "
