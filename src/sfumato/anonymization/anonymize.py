@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sfumato.anonymization.asking import Asked, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
-from sfumato.anonymization.defence import common, within_bounds
+from sfumato.anonymization.defence import common, refuse_alike, within_bounds
 from sfumato.anonymization.explanation import explain
 from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
@@ -136,6 +136,7 @@ def anonymize(
     whole = asked.compress()
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
+    refuse_alike(problem, asked.criterion)
     _refuse_hopeless(problem, asked.criterion)
     start, busy = time.perf_counter(), time.process_time()
     recoding = method.search(problem, asked.criterion)
