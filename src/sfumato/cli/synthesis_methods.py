@@ -88,10 +88,30 @@ def _pmi(asked: Asked) -> Method:
 def _imputation(asked: Asked) -> Method:
     from sfumato.synthesis.imputation.multiple import MultipleImputation
 
-    if asked.epsilon is not None:
-        raise ParameterError("imputation promises no epsilon.", hint="--method pmi or marginals, or without")
     given = {"engine": "trees"} | asked.take("imputation", "engine", "weight", "constraints")
-    return MultipleImputation(**given)
+    return _no_epsilon("imputation", asked, MultipleImputation(**given))
+
+
+def _partial(asked: Asked) -> Method:
+    from sfumato.synthesis.imputation.partial import PartialSynthesis
+
+    given = asked.take("partial", "risky", "by", "engine", "weight", "constraints")
+    if "columns" not in given:
+        raise ParameterError("which columns are drawn anew?", hint="--column age --column zip")
+    return _no_epsilon("partial", asked, PartialSynthesis(**given))
+
+
+def _missing(asked: Asked) -> Method:
+    from sfumato.synthesis.imputation.missing import MissingValues
+
+    given = asked.take("missing", "engine", "sweeps", "weight", "constraints")
+    return _no_epsilon("missing", asked, MissingValues(**given))
+
+
+def _no_epsilon(name: str, asked: Asked, method: Method) -> Method:
+    if asked.epsilon is not None:
+        raise ParameterError(f"{name} promises no epsilon.", hint="--method private or pegs, or without it")
+    return method
 
 
 def _marginals(asked: Asked) -> Method:
@@ -108,20 +128,27 @@ def _table(asked: Asked) -> Method:
 
 def _lugs(asked: Asked) -> Method:
     from sfumato.synthesis.lugs.method import LUGS
+    from sfumato.synthesis.lugs.parallel import PLUGS
 
     if asked.epsilon is not None:
         raise ParameterError(
             "lugs has no --epsilon: it is not differentially private.", hint="--log-l, or --method private"
         )
-    return LUGS(**asked.take("lugs", "log_l", "cap"))
+    given = asked.take("lugs", "log_l", "cap", "hashes", "burn_in", "thin", "partitions")
+    partitions = given.pop("partitions", None)
+    return LUGS(**given) if partitions is None else PLUGS(LUGS(**given), partitions)
 
 
+# Methods that know how many rows there are to be.
+OWN_ROWS = ("private", "partial", "missing")
 # A further method is one line here. The first is the default.
 METHODS: dict[str, Callable[[Asked], Method]] = {
     "private": _private,
     "pegs": _pegs,
     "pmi": _pmi,
     "imputation": _imputation,
+    "partial": _partial,
+    "missing": _missing,
     "marginals": _marginals,
     "table": _table,
     "lugs": _lugs,

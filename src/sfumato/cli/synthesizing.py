@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.synthesis_methods import METHODS, Asked
+from sfumato.cli.synthesis_methods import METHODS, OWN_ROWS, Asked
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -35,7 +35,8 @@ def synthesize(
             metavar="N",
             min=1,
             show_default=False,
-            help="How many. private: as many as the data have, as far as that may be known.",
+            help="How many. private: by default as many as the data have, as far as that may be known; "
+            "partial, missing: those of the data.",
         ),
     ] = None,
     method: Annotated[str, typer.Option("--method", "-m", metavar="|".join(METHODS), help="How.")] = next(
@@ -72,7 +73,7 @@ def synthesize(
         int | None, _said("--parents", "M", "pegs: columns each is drawn given; -1 for thirty rows a cell.")
     ] = None,
     block: Annotated[int | None, _said("--block", "B", "pegs: rows of a block with resets.")] = None,
-    sweeps: Annotated[int | None, _said("--sweeps", "S", "pegs, pmi: over all columns for a row.")] = None,
+    sweeps: Annotated[int | None, _said("--sweeps", "S", "pegs, pmi, missing: over all columns.")] = None,
     smoothing: Annotated[
         int | None,
         _said("--smoothing", "N", "pegs: sixteenths of a row counted at the levels beside its own."),
@@ -82,10 +83,26 @@ def synthesize(
         _said("--models", "NAME=FAMILY", "pegs: normal, lognormal, gamma or poisson; may be repeated."),
     ] = None,
     engine: Annotated[
-        str | None, _said("--engine", "NAME", "imputation: models, elastic-net, trees, forests, marginals.")
+        str | None, _said("--engine", "NAME", "imputation, partial, missing: models, elastic-net, trees, ...")
+    ] = None,
+    risky: Annotated[
+        int | None, _said("--risky", "K", "partial: draw only where fewer than K rows share what --by names.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, _said("--by", "NAME", "partial: what an intruder knows; may be repeated.")
+    ] = None,
+    hashes: Annotated[
+        int | None, _said("--hashes", "N", "lugs: min-hashes of a key; 0 for exact keys.")
+    ] = None,
+    burn_in: Annotated[
+        int | None, _said("--burn-in", "N", "lugs: sweeps before a chain's first row.")
+    ] = None,
+    thin: Annotated[int | None, _said("--thin", "N", "lugs: sweeps between the rows of a chain.")] = None,
+    partitions: Annotated[
+        int | None, _said("--partitions", "N", "lugs: parts, each learnt by itself on a process of its own.")
     ] = None,
     weight: Annotated[
-        str | None, _said("--weight", "NAME", "pegs, imputation: the column of survey weights.")
+        str | None, _said("--weight", "NAME", "pegs, imputation, partial, missing: survey weights.")
     ] = None,
     neighbours: Annotated[
         str | None, _said("--neighbours", "KIND", "pegs, marginals, table: add/remove or replace.")
@@ -94,7 +111,8 @@ def synthesize(
         Path | None, _said("--constraints", "FILE", "What cannot be (TOML); all but pmi, marginals and lugs.")
     ] = None,
     column: Annotated[
-        list[str] | None, _said("--column", "NAME", "Synthesize this one; may be repeated. Default: all.")
+        list[str] | None,
+        _said("--column", "NAME", "Synthesize (or fill) this one; may be repeated. Default: all."),
     ] = None,
     seed: Annotated[
         int | None, _said("--seed", "N", "For tests: a promise that rests on the draw is void.")
@@ -104,20 +122,21 @@ def synthesize(
 ) -> None:
     """Write a release of synthetic rows, with what it promises.
 
-    The schema must say which values each column may have, confirmed by a person as public. Only lugs and
-    imputation, which promise no differential privacy, take them from the data.
+    The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
+    methods of imputation, which promise no differential privacy, take them from the data.
     """
     from sfumato.synthesis.synthesize import synthesize as make
 
     if method not in METHODS:
         raise ParameterError("no such method.", hint=f"--method {' or '.join(METHODS)}")
-    if rows is None and method != "private":
+    if rows is None and method not in OWN_ROWS:
         raise ParameterError("how many rows?", hint="--rows 1000")
     said = {
         "per_row": per_row, "delta": delta, "target": target, "max_rows_per_person": max_rows_per_person,
         "declared_rows": declared_rows, "log_l": log_l, "cap": cap, "parents": parents, "block": block,
         "sweeps": sweeps, "smoothing": smoothing, "models": models, "engine": engine, "weight": weight,
-        "neighbours": neighbours, "constraints": constraints,
+        "neighbours": neighbours, "constraints": constraints, "risky": risky, "by": by, "hashes": hashes,
+        "burn_in": burn_in, "thin": thin, "partitions": partitions,
     }  # fmt: skip
     wanted = METHODS[method](Asked(epsilon, column, said))
     release = make(reading.scan(data, schema), wanted, rows, seed=seed)
