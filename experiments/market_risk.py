@@ -6,7 +6,9 @@ are released by one of three methods, and the new market, where the prediction i
 
 from __future__ import annotations
 
+import csv
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,12 +120,33 @@ def main() -> None:
     people = load()
     ks = (5, 100) if given.quick else (2, 5, 10, 20, 50, 100, 200, 500, 1_000)
     splits = given.repeats or (1 if given.quick else 200)
-    start, rows = time.time(), []
+    kept = given.out / "market_splits.csv"
+    rows = load_splits(kept) if kept.exists() and not given.quick else []
+    add_splits(kept, rows, anew=True)
+    done, start = {row[0] for row in rows}, time.time()
     for split in range(splits):
-        rows += one_split(people, split, ks)
+        if split not in done:  # a run that was stopped goes on where it was
+            fresh = [(split, *row) for row in one_split(people, split, ks)]
+            add_splits(kept, fresh, anew=False)
+            rows += fresh
         if split % 20 == 19 or split + 1 == splits:  # what is there so far can be read while it runs
-            write(averaged(rows), given.out)
+            write(averaged([row[1:] for row in rows if row[0] <= split]), given.out)
             print(f"{split + 1} of {splits} splits, {time.time() - start:.0f} s", flush=True)
+
+
+def load_splits(path: Path) -> list[tuple]:
+    """Splits of an earlier run; one that was not written to its end does not count."""
+    lines = path.read_text().splitlines(keepends=True)
+    rows = [r for r in csv.reader(line for line in lines if line.endswith("\n")) if len(r) == 9]
+    read = [(int(r[0]), r[1], int(r[2]), *r[3:6], *map(float, r[6:])) for r in rows]
+    most = max(Counter(row[0] for row in read).values(), default=0)
+    whole = {split for split, many in Counter(row[0] for row in read).items() if many == most}
+    return [row for row in read if row[0] in whole]
+
+
+def add_splits(path: Path, rows: list[tuple], anew: bool) -> None:
+    with path.open("w" if anew else "a", newline="") as file:
+        csv.writer(file).writerows(rows)
 
 
 def averaged(rows: list[tuple]) -> list[dict]:

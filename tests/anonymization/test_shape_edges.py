@@ -10,11 +10,13 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 import pytest
+from anonymization.shape_tables import QUASI as NAMES
 from anonymization.shape_tables import members
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.anonymization.shape.cluster import Clustering, _blocks, k_member
+from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.exchange import group
 from sfumato.anonymization.shape.methods import Centroid, ClusterDither, ClusterResample
 from sfumato.anonymization.shape.reidentification import Nearest, reidentified
@@ -175,3 +177,48 @@ def test_the_chance_of_the_own_row_by_hand() -> None:
 def test_all_rows_alike_are_clusters_all_the_same() -> None:
     found = k_member(np.zeros((23, 3)), 5)
     assert len(found.sizes) == 4 and found.sizes.min() == 5 and found.distortion == 0
+
+
+def test_the_sample_that_judges_blocks_is_weighted_too() -> None:
+    # Two thirds of the rows count next to nothing: what the blocks do with them must not show.
+    from sfumato.anonymization.shape.cluster import against_exact
+
+    draw = np.random.default_rng(6)
+    points = draw.normal(size=(20_000, 3))
+    weights = np.where(draw.random(20_000) < 1 / 3, 1.0, 1e-9)
+    found = [against_exact(points, 5, Clustering(), np.random.default_rng(1), own) for own in (None, weights)]
+    assert None not in found and found[0] != found[1]
+
+
+def test_blocks_are_judged_for_larger_k_too() -> None:
+    # For k = 20 nothing was said: a sample of 10,000 rows has too few clusters. One of 16,000 has enough.
+    from sfumato.anonymization.shape.cluster import against_exact
+
+    points = np.random.default_rng(7).normal(size=(17_000, 2)).round(1)
+    ratio = against_exact(points, 20, Clustering(), np.random.default_rng(1))
+    assert ratio is not None and 0.9 < ratio < 1.15
+    assert against_exact(points, 51, Clustering(), np.random.default_rng(1)) is None
+
+
+class Flat:
+    """A dither that has nothing to do with the rows: uniform numbers, which are their own CDF."""
+
+    def __init__(self, width: int = 0) -> None:
+        self.width = width
+
+    def fit(self, points: np.ndarray, label: np.ndarray, weights: np.ndarray) -> Flat:
+        return Flat(points.shape[1])
+
+    def draw(self, label: np.ndarray, draws: Draws) -> np.ndarray:
+        return np.stack([draws.uniform(f"flat {j}", len(label)) for j in range(self.width)], axis=1)
+
+    def uniforms(self, dithered: np.ndarray) -> np.ndarray:
+        return dithered
+
+
+def test_any_continuous_law_can_be_plugged_in() -> None:
+    # The law of the original is kept whatever the dither was (Rosenblatt's transformation), over 480 cells.
+    table = members(5_000)
+    release = ClusterDither(response="cost", dither=Flat()).release(table, KAnonymity(20))
+    a, b = (t.counts(*NAMES).dense() / 5_000 for t in (release, table))
+    assert np.minimum(a, b).sum() >= 0.88

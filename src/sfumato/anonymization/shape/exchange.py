@@ -120,7 +120,7 @@ def group(
     own = None if weight is None else weights
     clusters = k_member(points, criterion.k, how, weights=own, generator=generator)
     about: dict[str, Any] = {"asked": criterion.describe()}
-    ratio = against_exact(points, criterion.k, how, secret.generator("sample"))
+    ratio = against_exact(points, criterion.k, how, secret.generator("sample"), own)
     if ratio is not None:
         about["distortion, times the exact one on a sample"] = ratio
     if varied:
