@@ -23,6 +23,8 @@ def test_figure_5_7_in_shape(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "dpat_icu.csv").open()))
     area = {(r["method"], r["claimed epsilon"]): float(r["AUROC"]) for r in rows}
     assert area["EDPaT", "10.0"] > area["EDPaT", "0.1"] - 0.05 and area["EDPaT", "no noise"] > 0.68
-    assert area["EDPaT", "10.0"] > area["DPaT", "10.0"] and area["C4.5, 20 rows a leaf", "no noise"] > 0.7
+    # Without noise nothing is random: the halves are fixed.
+    assert area["EDPaT", "no noise"] > area["DPaT", "no noise"]
+    assert area["C4.5, 20 rows a leaf", "no noise"] > area["C4.5, 2 rows a leaf", "no noise"] + 0.05
     assert "None of it is differentially private" in done.stdout
     assert (tmp_path / "dpat_icu.png").stat().st_size > 5_000

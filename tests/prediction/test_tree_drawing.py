@@ -34,7 +34,7 @@ def random_tree(seed: int, rows: int, depth: int | None) -> Tree:
 
 
 @given(st.integers(0, 99), st.integers(2, 120), st.sampled_from([0, 1, 3, None]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_leaf_is_written_and_drawn_once(seed: int, rows: int, depth: int | None) -> None:
     tree = random_tree(seed, rows, depth)
     lines = text(tree, "ill").splitlines()

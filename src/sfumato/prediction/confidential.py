@@ -178,8 +178,9 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         **content,
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if overwrite and target.is_file():
+        owner_only(target)  # a file that is replaced hands down who may read it
     write_text(target, text, overwrite=overwrite, private=True)
-    owner_only(target)  # a file that was there before may have let others read it
     return target
 
 

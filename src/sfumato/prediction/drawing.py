@@ -14,7 +14,10 @@ from sfumato.report.palette import INK, LINE, MUTED, ORIGINAL, PAPER, RELEASED
 
 _WIDE, _HIGH = 150, 50  # pixels of a leaf with the room around it, and of a box
 _LAYER = 96
-_MOST_DRAWN = 127  # leaves beyond which a drawing is cut: nobody reads more
+_ON_A_PAGE, _IN_A_FILE = (
+    16,
+    64,
+)  # leaves beyond which a drawing is cut: a page is narrow, a file can be zoomed
 _MOST_TREES = 9  # of an ensemble, that are drawn
 _TURN = 19  # letters of a test in one line of a box
 
@@ -66,7 +69,7 @@ def places(tree: Tree) -> list[tuple[float, int]]:
     return [(column, node.depth) for column, node in zip(columns, tree.nodes, strict=True)]
 
 
-def cut(tree: Tree, most: int = _MOST_DRAWN) -> Tree:
+def cut(tree: Tree, most: int) -> Tree:
     """The tree down to the deepest layer that keeps at most so many leaves."""
     depth = tree.depth
     while depth and sum(n.depth == depth or (n.is_leaf and n.depth < depth) for n in tree.nodes) > most:
@@ -124,7 +127,7 @@ def _turned(words: str) -> list[str]:
 
 
 def _short(words: str) -> str:
-    return words if len(words) <= _TURN else words[: _TURN - 1] + "…"
+    return words if len(words) <= _TURN + 2 else words[: _TURN + 1] + "…"
 
 
 def _layers(boxes: list[Any], edges: list[Any], width: float, height: float) -> list[Any]:
@@ -177,7 +180,7 @@ def svg(tree: Tree, target: str) -> str:
     """The tree as one SVG file."""
     from sfumato.report.svg import draw
 
-    drawn = draw(spec(cut(tree), target), identity="tree", label=f"A decision tree for {target}")
+    drawn = draw(spec(cut(tree, _IN_A_FILE), target), identity="tree", label=f"A decision tree for {target}")
     return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="Arial" ', 1)
 
 
@@ -186,9 +189,11 @@ def svg(tree: Tree, target: str) -> str:
 
 def tree_figure(tree: Tree, target: str, title: str) -> Figure:
     """The drawing with its rules as a table."""
-    shown = cut(tree)
+    shown = cut(tree, _ON_A_PAGE)
     rows: list[list[Cell]] = [[rule, n.size, round(n.chance, 4)] for rule, n in rules(tree)]
-    less = "" if shown is tree else f" Only the first {shown.depth} layers are drawn, of {tree.depth}."
+    less = ""
+    if shown is not tree:
+        less = f" The first {shown.depth} of {tree.depth} layers are drawn; the table below has all leaves."
     return Figure(
         spec(shown, target), title,
         f"A tree of {len(tree.leaves)} leaves. Rows that pass a test go right. A leaf says the share of "
