@@ -21,8 +21,8 @@ _BARREN = 150.0  # rows times epsilon, below which a forest has nothing to say
 class AdditivePlan:
     """The bins of an ordered feature, and what the plan rests on.
 
-    evidence: rows times epsilon over the root of the number of features. Each of F counts has F times the noise
-        that one alone would have, and in a sum of F weights noise grows with the root of F only.
+    evidence: rows times epsilon over the root of the number of features. Each of F counts has F times the
+        noise that one alone would have, and in a sum of F weights noise grows with the root of F only.
     """
 
     bins: int
@@ -41,7 +41,7 @@ def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1)
 
 
 def certain(rows: float, sigma: float) -> float:
-    """What a noised number of rows is worth to the rules: a standard deviation less, or hope would rest on noise.
+    """What a noised number of rows is worth to the rules: a standard deviation less, not to hope on noise.
 
     sigma: of each of the two counts that it is the sum of.
     """
@@ -53,7 +53,7 @@ def refuse(rows: float, epsilon: float, declared: bool) -> ParameterError:
     number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less its deviation'})"
     spent = "Nothing was spent." if declared else "The epsilon is spent."
     return ParameterError(
-        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: the noise would outweigh them. "
+        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: noise would outweigh them. "
         f"{spent}",
         hint="fewer features, more rows or a larger epsilon; anyway=True fits all the same",
     )
