@@ -8,6 +8,7 @@ entries    what happened, one line each; the totals after it are part of the lin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 VERSION = "2"
@@ -79,6 +80,9 @@ class Connection(Protocol):
 
     def execute(self, sql: str, parameters: tuple[Any, ...] = ..., /) -> Any:
         """Run one statement; the cursor has fetchone, fetchall and rowcount."""
+
+    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> Any:
+        """Run one statement many times."""
 
 
 class State(NamedTuple):
