@@ -20,7 +20,8 @@ class Row(NamedTuple):
     asked: what was asked for, in the kind named; of a client's budget, its amount; of a gap, its era.
     amount, delta: what it took from the budget. total, total_delta: the data set's totals after it.
     client, client_total, client_delta: whose it was, and that client's totals after it.
-    note: of a client's budget, its delta; of a gap, the head that was lost.
+    note: of a debit, the number of the line that was witnessed before; of a client's budget, its delta; of a
+        gap, the head that was lost.
     writer: the place whose witness saw it (see witness.py).
     """
 
