@@ -265,3 +265,17 @@ def _url(ledger):
     return (
         f"postgresql://{settings['user']}@{settings['host']}:{settings['port']}/{settings['dbname']}#{name}"
     )
+
+
+def test_a_long_ledger_moves_whole(postgres_places, tmp_path):
+    """More lines than are read or written at once."""
+    ledger = Ledger.in_memory(1000.0)
+    ledger.set_client("ward", 9)
+    for _ in range(2100):
+        ledger.grant(epsilon=0.001, purpose="x", client="ward")
+    ledger.backup(tmp_path / "b")
+    place = postgres_places()
+    assert Ledger.restore(tmp_path / "b", place, lost=0).clients() == ledger.clients()
+    Ledger.open(place).backup(tmp_path / "c")
+    moved = Ledger.restore(tmp_path / "c", tmp_path / "x.ledger")
+    assert moved.entries()[:2101] == ledger.entries() and moved.spent == ledger.spent == 2.1

@@ -83,7 +83,7 @@ def _gap(connection: Connection, witness: Witness, held: Held, state: State, nam
     it: others may have spent what no witness here has seen.
     """
     here = (state.total, state.total_delta)
-    alone = chain.writers(connection, name) <= {witness.writer, ""}
+    alone = chain.alone(connection, witness.writer)
     seen = held.seen
     if seen is None or held.damaged:
         return gaps.Gap(state.head, None, here, here)

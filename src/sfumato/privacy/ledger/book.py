@@ -16,7 +16,7 @@ from sfumato.privacy.ledger import chain, gaps
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.making import upgrade
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
-from sfumato.privacy.ledger.tables import VERSION, Connection, Row, State
+from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, Row, State
 from sfumato.privacy.ledger.witness import Held, Witness
 from sfumato.privacy.rounding import up
 
@@ -84,6 +84,9 @@ class Book:
         """Write a line and what it takes."""
         if self.witness is not None:
             row = row._replace(writer=self.witness.writer)
+        seen = step.held.seen if step.held and row.kind in DEBITS else None
+        if seen and gaps.contains(step.connection, step.state, seen, self.name):
+            row = row._replace(note=str(seen.number))
         step.after = chain.append(step.connection, step.state, row, self.name)
 
     def settle(self) -> None:

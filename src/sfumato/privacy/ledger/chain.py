@@ -156,18 +156,29 @@ def covers(connection: Connection, head: str, name: str) -> bool:
     return connection.execute(sql, (head,)).fetchone() is not None
 
 
-def last_total_of(connection: Connection, writer: str, name: str) -> tuple[int, int]:
-    """The totals after the last line of a writer; none if it wrote none."""
+def shared_with(connection: Connection, writer: str, name: str) -> tuple[int, int]:
+    """The totals after the last line that this ledger is sure to share with all that a writer has witnessed.
+
+    Alone, that is the writer's last line: if a crash kept it from being witnessed, it gave no grant. Where
+    others wrote too, that line may stand on lines of theirs which the witness never saw; but the line that
+    was witnessed when it was written, whose number it holds, was seen.
+    """
     if read_meta(connection, name)["version"] == "1":
         return 0, 0
-    sql = "SELECT total, total_delta FROM entries WHERE writer = ? ORDER BY number DESC LIMIT 1"
-    row = connection.execute(sql, (writer,)).fetchone()
+    debits, given = ("", (writer,)) if alone(connection, writer) else (f" AND kind IN {DEBITS}", (writer,))
+    sql = f"SELECT number, note FROM entries WHERE writer = ?{debits} ORDER BY number DESC LIMIT 1"
+    last = connection.execute(sql, given).fetchone()
+    if last is None:
+        return 0, 0
+    number = last[0] if not debits else int(last[1]) if str(last[1]).isdecimal() else 0
+    row = connection.execute("SELECT total, total_delta FROM entries WHERE number = ?", (number,)).fetchone()
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def writers(connection: Connection, name: str) -> set[str]:
-    """Who has written lines."""
-    return {row.writer for row in lines(connection, name)}
+def alone(connection: Connection, writer: str) -> bool:
+    """Whether nobody else has written to a ledger since there are witnesses."""
+    sql = "SELECT 1 FROM entries WHERE writer <> ? AND writer <> ''"
+    return connection.execute(sql, (writer,)).fetchone() is None
 
 
 def lines(connection: Connection, name: str) -> Iterator[Row]:

@@ -47,9 +47,14 @@ def require_held(connection: Connection, state: State, held: Held) -> None:
 
 def holds(connection: Connection, state: State, seen: Seen | None, name: str) -> bool:
     """Whether the ledger holds what was seen, or an account of its loss."""
-    if seen is None or state.head == seen.head or chain.hash_at(connection, seen.number, name) == seen.head:
-        return True
-    return chain.covers(connection, seen.head, name)
+    return (
+        seen is None or contains(connection, state, seen, name) or chain.covers(connection, seen.head, name)
+    )
+
+
+def contains(connection: Connection, state: State, seen: Seen, name: str) -> bool:
+    """Whether the line that was seen is there itself."""
+    return state.head == seen.head or chain.hash_at(connection, seen.number, name) == seen.head
 
 
 # -- another ledger in its place, or none ----------------------------------------------------------------
@@ -104,8 +109,8 @@ class Gap:
     known: the totals that were seen after it; None if the witness is damaged or there is none.
     here: the totals of the ledger as it is. shared: the totals after the last line that both have for sure.
 
-    A witness never lets its own place go on with a ledger that has lost its lines. So the last line that
-    this place wrote is shared; what the witness saw above it is lost, unless others wrote some of it and
+    A witness never lets its own place go on with a ledger that has lost its lines. So what this place wrote
+    is shared (chain.shared_with); what the witness saw above it is lost, unless others wrote some of it and
     that is still there. A person may know better and say less, but not less than the totals differ.
     """
 
@@ -118,9 +123,8 @@ class Gap:
     def lost(self, budget: Budget, amount: Amount, delta: Amount) -> tuple[int, int]:
         """What is to be counted as spent."""
         if delta is None and amount is not None and not (amount != "all" and self._least(1)):
-            delta = (
-                "all" if amount == "all" else 0.0
-            )  # who states an amount alone means that no delta was lost
+            # Who states an amount alone means that no delta was lost.
+            delta = "all" if amount == "all" else 0.0
         found = tuple(self._lost(i, budget.units[i], given) for i, given in enumerate((amount, delta)))
         return found[0], found[1]
 
@@ -155,7 +159,7 @@ def found(connection: Connection, witness: Witness, held: Held, place: str, stat
         return Gap("", None, here, (0, 0))
     seen = held.seen
     if seen is not None and not holds(connection, state, seen, held.name):
-        shared = chain.last_total_of(connection, witness.writer, held.name)
+        shared = chain.shared_with(connection, witness.writer, held.name)
         return Gap(seen.head, seen[3:], here, shared)
     other = _stranger(connection, witness, place, state.id, held.name)
     return None if other is None else Gap(other.head, other[3:], (0, 0), (0, 0))

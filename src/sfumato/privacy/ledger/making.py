@@ -17,6 +17,8 @@ from sfumato.privacy.ledger.tables import (
     Copy,
 )
 
+_MANY = 2000  # lines written at once
+
 
 def started(budget: Budget, identity: str) -> dict[str, str]:
     """The meta of a new ledger."""
@@ -51,12 +53,10 @@ def copy_in(connection: Connection, copy: Copy) -> None:
     """Make the tables and fill them, within a transaction."""
     for statement in SCHEMA:
         connection.execute(statement)
-    for item in copy.meta.items():
-        connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", item)
-    for row in copy.rows:
-        connection.execute(INSERT, row)
-    for account in copy.accounts:
-        connection.execute(OPEN_ACCOUNT, account)
+    connection.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", list(copy.meta.items()))
+    for start in range(0, len(copy.rows), _MANY):
+        connection.executemany(INSERT, copy.rows[start : start + _MANY])
+    connection.executemany(OPEN_ACCOUNT, copy.accounts)
 
 
 def upgrade(connection: Connection, name: str) -> None:

@@ -17,8 +17,9 @@ import os
 import re
 import socket
 import threading
+import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -96,7 +97,7 @@ class PostgresStore:
                 hint="check host, user, password and database, and that the server is there",
             ) from None
 
-    def _begin(self, how: str) -> Any:
+    def _begin(self, how: str) -> _Asking:
         """A connection within a transaction; one that died while idle is replaced, for nothing was lost."""
         if self._process != os.getpid():  # a forked child must not speak on its parent's connections
             self._idle, self._process = [], os.getpid()
@@ -106,11 +107,12 @@ class PostgresStore:
                 connection, fresh = self._idle.pop(), False
             except IndexError:
                 connection, fresh = self._connect(), True
+            asking = _Asking(connection)
             try:
-                with _given_up(connection):
-                    connection.execute(how)
-                return connection
+                asking.execute(how)
+                return asking
             except BaseException as error:
+                asking.end()
                 broken = connection.broken
                 connection.close()
                 if fresh or not (broken and isinstance(error, self._psycopg.OperationalError)):
@@ -119,21 +121,19 @@ class PostgresStore:
     @contextlib.contextmanager
     def _step(self, how: str) -> Iterator[Connection]:
         with self._faults_named():
-            connection = self._begin(how)
+            asking = self._begin(how)
             try:
-                with _given_up(connection):
-                    yield _Asking(connection)
-                    done = connection.execute("COMMIT").statusmessage
-                    if done != "COMMIT":  # the server rolls a failed transaction back without an error
-                        raise OutputError(
-                            f"ledger {self.name}: the server did not commit. Nothing was granted."
-                        )
+                yield asking
+                done = asking.execute("COMMIT").statusmessage
+                if done != "COMMIT":  # the server rolls a failed transaction back without an error
+                    raise OutputError(f"ledger {self.name}: the server did not commit. Nothing was granted.")
             except BaseException:
-                with contextlib.suppress(Exception), _given_up(connection):
-                    connection.execute("ROLLBACK")
-                self._give_back(connection)
+                with contextlib.suppress(Exception):
+                    asking.execute("ROLLBACK")
                 raise
-            self._give_back(connection)
+            finally:
+                asking.end()
+                self._give_back(asking.connection)
 
     def _give_back(self, connection: Any) -> None:
         idle = connection.info.transaction_status == self._psycopg.pq.TransactionStatus.IDLE
@@ -236,33 +236,46 @@ class PostgresStore:
 
 
 class _Asking:
-    """SQL with question marks, as SQLite takes it."""
+    """SQL with question marks, as SQLite takes it, to a server that must answer.
+
+    A server that is stopped keeps its connections open and says nothing. A second thread watches the time
+    since the last question, and hangs up when it was too long; the question then fails.
+    """
 
     def __init__(self, connection: Any) -> None:
-        self._connection = connection
+        self.connection = connection
+        self._until = time.monotonic() + _PATIENCE
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def execute(self, sql: str, parameters: tuple[Any, ...] = (), /) -> Any:
         """Run one statement within the transaction."""
-        return self._connection.execute(sql.replace("%", "%%").replace("?", "%s"), tuple(parameters))
+        self._until = time.monotonic() + _PATIENCE
+        if not parameters:  # then several statements may be sent at once
+            return self.connection.execute(sql)
+        return self.connection.execute(_signs(sql), tuple(parameters))
+
+    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> Any:
+        """Run one statement many times."""
+        self._until = time.monotonic() + _PATIENCE
+        return self.connection.cursor().executemany(_signs(sql), many)
+
+    def end(self) -> None:
+        """Nothing more is asked."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(max(self._until - time.monotonic(), 0.01)):
+            if time.monotonic() >= self._until:
+                with contextlib.suppress(Exception):
+                    line = socket.socket(fileno=os.dup(self.connection.fileno()))
+                    line.shutdown(socket.SHUT_RDWR)
+                    line.close()
+                return
 
 
-@contextlib.contextmanager
-def _given_up(connection: Any) -> Iterator[None]:
-    """A server that is stopped keeps its connections open and says nothing: hang up on it after a while."""
-
-    def hang_up() -> None:
-        with contextlib.suppress(Exception):
-            line = socket.socket(fileno=os.dup(connection.fileno()))
-            line.shutdown(socket.SHUT_RDWR)
-            line.close()
-
-    timer = threading.Timer(_PATIENCE, hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def _signs(sql: str) -> str:
+    return sql.replace("%", "%%").replace("?", "%s")
 
 
 def _close(connections: list[Any], process: int) -> None:

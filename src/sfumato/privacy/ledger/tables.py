@@ -8,6 +8,7 @@ entries    what happened, one line each; the totals after it are part of the lin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 VERSION = "2"
@@ -19,7 +20,8 @@ class Row(NamedTuple):
     asked: what was asked for, in the kind named; of a client's budget, its amount; of a gap, its era.
     amount, delta: what it took from the budget. total, total_delta: the data set's totals after it.
     client, client_total, client_delta: whose it was, and that client's totals after it.
-    note: of a client's budget, its delta; of a gap, the head that was lost.
+    note: of a debit, the number of the line that was witnessed before; of a client's budget, its delta; of a
+        gap, the head that was lost.
     writer: the place whose witness saw it (see witness.py).
     """
 
@@ -79,6 +81,9 @@ class Connection(Protocol):
 
     def execute(self, sql: str, parameters: tuple[Any, ...] = ..., /) -> Any:
         """Run one statement; the cursor has fetchone, fetchall and rowcount."""
+
+    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> Any:
+        """Run one statement many times."""
 
 
 class State(NamedTuple):
