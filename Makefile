@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers docs soak lock clean
+.PHONY: help setup demo test lint format bench peers experiments docs soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -48,14 +48,20 @@ bench: $(STAMP) ## measure: each benchmark prints ratios
 	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
 
 # Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter anjana"
+# Nothing but what the lock lists: SDV's lists no torch, which its copulas do not need.
 PEERS ?= $(basename $(notdir $(wildcard peers/*.lock)))
 
 peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peers/
 
 .peers/%/.installed: peers/%.lock
 	@$(PYTHON) -m venv --clear .peers/$*
-	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r $<
+	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r $<
 	@touch $@
+
+# The figures and tables of the papers, into experiments/results/; docs/papers.md says what came out.
+experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--quick to see that they run)
+	@set -e; for script in $$(grep -l __main__ experiments/*.py); do \
+	    echo "== $$script"; $(BIN)/python "$$script" $(QUICK); done
 
 docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean

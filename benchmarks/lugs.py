@@ -1,6 +1,6 @@
 """LUGS against the number of rows: time of fit and sample per row, and of a neighbour search.
 
-python benchmarks/lugs.py [largest]
+    python benchmarks/lugs.py [largest] [--out DIR]      # --out: the same as a picture, lugs_time.svg
 
 Simulated discharges, 7 columns, as many rows drawn as learnt from. CPU seconds, one thread, after warm-up.
 The last figure is the time that one unseen key takes to find its nearest rows: if it grew with n as a scan
@@ -9,9 +9,12 @@ does, it would grow a hundredfold from 1e4 to 1e6.
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
-import sys
 import time
+from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
@@ -62,9 +65,41 @@ def measure(n: int, hashes: int) -> tuple[float, float, float, float]:
     return learnt, drawn, *searched(np.ascontiguousarray(encoded), fitted.learnt.index, fitted.domain.sizes)
 
 
+def picture(lines: list[dict[str, Any]], out: Path) -> None:
+    """Seconds of fit and sample, and microseconds of a search, against the number of rows, in powers.
+
+    Dashed: what it would be if it grew with the rows, from the first point on.
+    """
+    import vl_convert
+
+    def panel(field: str, title: str) -> dict[str, Any]:
+        x = {"field": "rows", "type": "quantitative", "scale": {"type": "log"}, "title": "rows"}
+        y = {"field": field, "type": "quantitative", "scale": {"type": "log"}, "title": title}
+        colour = {"field": "keys", "type": "nominal", "title": None}
+        scan = {"field": f"{field} if linear", "type": "quantitative"}
+        dashes = {"type": "line", "strokeDash": [4, 4]}
+        return {"width": 260, "height": 220, "layer": [
+            {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour}},
+            {"mark": dashes, "encoding": {"x": x, "y": scan, "color": colour}},
+        ]}  # fmt: skip
+
+    whole = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "data": {"values": lines},
+        "hconcat": [panel("seconds", "fit and sample, CPU seconds"), panel("search", "a search, us")],
+    }  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "lugs_time.svg").write_text(vl_convert.vegalite_to_svg(json.dumps(whole)))
+
+
 def main() -> None:
-    largest = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("largest", type=float, nargs="?", default=1e6)
+    options.add_argument("--out", type=Path)
+    asked = options.parse_args()
+    largest, lines = int(asked.largest), []
     sizes = [n for n in (10_000, 100_000, 1_000_000) if n <= largest]
+    if asked.out is not None:
+        sizes = sorted({*sizes, *(n for n in (30_000, 300_000) if n <= largest)})
     measure(2_000, 2), measure(2_000, 0)
     for hashes in (2, 0):
         print(f"  {f'{hashes} min-hashes' if hashes else 'exact keys'}, 7 columns")
@@ -73,12 +108,18 @@ def main() -> None:
             learnt, drawn, search, share = measure(n, hashes)
             each = (learnt + drawn) / n * 1e6
             first = first or (each, search)
+            grown = n / sizes[0]
+            lines.append({"rows": n, "keys": f"{hashes} min-hashes" if hashes else "exact keys",
+                          "seconds": learnt + drawn, "seconds if linear": first[0] * 1e-6 * n,
+                          "search": search, "search if linear": first[1] * grown})  # fmt: skip
             print(
                 f"    {n:9,} rows: fit {learnt:6.2f} s, sample {drawn:6.2f} s, {each:5.2f} us a row "
                 f"({each / first[0]:.2f} times the first); a search {search:5.1f} us "
                 f"({search / first[1]:.2f} times, rows {n // sizes[0]} times; {share:.0%} found)",
                 flush=True,
             )
+    if asked.out is not None:
+        picture(lines, asked.out)
 
 
 if __name__ == "__main__":

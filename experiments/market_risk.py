@@ -6,8 +6,11 @@ are released by one of three methods, and the new market, where the prediction i
 
 from __future__ import annotations
 
+import csv
 import time
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from markets import AREAS, People, area, clustered, enrolled, load, released
@@ -116,30 +119,61 @@ def main() -> None:
     given = arguments(__doc__ or "")
     people = load()
     ks = (5, 100) if given.quick else (2, 5, 10, 20, 50, 100, 200, 500, 1_000)
-    splits = 1 if given.quick else 200
-    start, rows = time.time(), []
+    splits = given.repeats or (1 if given.quick else 200)
+    kept = given.out / "market_splits.csv"
+    rows = load_splits(kept) if kept.exists() and not given.quick else []
+    add_splits(kept, rows, anew=True)
+    done, start = {row[0] for row in rows}, time.time()
     for split in range(splits):
-        rows += one_split(people, split, ks)
-        if not given.quick and split % 20 == 19:
+        if split not in done:  # a run that was stopped goes on where it was
+            fresh = [(split, *row) for row in one_split(people, split, ks)]
+            add_splits(kept, fresh, anew=False)
+            rows += fresh
+        if split % 20 == 19 or split + 1 == splits:  # what is there so far can be read while it runs
+            write(averaged([row[1:] for row in rows if row[0] <= split]), given.out)
             print(f"{split + 1} of {splits} splits, {time.time() - start:.0f} s", flush=True)
+
+
+def load_splits(path: Path) -> list[tuple]:
+    """Splits of an earlier run; one that was not written to its end does not count."""
+    lines = path.read_text().splitlines(keepends=True)
+    rows = [r for r in csv.reader(line for line in lines if line.endswith("\n")) if len(r) == 9]
+    read = [(int(r[0]), r[1], int(r[2]), *r[3:6], *map(float, r[6:])) for r in rows]
+    most = max(Counter(row[0] for row in read).values(), default=0)
+    whole = {split for split, many in Counter(row[0] for row in read).items() if many == most}
+    return [row for row in read if row[0] in whole]
+
+
+def add_splits(path: Path, rows: list[tuple], anew: bool) -> None:
+    with path.open("w" if anew else "a", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def averaged(rows: list[tuple]) -> list[dict]:
+    """Means over the splits, with the standard error of the bias."""
     names = ("market", "k", "method", "shift", "coding")
     groups: dict[tuple, list] = {}
     for row in rows:
         groups.setdefault(row[:5], []).append(row[5:])
-    means = [
+    return [
         {
             **dict(zip(names, key, strict=True)),
+            "splits": len(found),
             **dict(zip(("bias", "r2", "similarity"), np.mean(found, axis=0).tolist(), strict=True)),
             "bias, standard error": float(np.std([f[0] for f in found], ddof=1) / np.sqrt(len(found)))
             if len(found) > 1 else 0.0,
         }
         for key, found in groups.items()
     ]  # fmt: skip
+
+
+def write(means: list[dict], out: Path) -> None:
+    """Tables 1 and 2: the data as they are. Figures 6 to 10: by k and method."""
     for number, coding in enumerate(CODINGS, 1):
         chosen = [m for m in means if m["method"] == "original" and m["coding"] == coding]
-        print(f"\nTable {number}, {coding}\n" + table(chosen, given.out, f"market_table_{number}"))
+        table(chosen, out, f"market_table_{number}")
     curves = [m for m in means if m["method"] != "original"]
-    print("\nFigures 6 to 9\n" + table(curves, given.out, "market_curves"))
+    table(curves, out, "market_curves")
     for value in ("bias", "r2", "similarity"):
         picture(
             {
@@ -154,7 +188,7 @@ def main() -> None:
                 },
                 "resolve": {"scale": {"y": "shared"}},
             },
-            curves, given.out, f"market_{value}",
+            curves, out, f"market_{value}",
         )  # fmt: skip
 
 

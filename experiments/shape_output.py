@@ -12,6 +12,7 @@ from typing import Any
 def arguments(about: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help="few repeats, to see that it runs")
+    parser.add_argument("--repeats", type=int, help="fewer (or more) splits or trials than the paper's")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

@@ -121,3 +121,56 @@ def pool_of_seeds_with_another_value(folder: Path) -> object:
     data = Table.from_arrow(pa.table({"a": ["x"], "b": ["y"]}), Schema(columns))
     pool = Table.from_arrow(pa.table({"a": [CANARY], "b": ["y"]}))
     return PeGS(epsilon=1.0, seeds=pool).fit(data)
+
+
+@provoke
+def texts_in_an_array_to_learn_from(folder: Path) -> object:
+    import numpy as np
+
+    import sfumato as sf
+
+    return sf.AlphaTree().fit(np.array([["1"], [CANARY]], dtype=object), [0, 1])
+
+
+@provoke
+def one_row_of_texts_to_learn_from(folder: Path) -> object:
+    import numpy as np
+
+    import sfumato as sf
+
+    return sf.AlphaTree().fit(np.array(["1", CANARY]), [0, 1])
+
+
+@provoke
+def classes_that_are_too_many(folder: Path) -> object:
+    import sfumato as sf
+
+    return sf.DPaT().fit([[0.0], [1.0], [2.0]], ["a", "b", CANARY])
+
+
+@provoke
+def classes_of_different_types(folder: Path) -> object:
+    import numpy as np
+
+    import sfumato as sf
+
+    return sf.AlphaTree().fit([[0.0], [1.0]], np.array([1, CANARY], dtype=object))
+
+
+@provoke
+def another_type_to_score(folder: Path) -> object:
+    import pyarrow as pa
+
+    import sfumato as sf
+    from sfumato.table import Table
+
+    tree = sf.AlphaTree().fit(Table.from_arrow(pa.table({"age": [1.0, 2.0]})), [0, 1])
+    return tree.predict(Table.from_arrow(pa.table({"age": [CANARY]})))
+
+
+@provoke
+def a_confidential_file_with_a_cell(folder: Path) -> object:
+    from sfumato.prediction.confidential import load_confidential
+
+    (folder / "m.dpat").write_text(f'{{"CONFIDENTIAL": "{CANARY}", "{CANARY}": NaN}}')
+    return load_confidential(folder / "m.dpat")

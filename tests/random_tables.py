@@ -68,4 +68,6 @@ def methods() -> st.SearchStrategy[Any]:
             max_suppressed=st.sampled_from([0.0, 0.2, 1.0]),
         ),
         st.builds(sf.Datafly, max_suppressed=st.sampled_from([None, 0.0, 0.3])),
+        st.builds(sf.Mondrian, st.sampled_from(["strict", "relaxed"]), max_suppressed=st.just(1.0)),
+        st.sampled_from([sf.Greedy(), sf.Greedy(loss=sf.ValueMI("s")), sf.Partition()]),
     )

@@ -45,3 +45,18 @@ def test_market_risk(tmp_path: Path, data_dir: Path) -> None:
     }
     assert kept["resample", "100"] > 0.8 > 0.6 > kept["centroid", "100"]
     assert (tmp_path / "market_bias.png").stat().st_size > 5_000
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole splits are kept; one that was cut short is done again."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import market_risk
+
+    rows = [(s, "old", k, "dither", "none", "dummy", 0.1 * s, 0.5, 0.9) for s in (0, 1) for k in (5, 10)]
+    kept = tmp_path / "market_splits.csv"
+    market_risk.add_splits(kept, rows, anew=True)
+    whole = kept.read_bytes()
+    assert market_risk.load_splits(kept) == rows
+    for cut in (2, 3, 10, 40):  # bytes lost at the end, the line break first: the second split goes
+        kept.write_bytes(whole[:-cut])
+        assert market_risk.load_splits(kept) == rows[:2]

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import MissingExtraError as MissingExtraError
     from sfumato.errors import OutputError as OutputError
     from sfumato.errors import ParameterError as ParameterError
+    from sfumato.errors import PlanError as PlanError
     from sfumato.errors import SchemaError as SchemaError
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.errors import SfumatoWarning as SfumatoWarning
@@ -64,6 +65,15 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Hierarchy as Hierarchy
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.plan import Plan as Plan
+    from sfumato.prediction.additive import AdditiveScore as AdditiveScore
+    from sfumato.prediction.artefact import load_model as load_model
+    from sfumato.prediction.dpat import DPaT as DPaT
+    from sfumato.prediction.dpat import EDPaT as EDPaT
+    from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
+    from sfumato.prediction.forest import AlphaForest as AlphaForest
+    from sfumato.prediction.signing import SigningKey as SigningKey
+    from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
@@ -72,6 +82,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.baselines import MoorePenrose as MoorePenrose
     from sfumato.reconstruction.cudia import CUDIA as CUDIA
     from sfumato.reconstruction.ludia import LUDIA as LUDIA
+    from sfumato.reconstruction.uses import average_of as average_of
+    from sfumato.reconstruction.uses import fit_lasso as fit_lasso
+    from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
@@ -106,8 +119,12 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
 
 # Where each public name lives; a module lives in itself.
 _HOME = {
+    "AdditiveScore": "prediction.additive",
     "Aggregates": "reconstruction.aggregate",
+    "AlphaForest": "prediction.forest",
+    "AlphaEnsemble": "prediction.ensemble",
     "AlphaK": "criteria",
+    "AlphaTree": "prediction.tree",
     "Ambiguity": "anonymization.loss",
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
@@ -122,10 +139,12 @@ _HOME = {
     "ColumnMI": "anonymization.information",
     "ContingencyTable": "synthesis.baselines",
     "Counts": "counts",
+    "DPaT": "prediction.dpat",
     "DataError": "errors",
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
+    "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
     "GaussianDither": "anonymization.shape.gaussian",
@@ -163,6 +182,8 @@ _HOME = {
     "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
     "PeGS": "synthesis.pegs",
+    "Plan": "plan",
+    "PlanError": "errors",
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",
     "PrivateSynthesizer": "synthesis.private",
@@ -173,6 +194,7 @@ _HOME = {
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
+    "SigningKey": "prediction.signing",
     "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",
@@ -182,10 +204,14 @@ _HOME = {
     "assess": "assessment.assess",
     "assess_aggregates": "assessment.aggregates",
     "audit": "assessment.audit",
+    "average_of": "reconstruction.uses",
     "combine_estimates": "workloads.combine",
     "describe": "description",
+    "fit_lasso": "reconstruction.uses",
+    "fit_random_intercepts": "reconstruction.uses",
     "frontier": "assessment.frontier",
     "hierarchy": "hierarchy",
+    "load_model": "prediction.artefact",
     "market_risk": "workloads.market",
     "microaggregate": "anonymization.microaggregation",
     "prepare": "anonymization.preparation",

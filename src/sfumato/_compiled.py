@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+_RUN = os.urandom(6).hex()
 
 
 def compiled(function: F) -> F:
@@ -17,6 +19,21 @@ def compiled(function: F) -> F:
     numba refuses to cache at all; the function is then compiled anew in every run.
     """
     try:
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
+        return cast(F, _with_files_of_its_own(numba.njit(nogil=True, cache=True)(function)))
     except RuntimeError:  # no locator available
         return cast(F, numba.njit(nogil=True)(function))
+
+
+def _with_files_of_its_own(dispatcher: Any) -> Any:
+    """Let two runs that fill the cache at once never write to the same file.
+
+    numba numbers its files 1, 2, ... and enters a number into its index before the file is there. So another
+    run may read, under that number, what was compiled for other types, or what is left of an earlier version
+    of the source: code that is not the function's. With names that no other run has, it finds no file, and
+    compiles. numba has no setting for this; where its inside is another, its files are as they were.
+    """
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    pattern = getattr(file, "_data_name_pattern", "")
+    if file is not None and pattern.endswith(".{number:d}.nbc"):
+        file._data_name_pattern = pattern.replace(".{number:d}.nbc", f".{_RUN}.{{number:d}}.nbc")
+    return dispatcher

@@ -35,6 +35,21 @@ class ParameterError(SfumatoError):
     """A parameter is out of its range."""
 
 
+class PlanError(SfumatoError):
+    """A plan has faults. faults: (line, sentence) for each of them, in the order of the lines."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        values: Sequence[object] = (),
+        faults: Sequence[tuple[int, str]] = (),
+    ) -> None:
+        super().__init__(message, hint=hint, values=values)
+        self.faults = tuple(faults)
+
+
 class BudgetError(SfumatoError):
     """A privacy budget does not cover what was asked, or a grant was used before."""
 

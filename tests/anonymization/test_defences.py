@@ -5,35 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from anonymization.people import BOTH, table
 
 import sfumato as sf
 from sfumato.anonymization.explanation import alternatives, explain
 from sfumato.anonymization.problem import compress
 from sfumato.anonymization.settling import settle
-from sfumato.errors import DataError, ParameterError
-
-AGES = sf.Hierarchy.of_rows([[str(v), f"{v // 2 * 2}+", f"{v // 4 * 4}+", "*"] for v in range(8)])
-PLACES = sf.Hierarchy.of_rows([["n1", "n", "*"], ["n2", "n", "*"], ["s1", "s", "*"], ["s2", "s", "*"]])
-BOTH = {"age": AGES, "place": PLACES}
-
-
-def table(n: int = 400, seed: int = 1, persons: bool = False, first: int = 0) -> sf.Table:
-    g = np.random.default_rng(seed)
-    data = {
-        "age": [str(v) for v in g.integers(0, 8, n)],
-        "place": g.choice(["n1", "n2", "s1", "s2"], n),
-        "dx": g.choice(["a", "b", "c"], n),
-        "charge": g.gamma(2, 100, n),
-    }
-    roles = {"age": sf.Role.QUASI_IDENTIFIER, "place": sf.Role.QUASI_IDENTIFIER}
-    columns = [
-        sf.Column(c, sf.Kind.NUMERIC if c == "charge" else sf.Kind.NOMINAL, roles.get(c, sf.Role.OTHER))
-        for c in data
-    ]
-    if persons:
-        data = {"id": [f"P{first + i}" for i in range(n)], **data}
-        columns = [sf.Column("id", sf.Kind.NOMINAL, sf.Role.PERSON), *columns]
-    return sf.Table.from_arrow(pa.table(data), sf.Schema(tuple(columns)))
+from sfumato.errors import DataError
 
 
 def test_rows_with_rare_values_are_left_out() -> None:
@@ -65,58 +43,6 @@ def test_outliers_are_left_out() -> None:
     assert max(made.data.to_arrow()["charge"].to_pylist()) <= 300
 
 
-def release(given: sf.Table, folder: object, **levels: int) -> sf.Release:
-    """A release on exactly these levels: columns may go no higher, and k makes them go there."""
-    return sf.anonymize(
-        given,
-        sf.KAnonymity(3),
-        method=Fixed(levels),
-        hierarchies=BOTH,
-        register=folder,  # type: ignore[arg-type]
-    )
-
-
-class Fixed:
-    """A method that takes the levels it is told."""
-
-    def __init__(self, levels: dict[str, int]) -> None:
-        self.levels = levels
-
-    def search(self, problem, criterion):
-        from sfumato.anonymization.lattice import Lattice
-        from sfumato.anonymization.optimal import Judge
-
-        lattice = Lattice(problem, sf.Loss().cost(problem), 1.0, criterion.k)
-        return Judge(lattice, criterion, sf.Loss(), problem.rows).recoding(
-            tuple(self.levels[c] for c in problem.columns)
-        )
-
-
-@pytest.mark.parametrize("persons", [False, True])
-def test_a_coarsening_passes_and_a_crossing_is_refused(tmp_path, persons) -> None:
-    given = table(60, persons=persons)
-    release(given, tmp_path / "register", age=1, place=2)
-    release(given, tmp_path / "register", age=2, place=2)  # a coarsening
-    with pytest.raises(ParameterError, match=r"together with 2 earlier releases .* fewer than 3 persons"):
-        release(given, tmp_path / "register", age=3, place=0)
-    assert len(list((tmp_path / "register").glob("*.parquet"))) == 2
-
-
-def test_people_who_come_and_go_must_not_be_few(tmp_path) -> None:
-    release(table(60, persons=True), tmp_path / "r", age=3, place=2)
-    with pytest.raises(ParameterError, match="fewer than 3"):  # one person is new, and alone in that
-        release(table(61, persons=True), tmp_path / "r", age=3, place=2)
-    release(table(70, persons=True), tmp_path / "r", age=3, place=2)
-
-
-def test_without_persons_the_rows_must_be_the_same(tmp_path) -> None:
-    release(table(60), tmp_path / "r", age=3, place=2)
-    with pytest.raises(DataError, match="other rows"):
-        release(table(61), tmp_path / "r", age=3, place=2)
-    with pytest.raises(DataError, match="by persons"):
-        release(table(60, persons=True), tmp_path / "r", age=3, place=2)
-
-
 def test_preparation_finds_what_repeats_what_is_old_and_what_must_not_leave() -> None:
     g = np.random.default_rng(2)
     race = g.integers(0, 4, 500)
@@ -146,3 +72,14 @@ def test_the_explanation_adds_up_and_names_the_dearest() -> None:
     assert set(gains) == {"age", "place"}
     # One column less can only help the others: their levels of now are still allowed.
     assert all(g["dropped"] <= g["now"] + 1e-9 for g in gains.values())
+
+
+@pytest.mark.parametrize("values", [["x", " x"], ["", None], ["x", "x ", "y"]])
+def test_values_that_only_blanks_tell_apart_are_no_variety(values: list[str | None]) -> None:
+    """A CSV file would be read with one value in the class, and the promise of two would be broken."""
+    cells = values * 4
+    given = sf.Table.from_arrow(pa.table({"place": ["n1"] * len(cells), "dx": pa.array(cells, pa.string())}))
+    common = {"hierarchies": BOTH, "quasi_identifiers": ["place"]}
+    with pytest.raises(DataError, match="'dx' has 1 values that differ from others by blanks only"):
+        sf.anonymize(given, sf.LDiversity(2, "dx"), **common)
+    assert sf.anonymize(given, sf.KAnonymity(2), **common).data.rows() == len(cells)

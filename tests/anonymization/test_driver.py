@@ -245,3 +245,19 @@ def test_classes_do_not_meet_each_other_where_nothing_matches_anything() -> None
     settled = settle(Splits().search(problem, K), K, lambda s: _sizes(s, matching=False))
     assert _sizes(settled, matching=False).matching is None
     assert _sizes(settled, matching=True).matching.tolist() == [120]
+
+
+def test_the_record_and_the_titles_say_whose_k_it_is_and_which_seconds_they_are() -> None:
+    """Rows and persons are two claims; the clock and the processor are two times."""
+    data = letters()
+    named = table(
+        {**{c: data.to_arrow()[c] for c in "qr"}, "id": [f"P{i // 2}" for i in range(120)]},
+        Column("q", Kind.NOMINAL, QUASI),
+        Column("r", Kind.NOMINAL, QUASI),
+        Column("id", Kind.NOMINAL, Role.PERSON),
+    )
+    release = sf.anonymize(named, K, hierarchies=BOTH)
+    titles = [c.title for c in release.guarantee]
+    assert [t.split()[-1] for t in titles] == ["persons", "rows"]
+    search = release.internal.extra["search"]
+    assert search["seconds"] >= 0 and search["cpu_seconds"] >= 0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymization.greedy.posets import Bounds, generalize
+from sfumato.anonymization.greedy.posets import drawn_up, generalize
 from sfumato.criteria import KAnonymity
 from sfumato.errors import ParameterError
 from sfumato.hierarchy.births import DateOfBirth
@@ -78,10 +78,10 @@ def test_literal_sets_cover_k_and_are_called_ambiguity() -> None:
 
 def test_of_several_bounds_the_one_that_loses_least_is_taken() -> None:
     """a and b lie under the ZIP code and the town, both one step up: the town has fewer blocks."""
-    bounds = Bounds.of([("a",), ("b",), ("d",)], {"block": CENSUS}, {})
+    bounds, _, _ = drawn_up([("a",), ("b",), ("d",)], {"block": CENSUS}, {})
     assert len(CENSUS.lub(CENSUS.node("a"), CENSUS.node("b"))) == 2
-    assert CENSUS.label(bounds.bound([0, 1])[0]) == "town"
-    assert CENSUS.label(bounds.bound([0, 2])[0]) == "zip"
+    assert bounds.orders[0].label(bounds.bound([0, 1])[0]) == "town"
+    assert bounds.orders[0].label(bounds.bound([0, 2])[0]) == "zip"
 
 
 def test_the_bound_is_taken_over_the_original_members() -> None:

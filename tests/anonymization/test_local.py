@@ -245,6 +245,19 @@ def test_seconds_are_kept_and_compiling_is_not_among_them(data_dir: Path) -> Non
     assert about["stopped"] == "time" and about["seconds"] <= 1.65
 
 
+def test_what_is_compiled_beforehand_is_all_of_it_however_long_it_takes(monkeypatch) -> None:
+    """Each look at the clock costs five seconds, as a compiler might: the short search ends by its moves."""
+    from itertools import count
+
+    from sfumato.anonymization.local import pace, recode, warming
+
+    left = []
+    monkeypatch.setattr(pace.time, "thread_time", count(0, 5).__next__)
+    monkeypatch.setattr(recode, "bounded", lambda *given: left.append(given[-1]) or 0.0)
+    warming.warm.__wrapped__(recode._tried)
+    assert len(left) == 2 and min(left) > 0  # time was left for the bound: all loops were reached
+
+
 WANTED = {
     "fast": {2: 0.022, 5: 0.055, 10: 0.088, 50: 0.195},
     "thorough": {2: 0.020, 5: 0.050, 10: 0.077, 50: 0.160},

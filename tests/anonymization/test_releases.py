@@ -100,8 +100,8 @@ def test_pycanon_agrees(peer, tmp_path, data_dir) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_adult_is_solved_exactly(data_dir, threads) -> None:
     """The optimum of the ARX benchmark: nodes, scores and suppressed rows."""
-    from sfumato.anonymization.asking import read_folder
     from sfumato.anonymization.problem import compress
+    from sfumato.hierarchy import read_folder
 
     table = sf.scan(data_dir / "adult" / "adult_arx_30162.parquet")
     problem = compress(

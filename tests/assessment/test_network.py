@@ -70,3 +70,14 @@ def test_cells_that_say_nothing_join_nothing_and_are_learnt_around(hidden: float
     columns = {"a": [f"a{x}" for x in a], "b": [f"b{x}" for x in b], "s": [f"s{x}" for x in a ^ b]}
     pair = align(table(columns), table({**columns, "a": shown}))
     assert attacks.bayesian_network(pair, ["a", "b"], "s")[0].value == 1
+
+
+def test_a_control_with_values_that_no_release_has() -> None:
+    """A value of the original that the release lacks is a group of its own that no record belongs to."""
+    generator = np.random.default_rng(9)
+    a, b = generator.integers(0, 3, (2, 900))
+    columns = {"a": [f"a{x}" for x in a], "b": [f"b{x}" for x in b], "s": [f"s{x}" for x in (a + b) % 3]}
+    kept = {name: [v for v, x in zip(cells, a, strict=True) if x < 2] for name, cells in columns.items()}
+    pair = align(table(columns), table(kept))
+    found = attacks.bayesian_network(pair, ["a", "b"], "s", control=table(columns))[0]
+    assert found.control == found.value > 0.6

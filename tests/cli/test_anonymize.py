@@ -42,6 +42,8 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
     ("more", "words"),
     [
         ([], "nothing is asked"),
+        (["--l", "dx=2", "--rows"], "--rows says what --k counts"),
+        (["--k", 5, "--method", "greedy", "--literal"], "only k rows can be asked"),
         (["--k", 5, "--method", "magic"], "not known"),
         (["--k", 5, "--method", "local", "--loss", "entropy"], "has no use for --loss"),
         (["--k", 5, "--weight", "age"], "--weight takes a column and a number"),
@@ -56,6 +58,35 @@ def test_refusals_say_what_and_leave_nothing(sfumato, visits, hierarchies, more,
     answer = sfumato("anonymize", visits, "--hierarchies", hierarchies, "--out", "r", *named, *more)
     assert answer.code != 0 and words in " ".join(answer.err.split())
     assert not Path("r").exists() and CANARY not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("more", "claim"),
+    [
+        (["--method", "beam", "--width", 3], "KAnonymity"),
+        (["--method", "beam", "--loss", "height", "--literal", "--rows"], "KAmbiguity"),
+        (["--method", "greedy", "--literal", "--rows"], "KAmbiguity"),
+        (["--method", "partition", "--literal", "--loss", "height"], "KAnonymity"),
+        (["--method", "guided", "--target", "dx"], "KAnonymity"),
+        (["--method", "greedy", "--loss", "column-information", "--target", "dx"], "KAnonymity"),
+        (["--method", "partition", "--loss", "value-information", "--target", "dx"], "KAnonymity"),
+    ],
+)
+def test_every_search_of_the_thesis_has_a_name(sfumato, visits, hierarchies, more, claim) -> None:
+    asked = ["anonymize", visits, "--hierarchies", hierarchies, "--quasi-identifiers", "sex,age", "--k", 4]
+    answer = sfumato(*asked, *more, "--drop", "dx", "--out", "r", "--json")
+    assert answer.code == 0, answer.err
+    kinds = {c["claim"] for c in json.loads(answer.out)["guarantee"]["claims"]}
+    assert kinds == {claim}
+    assert sfumato("verify", "r").code == 0
+    if claim == "KAnonymity":
+        assert sf.Release.load("r").data.counts("sex", "age").n.min() >= 4
+
+
+def test_a_search_that_reads_the_outcome_says_that_it_leaks(sfumato, visits, hierarchies) -> None:
+    asked = ["anonymize", visits, "--hierarchies", hierarchies, "--quasi-identifiers", "sex,age", "--k", 4]
+    told = sfumato(*asked, "--method", "guided", "--target", "dx", "--leaking", "--out", "r")
+    assert told.code == 0 and "chosen by looking at 'dx'" in " ".join(told.out.split())
 
 
 @pytest.fixture
@@ -98,6 +129,12 @@ def test_hierarchies_say_how_far_nominal_values_are_apart(sfumato, costs, hierar
         (["--method", "resample", "--max-suppressed", 0.1, "--loss", "entropy"], "--loss, --max-suppressed"),
         (["--method", "greedy", "--response", "cost"], "no use for --response"),
         (["--method", "greedy", "--max-suppressed", 0.1], "no use for --max-suppressed"),
+        (["--method", "guided"], "needs a column to predict"),
+        (["--method", "greedy", "--width", 3], "no use for --width"),
+        (["--method", "local", "--literal"], "no use for --literal"),
+        (["--method", "greedy", "--target", "cost"], "--target goes with"),
+        (["--method", "greedy", "--loss", "value-information"], "--target goes with"),
+        (["--method", "beam", "--loss", "discernibility"], "a sum over cells"),
         (["--method", "resample", "--max-level", "age=1"], "no use for max_level"),
         (["--method", "resample", "--response", "age"], "response is one of the quasi-identifiers"),
         (["--method", "resample", "--register", "reg"], "no use for register"),

@@ -314,6 +314,7 @@ def test_demo_keeps_its_files_and_sums_up_as_json(tmp_path: Path, sfumato: Sfuma
     answer = sfumato("demo", "--rows", "2000", "--out", "kept", "--json")
     found = parsed(answer.out)
     assert answer.code == 0 and found["mishaps"] == [] and len(found["steps"]) >= 9
+    assert {"Keep the shape", "Use it elsewhere"} <= {step["title"] for step in found["steps"]}
     assert {"discharges.csv", "study.ledger", "release"} <= {p.name for p in (tmp_path / "kept").iterdir()}
     assert sf.scan(tmp_path / "kept" / "discharges.csv").rows() == 2000
     assert Schema.read(tmp_path / "kept" / "guessed.toml")["sex"].kind in (Kind.FLAG, Kind.NOMINAL)

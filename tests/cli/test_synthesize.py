@@ -27,14 +27,14 @@ def test_a_release_is_written_and_verified(sfumato: Sfumato, stays: list[object]
     assert "60 synthetic rows" in answer.out and "epsilon = 2" in answer.out
     assert pq.read_table(tmp_path / "new" / "public" / "data.parquet").num_rows == 60
     assert sfumato("verify", "new").code == 0
-    again = sfumato("synthesize", *stays, "--epsilon", 2, "--rows", 60, "--out", "new")
+    again = sfumato("synthesize", *stays, "--method", "pegs", "--epsilon", 2, "--rows", 60, "--out", "new")
     assert again.code == 2 and "new" in again.err
 
 
 def test_json_says_the_total(sfumato: Sfumato, stays: list[object]) -> None:
     answer = sfumato(
-        "synthesize", *stays, "--epsilon", 0.1, "--per-row", "--block", 10, "--parents", 0, "--rows", 20,
-        "--out", "new", "--json",
+        "synthesize", *stays, "--method", "pegs", "--epsilon", 0.1, "--per-row", "--block", 10,
+        "--parents", 0, "--rows", 20, "--out", "new", "--json",
     )  # fmt: skip
     found = json.loads(answer.out)
     assert found["rows"] == 20 and found["guarantee"]["claims"][0]["epsilon"] == 2.0
@@ -43,11 +43,15 @@ def test_json_says_the_total(sfumato: Sfumato, stays: list[object]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--epsilon", "0", "--rows", "5"], "above 0"),
-        (["--rows", "5"], "one of epsilon"),
+        (["--method", "pegs", "--epsilon", "0", "--rows", "5"], "above 0"),
+        (["--method", "pegs", "--rows", "5"], "one of epsilon"),
+        (["--method", "pegs", "--epsilon", "1"], "how many rows"),
         (["--epsilon", "1", "--rows", "0"], "--rows"),
         (["--epsilon", "1", "--rows", "5", "--method", "magic"], "no such method"),
-        (["--epsilon", "1", "--rows", "5", "--delta", "1e-9"], "pegs has no --delta"),
+        (["--method", "pegs", "--epsilon", "1", "--rows", "5", "--delta", "1e-9"], "pegs has no --delta"),
+        (["--method", "pegs", "--epsilon", "1", "--rows", "5", "--models", "charge"], "COLUMN=FAMILY"),
+        (["--target", "nowhere"], "not among the columns"),
+        (["--constraints", "nowhere.toml"], "cannot be read"),
         (["--epsilon", "1", "--rows", "5", "--column", "nowhere", "--column", "sex"], "unknown column"),
     ],
 )
@@ -96,7 +100,8 @@ def test_lugs_says_what_it_is_not(sfumato: Sfumato, stays: list[object], tmp_pat
         (["--method", "private", "--epsilon", "1", "--parents", "2"], "private has no --parents"),
         (["--method", "lugs", "--epsilon", "1"], "not differentially private"),
         (["--method", "lugs", "--log-l", "2"], "too few values"),
-        (["--method", "pegs", "--epsilon", "1", "--cap"], "pegs has no --cap"),
+        (["--method", "pegs", "--epsilon", "1", "--target", "sex"], "pegs has no --target"),
+        (["--method", "lugs", "--max-rows-per-person", "3"], "lugs has no --max-rows-per-person"),
     ],
 )
 def test_other_methods_refuse_too(
@@ -106,3 +111,51 @@ def test_other_methods_refuse_too(
     answer = sfumato("synthesize", *stays, *arguments, "--rows", 5, "--out", "new")
     assert answer.code == 2 and words in answer.err
     assert everything(tmp_path) == before
+
+
+def test_the_default_is_the_private_synthesizer_with_all_it_can_be_told(
+    sfumato: Sfumato, stays: list[object], tmp_path: Path
+) -> None:
+    (tmp_path / "rules.toml").write_text('[[never]]\nsex = "male"\nmdc = [13, 14]\n')
+    answer = sfumato(
+        "synthesize", *stays, "--target", "mdc", "--max-rows-per-person", 2, "--declared-rows", 400,
+        "--constraints", tmp_path / "rules.toml", "--out", "new", "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.all
+    found = json.loads(answer.out)
+    claim = found["guarantee"]["claims"][0]
+    assert found["rows"] == 400 and claim["epsilon"] == pytest.approx(1.0)
+    assert "person" in json.dumps(claim) and "constraints are public" in json.dumps(claim)
+    made = pq.read_table(tmp_path / "new" / "public" / "data.parquet").to_pylist()
+    assert len(made) == 400 and not any(r["sex"] == "male" and r["mdc"] in (13, 14) for r in made)
+    written = "".join(p.read_text() for p in (tmp_path / "new" / "internal").glob("*.json"))
+    assert '"target": "mdc"' in written and '"max_rows_per_person": 2' in written
+
+
+def test_pegs_takes_what_it_can_be_told(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:
+    answer = sfumato(
+        "synthesize", *stays, "--method", "pegs", "--epsilon", 4, "--rows", 30, "--sweeps", 2,
+        "--parents", -1, "--declared-rows", 500, "--smoothing", 2, "--neighbours", "replace",
+        "--models", "los_days=poisson", "--out", "new", "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.all
+    claim = json.loads(answer.out)["guarantee"]["claims"][0]
+    assert claim["epsilon"] == 4.0 and claim["neighbours"] == "replace"
+    assert any("models of los_days" in text for text in claim["assumptions"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[never]]\nsex = 'male'", "at least two columns"),
+        ("[[always]]\nsex = 'male'", "no constraint is called 'always'"),
+        ("[[ordered]]\nfirst = 'a'", "first and second"),
+        ("never = [", "not TOML"),
+    ],
+)
+def test_constraints_are_read_with_care(
+    sfumato: Sfumato, stays: list[object], tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "rules.toml").write_text(text)
+    answer = sfumato("synthesize", *stays, "--constraints", tmp_path / "rules.toml", "--out", "new")
+    assert answer.code == 2 and words in answer.err and not (tmp_path / "new").exists()

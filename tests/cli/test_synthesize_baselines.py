@@ -55,3 +55,40 @@ def test_options_that_a_method_has_no_use_for_are_refused(
 ) -> None:
     answer = sfumato("synthesize", *arguments, *more)
     assert answer.code == 2 and words in answer.err
+
+
+def test_rows_of_people_with_new_cells_or_filled_gaps(sfumato: Sfumato, tmp_path: Path) -> None:
+    table = discharges(150, 3).select(["sex", "sev", "age_years"])
+    pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
+    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    (tmp_path / "rules.toml").write_text("[[never]]\nsex = 'male'\nsev = 2\n")
+    common = ["synthesize", tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml", "--json"]
+    partial = sfumato(
+        *common, "--method", "partial", "--column", "sex", "--risky", 50, "--by", "sev", "--by", "sex",
+        "--engine", "marginals", "--constraints", tmp_path / "rules.toml", "--out", "partial",
+    )  # fmt: skip
+    assert partial.code == 0, partial.all
+    made = pq.read_table(tmp_path / "partial" / "public" / "data.parquet").to_pylist()
+    assert made and not any(r["sex"] == "male" and r["sev"] == 2 for r in made)
+    filled = sfumato(*common, "--method", "missing", "--sweeps", 1, "--engine", "trees", "--out", "filled")
+    assert filled.code == 0, filled.all
+    assert not pq.read_table(tmp_path / "filled" / "public" / "data.parquet")["age_years"].null_count
+    assert sfumato(*common, "--method", "partial", "--out", "no").code == 2
+
+
+def test_lugs_by_parts(sfumato: Sfumato, arguments: list[object]) -> None:
+    answer = sfumato(
+        "synthesize",
+        *arguments,
+        "--method",
+        "lugs",
+        "--log-l",
+        0.2,
+        "--partitions",
+        1,
+        "--burn-in",
+        2,
+        "--json",
+    )
+    assert answer.code == 0, answer.all
+    assert json.loads(answer.out)["rows"] == 20

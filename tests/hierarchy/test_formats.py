@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,6 +91,18 @@ def test_a_broken_table_is_refused_with_all_faults_and_no_cell() -> None:
     assert "zebra" not in message and "zebra" in refused.value.values
     with pytest.raises(DataError, match="not well-formed CSV"):
         parse_levels('a;"b"c;*\n', separator=";")
+
+
+def test_a_name_is_a_value_or_a_node_over_others_and_never_both() -> None:
+    """Released, such a cell could mean either; a value that stays alone on its way up keeps its name."""
+    with pytest.raises(DataError) as refused:
+        parse_levels("a;b;*\nb;b;*\nc;x;*\n*;x;*\nd;y;*\nd;y;*\n", name="dx.csv")
+    message = str(refused.value)
+    assert "2 values stand in a further column too" in message and "1 value occurs more than once" in message
+    assert {"b", "*", "d"} <= set(refused.value.values)
+    with pytest.raises(ParameterError, match="written as a node over other values"):
+        Hierarchy((("a", "b"), ("b",)), np.array([[0, 1], [0, 0]], np.int32))
+    assert parse_levels("a;a;*\nb;x;*\nc;x;*\n").leaves == ("a", "b", "c")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from sfumato.errors import DataError, OutputError, ParameterError
@@ -304,3 +306,18 @@ def test_text_files_and_private_ones(tmp_path: Path) -> None:
     assert modes == [0o700, 0o700, 0o600]
     with pytest.raises(OutputError, match="does not exist"):
         output.owner_only(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_what_was_written_is_not_held(tmp_path: Path, suffix: str) -> None:
+    """While rows are asked for, no more than the chunk that is being gathered is in memory."""
+    held, start, rows = [], pa.total_allocated_bytes(), output.CHUNK_ROWS // 4
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for i in range(14):
+            held.append(pa.total_allocated_bytes() - start)
+            column = pa.nulls(rows, pa.float64()).fill_null(float(i))
+            yield pa.record_batch({f"x{j}": pc.add(column, float(j)) for j in range(8)})
+
+    output.write(batches(), tmp_path / f"x{suffix}")
+    assert max(held) < 1.7 * 4 * rows * 8 * 8  # a chunk gathered from four batches, and a batch more

@@ -16,6 +16,7 @@ from pegs_oracle import tiny
 import sfumato as sf
 from sfumato.errors import BudgetError, ParameterError, SchemaError
 from sfumato.privacy import Budget, DiverseLaw, Ledger, NoGuarantee, PureDP
+from sfumato.privacy.base import Unit
 from sfumato.privacy.rounding import exact
 from sfumato.release import verify
 from sfumato.samples import DISCHARGE_VARIABLES, discharges
@@ -249,6 +250,14 @@ def test_a_grant_pays_before_anything_is_drawn() -> None:
     enough = ledger.grant(epsilon=fitted.spends(10), purpose="ten rows")
     fitted.sample(10, grant=enough)
     assert enough.burnt
+
+
+def test_a_grant_for_persons_does_not_pay_for_rows() -> None:
+    """Someone with five rows loses five times the epsilon of a row."""
+    fitted = PeGS(epsilon=1.0, parents={}).fit(tiny([(0, 1), (1, 0)], (2, 2)))
+    ledger = Ledger.in_memory(Budget(epsilon=10.0, unit=Unit.person(5)))
+    with pytest.raises(BudgetError, match="persons"):
+        fitted.sample(2, grant=ledger.grant(epsilon=2.0, purpose="rows"))
 
 
 def test_a_key_used_twice_does_not_show_where_two_tables_differ() -> None:

@@ -63,6 +63,18 @@ def test_keeping_the_shape_keeps_the_answer_and_centroids_do_not() -> None:
     assert kept.similarity > squeezed.similarity + 0.1  # type: ignore[operator]
 
 
+def test_all_that_is_found_has_an_interval() -> None:
+    asked = {"columns": ["age", "sex"], "cost": "cost", "actual": NEW, "factor": 1.0}
+    risk = market_risk(PLAN, EXISTING, NEW, repeats=60, **asked)
+    for value, ends in ((risk.relative_bias, risk.bias_interval), (risk.r2, risk.r2_interval)):
+        assert ends is not None and ends[0] <= value <= ends[1]
+    low, high = risk.bias_interval  # type: ignore[misc]
+    assert high - low < 5  # per cent: 6,000 members say it closely
+    assert "to" in str(risk).split("bias")[1]
+    plain = market_risk(PLAN, EXISTING, NEW, repeats=0, **asked)
+    assert plain.bias_interval is None and plain.r2_interval is None and plain.r2 == risk.r2
+
+
 def test_the_cost_of_living_multiplies() -> None:
     one = market_risk(PLAN, EXISTING, NEW, columns=["age"], cost="cost", repeats=0)
     dearer = market_risk(PLAN, EXISTING, NEW, columns=["age"], cost="cost", repeats=0, factor=1.1)

@@ -132,3 +132,31 @@ def test_transfer_to_other_people_adds_their_shift() -> None:
     assert np.average(age == 0, weights=weights) == pytest.approx(0.5, abs=0.05)
     with pytest.raises(ParameterError, match="two tasks"):
         transfer_weights(tasks[:1], 0, ["age"], "y")
+
+
+def test_estimators_within_estimators_get_the_weights() -> None:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = np.arange(40.0)[:, None]
+    even = np.arange(40) % 2 == 0
+    y = np.where(even, x[:, 0], 100.0 - x[:, 0])
+    weights = even.astype(float)  # the others do not count: the slope is 1
+    inner = Ridge(alpha=1e-9)
+    pipeline = make_pipeline(StandardScaler(), inner)
+    for estimator in (
+        inner,
+        pipeline,
+        GridSearchCV(inner, {"alpha": [1e-9, 1e-8]}, cv=2),
+        GridSearchCV(pipeline, {"ridge__alpha": [1e-9, 1e-8]}, cv=2),
+        TransformedTargetRegressor(inner),
+        make_pipeline(StandardScaler(), TransformedTargetRegressor(inner)),
+    ):
+        assert fit_weighted(estimator, x, y, weights).predict([[50.0]]) == pytest.approx(50, abs=1e-3)
+    for deaf in (KNeighborsRegressor(), GridSearchCV(KNeighborsRegressor(), {"n_neighbors": [1]})):
+        with pytest.raises(ParameterError, match="takes no sample weights"):
+            fit_weighted(deaf, x, y, weights)

@@ -86,35 +86,46 @@ def roll_up(
 
 
 @compiled
-def rows_with(
-    leaves: NDArray[np.int32],
+def agreements(
+    leaves: NDArray[np.int32], lowest: NDArray[np.uint64], first: NDArray[np.int64], out: NDArray[np.uint64]
+) -> None:
+    """out[i] = sum over columns of lowest[first[j] + leaves[j, i]].  leaves: (columns, combinations).
+
+    lowest: the lowest level on which each leaf has the node of one combination's, shifted to its field.
+    """
+    for i in range(leaves.shape[1]):
+        out[i] = lowest[first[0] + leaves[0, i]]
+    for j in range(1, leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            out[i] += lowest[first[j] + leaves[j, i]]
+
+
+@compiled
+def first_short(
+    agreements: NDArray[np.uint64],
+    order: NDArray[np.int64],
     n: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    first: NDArray[np.int64],
-    above: NDArray[np.int32],
-    one: int,
+    levels: np.uint64,
+    guards: np.uint64,
     enough: int,
 ) -> int:
-    """How many rows are in the class of combination `one`; counting ends at `enough`.
+    """The first place in `order` whose agreements have fewer than `enough` rows within `levels`; or -1.
 
-    leaves: (columns, combinations). columns: the order in which they are compared; those that part most
-    rows first. above: the maps of all columns one after the other, column j's from first[j].
+    agreements: (combinations asked, combinations). A row is within where no field is above that of `levels`:
+    the highest bit of each field is its guard, set in `levels`, not in agreements; it survives the
+    subtraction where the field is not exceeded, and nothing is borrowed from the next field.
     """
-    total = 0
-    wanted = np.empty(leaves.shape[0], np.int32)
-    for j in columns:
-        wanted[j] = above[first[j] + leaves[j, one]]
-    for i in range(leaves.shape[1]):
-        same = True
-        for j in columns:
-            if above[first[j] + leaves[j, i]] != wanted[j]:
-                same = False
-                break
-        if same:
-            total += n[i]
+    for place in range(len(order)):
+        near = agreements[order[place]]
+        total = 0
+        for start in range(0, len(n), 1024):
+            for i in range(start, min(start + 1024, len(n))):
+                total += n[i] if (levels - near[i]) & guards == guards else 0
             if total >= enough:
                 break
-    return int(total)
+        if total < enough:
+            return place
+    return -1
 
 
 @compiled
@@ -127,7 +138,11 @@ def first_with(
     above: NDArray[np.int32],
     key: np.uint64,
 ) -> int:
-    """The first combination in the class with a packed key; -1 if there is none. See `rows_with`."""
+    """The first combination in the class with a packed key; -1 if there is none.
+
+    leaves: (columns, combinations). columns: the order in which they are compared; those that part most
+    rows first. above: the maps of all columns one after the other, column j's from first[j].
+    """
     for i in range(leaves.shape[1]):
         same = True
         for j in columns:

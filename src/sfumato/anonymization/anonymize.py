@@ -19,25 +19,29 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, read_folder, settle_hierarchies
+from sfumato.anonymization.asking import Asked, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
-from sfumato.anonymization.defence import common, within_bounds
+from sfumato.anonymization.defence import common, refuse_alike, within_bounds
 from sfumato.anonymization.explanation import explain
-from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.register import Register
 from sfumato.anonymization.settling import Settled, settle
 from sfumato.anonymization.writing import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
+from sfumato.hierarchy import read_folder
 from sfumato.privacy import Guarantee
-from sfumato.release import InternalRecord, Release, fingerprint
+from sfumato.release import STANDS_FOR, InternalRecord, Release, fingerprint
 from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.hierarchy import Hierarchy
+
+
+_MOST_MEANINGS = 10_000_000  # pairs of a value and a leaf that are looked at for the record
 
 
 class Search(Protocol):
@@ -78,6 +82,7 @@ def anonymize(
     drop_rarer_than: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     register: Register | str | Path | None = None,
+    key: Key | None = None,
     seed: int | None = None,
 ) -> Release:
     """Publish a table whose people hide among others: the least general one the method finds.
@@ -92,6 +97,7 @@ def anonymize(
     drop_rarer_than: leave out rows with a value in a quasi-identifier that fewer rows than this have.
     bounds: leave out rows whose number in a column lies outside [low, high].
     register: earlier releases of the same people; a release that would give them away together is refused.
+    key: of everything that is drawn, such as the order of the rows; a fresh secret one if not given.
     seed: for tests and teaching; the order of the rows can then be undone.
 
     Rows are written batch by batch when the release is read or saved; they are counted now.
@@ -101,7 +107,9 @@ def anonymize(
 
         method = OptimalRecoding()
     _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
-    key = Key.fresh() if seed is None else Key.from_seed(seed)
+    if key is not None and seed is not None:
+        raise ParameterError("a key and a seed were given.", hint="give one of them")
+    key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
     table = within_bounds(table, bounds or {})
     if isinstance(method, Exchange):
         useless = {"weights": weights, "max_level": max_level, "drop_rarer_than": drop_rarer_than,
@@ -128,10 +136,11 @@ def anonymize(
     whole = asked.compress()
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
+    refuse_alike(problem, asked.criterion)
     _refuse_hopeless(problem, asked.criterion)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     recoding = method.search(problem, asked.criterion)
-    seconds = time.perf_counter() - start
+    spent = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - busy}
     own = method.claims(recoding) if hasattr(method, "claims") else None
     if own is not None and register is not None:
         raise ParameterError(
@@ -157,9 +166,9 @@ def anonymize(
         seed=seed,
         fingerprint=fingerprint(table, key),
         plan=asked.plan(drop_rarer_than=drop_rarer_than, bounds=_plain(bounds)),
-        tables={"classes": _class_table(made.settled, classes)},
+        tables={"classes": _class_table(made.settled, classes), STANDS_FOR: _meanings(made.settled)},
         extra={
-            "search": {**_plain(recoding.about), "seconds": round(seconds, 3)},
+            "search": {**_plain(recoding.about), **{name: round(s, 3) for name, s in spent.items()}},
             "rows": {
                 "read": whole.rows,
                 "with_rare_values": whole.rows - problem.rows,
@@ -214,6 +223,7 @@ def _exchanged(
         )
     nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
     settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
+    refuse_posets(method, criterion, settled)
     # What is looked at, but not to be released, goes last: whose rows they are, weights, the response.
     needed = {*table.schema.of_role(Role.PERSON), *table.schema.of_role(Role.WEIGHT)}
     needed |= {method.response, method.weight}
@@ -345,6 +355,21 @@ def _class_table(settled: Settled, classes: Classes) -> pa.Table:
         name += "_"
     columns[name] = pa.array(classes.sizes)
     return pa.table(columns)
+
+
+def _meanings(settled: Settled) -> pa.Table:
+    """What the more general values of the file stand for, so that who judges it need not be told again."""
+    rows = [
+        (name, value, leaf)
+        for name, h in zip(settled.problem.columns, settled.problem.hierarchies, strict=True)
+        if h.size * len(h.leaves) <= _MOST_MEANINGS
+        for value, leaves in h.stands_for.items()
+        if (value,) != leaves
+        for leaf in leaves
+        if leaf != MISSING
+    ]
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
 
 
 def _about(settled: Settled, *, hidden: bool) -> str:

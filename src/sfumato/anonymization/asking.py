@@ -11,7 +11,15 @@ from typing import Any
 from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
-from sfumato.hierarchy import Hierarchy, read_levels
+from sfumato.hierarchy import (
+    Hierarchy,
+    Matrix,
+    Numbered,
+    PassThrough,
+    Product,
+    Suppression,
+    read_folder,
+)
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
@@ -39,7 +47,7 @@ class Asked:
             p.population for p in self.criterion.parts if isinstance(p, KMap) and p.population is not None
         ]
         return compress(
-            _by_value(self.table, self.criterion),
+            self.by_value(),
             self.columns,
             self.hierarchies,
             sensitive=self.sensitive,
@@ -49,6 +57,10 @@ class Asked:
             survey=self.criterion.weights,
             population=next((m for m in maps if m is not None), None),
         )
+
+    def by_value(self) -> Table:
+        """The table, columns that must be close to the whole without their bins."""
+        return _by_value(self.table, self.criterion)
 
     def plan(self, **more: Any) -> dict[str, Any]:
         """What was asked, for the record."""
@@ -114,12 +126,14 @@ def ask(
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
     gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
+    settled = settle_hierarchies(table, hierarchies, columns)
+    refuse_posets(method, criterion, settled)
     return Asked(
         table,
         criterion,
         method,
         columns,
-        settle_hierarchies(table, hierarchies, columns),
+        settled,
         tuple(dict.fromkeys([*criterion.sensitive, *needs])),
         person if _counts_persons(criterion) else None,
         tuple(c for c in schema.names if c not in gone),
@@ -239,8 +253,8 @@ def settle_hierarchies(
         hierarchy = given[name]
         try:
             levels = books[name].levels.to_pylist()
-            if not isinstance(hierarchy, Hierarchy):  # a recipe cannot know what an empty column could hold
-                hierarchy = hierarchy.over(levels) if levels else Hierarchy.of_rows([(MISSING, "*")])
+            if not isinstance(hierarchy, Hierarchy):
+                hierarchy = _over(hierarchy, levels)
             unknown = [str(v) for v in levels if str(v) not in hierarchy.places]
             if unknown:
                 raise DataError(
@@ -259,19 +273,39 @@ def settle_hierarchies(
     return found
 
 
-def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Level tables of a folder: `age.csv` or `anything_age.csv` for column age."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise DataError(f"no folder '{folder.name}' with hierarchies.", hint="one level table per column")
-    found = {}
-    for name in columns:
-        exact = folder / f"{name}.csv"
-        files = [exact] if exact.is_file() else sorted(folder.glob(f"*_{name}.csv"))
-        if len(files) > 1:
-            raise DataError(
-                f"{len(files)} files could be the hierarchy of '{name}'.", hint=f"name it {name}.csv"
-            )
-        if files:
-            found[name] = read_levels(files[0])
+def _over(given: Any, levels: list[object]) -> Hierarchy:
+    """A recipe or a poset over the values that occur: with levels wherever it has them."""
+    if isinstance(given, PassThrough | Product):
+        raise ParameterError(
+            "a quasi-identifier cannot pass through: it would give its persons away"
+            if isinstance(given, PassThrough)
+            else "a product is for whole rows; each column has a poset of its own"
+        )
+    if not levels:  # a recipe cannot know what an empty column could hold
+        return Hierarchy.of_rows([(MISSING, "*")])
+    if isinstance(given, Matrix):
+        try:
+            return given.levels().over(levels)
+        except (DataError, ParameterError):  # no levels, or cells that hold a mere category
+            return Numbered.of(given, levels)
+    chain = isinstance(given, Suppression) or getattr(given, "reckoned", "") == "by year"
+    found: Hierarchy = (
+        given.over(levels) if chain or not hasattr(given, "lub") else Numbered.of(given, levels)
+    )
     return found
+
+
+def refuse_posets(method: Any, criterion: Criterion, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Posets without levels are for the searches that take them, and no population fits them."""
+    without = [repr(c) for c, h in hierarchies.items() if isinstance(h, Numbered)]
+    if without and not getattr(method, "takes_posets", False):
+        raise ParameterError(
+            f"{type(method).__name__} needs hierarchies with levels, which {listed(without)} "
+            f"{'have' if len(without) > 1 else 'has'} not.",
+            hint="method=sf.Greedy() or sf.Partition(), or bands: Intervals(widths=(5, 10))",
+        )
+    if without and any(isinstance(p, KMap) and p.population is not None for p in criterion.parts):
+        raise ParameterError(
+            f"a population is counted along levels, which {listed(without)} lack.",
+            hint="KMap(5, weight=...), or hierarchies with levels",
+        )

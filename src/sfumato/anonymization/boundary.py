@@ -19,7 +19,7 @@ from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
 _UNKNOWN, _YES, _NO = 0, 1, 2
 _KEPT = 20_000_000  # groups that are kept to roll up from
 _BLOCK = 4096
-_WITNESSES = 6  # combinations that are asked first
+_WITNESSES = 20  # combinations that are asked first
 Check = Callable[[Levels], bool]
 
 
@@ -30,13 +30,14 @@ def search_boundary(lattice: Lattice, check: Check, found: Incumbent) -> None:
     bounds = _bounds(lattice)
     flat = bounds.reshape(-1)
     order, plain = np.argsort(flat, kind="stable"), flat.tolist()
+    sizes = [(math.prod(shape[j + 1 :]), size) for j, size in enumerate(shape)]
     try:
         if not _tagged(lattice.top, check, tags, bounds, found):
             return
         at = _next(order, 0, tags)
         while at < len(order) and not found.hopeless(float(flat[order[at]])) and not found.stopped:
-            path = _path(int(order[at]), shape, tags.reshape(-1), plain, found.best)
-            _cross([_levels(place, shape) for place in path], check, tags, bounds, found)
+            path = _path(int(order[at]), sizes, tags.reshape(-1), plain, found.best)
+            _cross(path, check, tags, bounds, found)
             at = _next(order, at, tags)
     except KeyboardInterrupt:
         found.stop("interrupted")
@@ -78,17 +79,17 @@ def _levels(place: int, shape: tuple[int, ...]) -> Levels:
 
 
 def _path(
-    start: int, shape: tuple[int, ...], tags: NDArray[np.int8], bounds: list[float], best: float
+    start: int, sizes: list[tuple[int, int]], tags: NDArray[np.int8], bounds: list[float], best: float
 ) -> list[int]:
     """Upwards from a node by the cheapest steps, through nodes nothing is known of, below the best score.
 
-    Nodes are places in the flat lattice, as `tags` and `bounds` are.
+    Nodes are places in the flat lattice, as `tags` and `bounds` are. sizes: the stride and the levels of each
+    column.
     """
-    strides = [math.prod(shape[j + 1 :]) for j in range(len(shape))]
     path, here = [start], start
     while True:
         cheapest, step = best + TIE, -1
-        for stride, size in zip(strides, shape, strict=True):
+        for stride, size in sizes:
             higher = here + stride
             if here // stride % size < size - 1 and bounds[higher] < cheapest and tags[higher] == _UNKNOWN:
                 cheapest, step = bounds[higher], higher
@@ -99,19 +100,19 @@ def _path(
 
 
 def _cross(
-    path: list[Levels],
+    path: list[int],
     check: Check,
     tags: NDArray[np.int8],
     bounds: NDArray[np.float64],
     found: Incumbent,
 ) -> None:
     """Where a path crosses the boundary. Its top first: once the best is known, most paths stay below."""
-    if not _tagged(path[-1], check, tags, bounds, found):
+    if not _tagged(_levels(path[-1], tags.shape), check, tags, bounds, found):
         return
     low, high = 0, len(path) - 2
     while low <= high and not found.stopped:
         middle = (low + high) // 2
-        if _tagged(path[middle], check, tags, bounds, found):
+        if _tagged(_levels(path[middle], tags.shape), check, tags, bounds, found):
             high = middle - 1
         else:
             low = middle + 1
@@ -146,20 +147,24 @@ class SizeCheck:
         self._base = lattice.base()
         self._known: dict[Levels, Groups] = {}
         self._held = 0
-        self._rare: list[int] = []
+        self._near = np.empty((_WITNESSES if lattice.guarded else 0, lattice.problem.combinations), np.uint64)
+        self._rare = np.empty(0, np.int64)  # places in it, those who refuted last first
 
     def __call__(self, levels: Levels) -> bool:
         """Whether the node has no class below k."""
         lattice = self._lattice
-        for place, one in enumerate(self._rare):
-            if lattice.rows_with(one, levels, lattice.k) < lattice.k:
-                if place:  # who refutes today refutes tomorrow
-                    self._rare.insert(0, self._rare.pop(place))
-                return False
+        place = lattice.first_short(self._near, self._rare, levels, lattice.k)
+        if place >= 0:
+            if place:  # who refutes today refutes tomorrow
+                self._rare[: place + 1] = np.roll(self._rare[: place + 1], 1)
+            return False
         groups = self._groups(levels)
-        if groups.small:
+        if groups.small and len(self._near):
+            full = len(self._rare) == len(self._near)
+            free = self._rare[-1] if full else len(self._rare)
+            self._rare = np.insert(self._rare[:-1] if full else self._rare, 0, free)
             key = groups.key[int(np.argmin(groups.n))]
-            self._rare = [lattice.member(key, levels), *self._rare][:_WITNESSES]
+            lattice.agreement(lattice.member(key, levels), self._near[free])
         return groups.small == 0
 
     def _groups(self, levels: Levels) -> Groups:

@@ -20,6 +20,8 @@ from sfumato.anonymization.outcome import MOST, Outcome, outcome
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
+from sfumato.hierarchy import Hierarchy
+from sfumato.hierarchy.augmented import SUPPRESSED, implied
 from sfumato.seeds import Key
 
 _FINE = 400  # nodes on one level: finer levels are not shown to a model
@@ -90,11 +92,14 @@ def _numbers(problem: Problem, name: str) -> Floats | None:
 
 
 class Encoding:
-    """Nodes as features, learnt from training rows."""
+    """Cells of the augmented table as features: 1 for the node an implied column tells, 0 for its others.
+
+    An implied column that generalizing suppressed is what one would expect: the shares of the training rows.
+    """
 
     def __init__(self, problem: Problem, rows: Floats) -> None:
         self.tables = [
-            _shares(h.nodes, h.offsets, h.size, np.bincount(problem.leaves[:, j], rows, len(h.leaves)))
+            _features(h, np.bincount(problem.leaves[:, j], rows, len(h.leaves)))
             for j, h in enumerate(problem.hierarchies)
         ]
 
@@ -103,26 +108,27 @@ class Encoding:
         return np.hstack([table[nodes[:, j]] for j, table in enumerate(self.tables)])
 
 
-def _shares(nodes: NDArray[np.int32], offsets: NDArray[np.int32], size: int, rows: NDArray[Any]) -> Floats:
-    """(nodes, features): P(under the feature's node | under the node) among training rows.
+def _features(hierarchy: Hierarchy, rows: NDArray[Any]) -> Floats:
+    """(nodes, features): P(under the feature's node | under the node), rows: (leaves,) to learn it from.
 
     Where no training row lies under a node, its leaves count alike.
     """
-    sizes = np.diff(offsets)
-    shown = [level for level in range(len(nodes) - 1) if sizes[level] <= _FINE]
+    cells = implied(hierarchy, np.arange(hierarchy.size))
     parts = []
-    for level in shown:
-        table = np.zeros((size, sizes[level]))
-        plain = np.zeros((size, sizes[level]))
-        place = nodes[level] - offsets[level]
-        for above in nodes:
+    for level, names in enumerate(hierarchy.labels[:-1]):
+        if len(names) > _FINE:
+            continue
+        place = hierarchy.ancestors[level]
+        table, plain = (np.zeros((hierarchy.size, len(names))) for _ in range(2))
+        for above in hierarchy.nodes[level + 1 :]:
             np.add.at(table, (above, place), rows)
             np.add.at(plain, (above, place), 1.0)
-        total = table.sum(1, keepdims=True)
-        parts.append(
-            np.where(total > 0, table / np.maximum(total, 1e-300), plain / plain.sum(1, keepdims=True))
-        )
-    return np.hstack(parts) if parts else np.zeros((size, 0))
+        found = np.where(table.sum(1, keepdims=True) > 0, table, plain)
+        told = np.flatnonzero(cells[:, level] != SUPPRESSED)
+        found[told] = 0.0
+        found[told, cells[told, level] - hierarchy.offsets[level]] = 1.0
+        parts.append(found / found.sum(1, keepdims=True))
+    return np.hstack(parts) if parts else np.zeros((hierarchy.size, 0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,7 @@ def _without(problem: Problem, j: int) -> Problem | None:
 def _coarser(problem: Problem, j: int) -> Problem | None:
     """The problem with a column one level up from the start: every value stands for its parent."""
     h = problem.hierarchies[j]
-    if h.height < 2 or problem.population is not None:
+    if h.height < 2 or problem.population is not None:  # posets without levels have one step: to the root
         return None
     first = np.zeros(len(h.labels[1]), np.int32)
     first[h.ancestors[1][::-1]] = np.arange(len(h.leaves), dtype=np.int32)[::-1]

@@ -18,7 +18,7 @@ from sfumato.anonymization.outcome import MOST, outcome
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
-from sfumato.hierarchy import Hierarchy
+from sfumato.hierarchy import Augmented, Hierarchy
 from sfumato.measures import mutual_information
 
 _INF = math.inf
@@ -112,14 +112,24 @@ class ColumnMI:
     def levels(self, problem: Problem) -> tuple[Floats, ...]:
         """For each column, (levels,): the mutual information with the target on each level, in bits."""
         found = outcome(problem, self.target, self.most)
-        return tuple(self._of_levels(h, found.by_node(problem, j)) for j, h in enumerate(problem.hierarchies))
+        table = Augmented(problem.columns, problem.hierarchies)
+        cells = table.expand(problem.leaves)  # a leaf is the node of its own number
+        return tuple(
+            self._of_levels(found.by_cell(cells[:, a:b], h.size), h)
+            for h, (a, b) in zip(problem.hierarchies, pairwise(table.starts.tolist()), strict=True)
+        )
 
-    def _of_levels(self, hierarchy: Hierarchy, table: NDArray[np.int64]) -> Floats:
-        """I(X; C) of each level, X the nodes of that level; generalizing cannot add information."""
-        ends = hierarchy.offsets
+    def _of_levels(self, tables: list[NDArray[np.int64]], hierarchy: Hierarchy) -> Floats:
+        """I(X; C) of each implied column X of the augmented table, and of the root, which tells nothing.
+
+        Generalizing suppresses these columns one after the other, and cannot add information.
+        """
+        ends = pairwise(hierarchy.offsets.tolist())
         bits = [
-            mutual_information(table[a:b], corrected=self.corrected) / math.log(2) for a, b in pairwise(ends)
+            mutual_information(table[a:b], corrected=self.corrected) / math.log(2)
+            for table, (a, b) in zip(tables, ends, strict=False)
         ]
+        bits.append(0.0)
         # The correction may lift a coarser level above a finer one, or push one below 0: neither is real.
         rising = np.maximum.accumulate(np.maximum(bits, 0.0)[::-1])[::-1]
         return np.asarray(rising, np.float64)

@@ -50,6 +50,11 @@ class Lattice:
         self.packs = sum(widths) <= _BITS
         self._shift = np.cumsum([0, *widths[:-1]]).astype(np.uint64)
         self._mask = np.array([(1 << w) - 1 for w in widths], np.uint64)
+        fields = [h.height.bit_length() + 1 for h in hierarchies]  # of levels, each with a guard on top
+        self.guarded = sum(fields) <= 64
+        self._places = np.cumsum([0, *fields[:-1]]).astype(np.uint64)
+        self._shifts = self._places.tolist()
+        self._guards = sum(1 << int(end) - 1 for end in np.cumsum(fields)) if self.guarded else 0
         self.means = self._means()
         self._first = np.cumsum([0, *(len(h.leaves) for h in hierarchies[:-1])]).astype(np.int64)
         self._by_column = np.ascontiguousarray(problem.leaves.T)
@@ -135,13 +140,28 @@ class Lattice:
         )  # fmt: skip
         return Groups(key[:found], n[:found], cost[:found], small, total)
 
-    def rows_with(self, one: int, levels: Levels, enough: int) -> int:
-        """The rows in the class of one combination on these levels, counted up to `enough`."""
+    def agreement(self, one: int, out: NDArray[np.uint64]) -> None:
+        """out: (combinations,), packed: for each column the lowest level on which it is as in `one`."""
         from sfumato.anonymization import _kernels
 
-        first, above = self._maps(levels)
-        order = self._parting(levels)
-        return _kernels.rows_with(self._by_column, self.problem.n, order, first, above, one, enough)
+        leaves = self.problem.leaves[one]
+        lowest = [
+            (h.ancestors == h.ancestors[:, leaf, None]).argmax(axis=0).astype(np.uint64) << shift
+            for h, leaf, shift in zip(self.problem.hierarchies, leaves, self._places, strict=True)
+        ]
+        _kernels.agreements(self._by_column, np.concatenate(lowest), self._first, out)
+
+    def first_short(
+        self, agreements: NDArray[np.uint64], order: NDArray[np.int64], levels: Levels, enough: int
+    ) -> int:
+        """The first place in order whose combination has fewer rows than `enough` in its class; or -1."""
+        from sfumato.anonymization import _kernels
+
+        packed = self._guards
+        for level, shift in zip(levels, self._shifts, strict=True):
+            packed += level << shift
+        guards = np.uint64(self._guards)
+        return _kernels.first_short(agreements, order, self.problem.n, np.uint64(packed), guards, enough)
 
     def member(self, key: np.uint64, levels: Levels) -> int:
         """A combination of the class with this key."""

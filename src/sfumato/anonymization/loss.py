@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.information import Height, Precision
 from sfumato.anonymization.measure import Costs, Floats, Measure, column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -153,6 +154,8 @@ class Ambiguity:
 MEASURES: dict[str, Callable[[], Measure]] = {
     "loss": Loss,
     "ncp": Loss,
+    "height": Height,
+    "precision": Precision,
     "entropy": Entropy,
     "discernibility": Discernibility,
     "class-size": AverageClassSize,

@@ -36,6 +36,18 @@ class Outcome:
             np.add.at(out, nodes, leaves)
         return out
 
+    def by_cell(self, cells: NDArray[np.int32], nodes: int) -> list[NDArray[np.int64]]:
+        """For each implied column of an augmented table, (nodes, outcomes): how often each outcome occurs.
+
+        cells: (combinations, implied columns), nodes of one hierarchy; none of them suppressed.
+        """
+        found = []
+        for column in cells.T:
+            key = column[self.of].astype(np.int64) * self.levels + self.code
+            counted = np.bincount(key, self.n, nodes * self.levels).astype(np.int64)
+            found.append(counted.reshape(nodes, self.levels))
+        return found
+
 
 def outcome(problem: Problem, target: str, most: int | None = MOST) -> Outcome:
     """What was counted of the target, pooled to at most `most` outcomes.

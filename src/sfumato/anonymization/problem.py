@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook, Counts
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.hierarchy import Hierarchy
+from sfumato.hierarchy import Hierarchy, Numbered
 from sfumato.table import Table
 
 MISSING = "(missing)"
 _NAMED = 1_000_000  # levels whose texts are kept
+_NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,8 @@ class Problem:
     columns: the quasi-identifiers. hierarchies: one for each, its leaves at least the values that occur.
     leaves: (combinations, columns), the leaf of each cell. n: (combinations,), how many rows.
     sensitive: what criteria look at besides. weights: how much each column counts in a loss.
-    max_level: the highest level a column may be generalized to; 0: do not touch.
+    max_level: the highest level a column may be generalized to (of a poset without levels, the highest
+    rank); 0: do not touch.
     persons: whose rows those of a combination are, where the table says so: codes are persons.
     survey: (combinations,), summed survey weights, by column. population: what k-map counts in.
     codes: (combinations, columns), sorted, the codes of the table's codebooks; for writing.
@@ -86,6 +88,12 @@ class Problem:
             object.__setattr__(self, "weights", np.ones(q))
         if self.max_level is None:
             object.__setattr__(self, "max_level", np.array([h.height for h in self.hierarchies], np.int32))
+
+    @property
+    def without_levels(self) -> tuple[str, ...]:
+        """The columns whose posets have no levels: only some searches take them."""
+        both = zip(self.columns, self.hierarchies, strict=True)
+        return tuple(c for c, h in both if isinstance(h, Numbered))
 
     @property
     def rows(self) -> int:
@@ -133,6 +141,8 @@ def with_missing(hierarchy: Hierarchy) -> Hierarchy:
     """The hierarchy with a leaf for missing cells, alone on every level but the top."""
     if MISSING in hierarchy.places:
         return hierarchy
+    if isinstance(hierarchy, Numbered):
+        return hierarchy.with_missing(MISSING)
     sizes = [len(names) for names in hierarchy.labels[:-1]]
     column = np.array([[*sizes, 0]], np.int32).T
     labels = (*((*names, MISSING) for names in hierarchy.labels[:-1]), hierarchy.labels[-1])
@@ -175,6 +185,7 @@ def compress(
     if population is not None:
         used, leaves, members = _population(population, columns, used, leaves)
     tables = {s: _sparse(s, counted[(*columns, s)]) for s in further}
+    highest = [(max_level or {}).get(c, _highest(h)) for c, h in zip(columns, used, strict=True)]
     return Problem(
         tuple(columns),
         tuple(used),
@@ -182,12 +193,17 @@ def compress(
         joint.n.astype(np.int64),
         {s: tables[s] for s in sensitive},
         np.array([(weights or {}).get(c, 1.0) for c in columns]),
-        np.array([(max_level or {}).get(c, h.height) for c, h in zip(columns, used, strict=True)], np.int32),
+        np.array(highest, np.int32),
         tables[person] if person else None,
         {w: _summed(joint, table.tabulate([tuple(columns)], weight=w)[tuple(columns)]) for w in survey},
         members,
         joint.codes,
     )
+
+
+def _highest(hierarchy: Hierarchy) -> int:
+    """The highest level there is; ranks of a poset without levels may be any numbers."""
+    return _NO_LIMIT if isinstance(hierarchy, Numbered) else hierarchy.height
 
 
 def _population(

@@ -4,19 +4,27 @@ Whoever holds both knows of a person the class in each, and looks for them in th
 is refused unless every non-empty intersection of its classes with those of all earlier releases holds k
 persons. A coarsening of an earlier release passes: its intersections are the earlier classes. Where people
 come and go, "not in that release" counts as one more class (as in m-invariance: who is new, or gone, must
-not be few).
+not be few). What was asked of a sensitive column is asked of every intersection too, of the values each
+release tells of its persons: else both together tell what neither does alone.
 
 Guarantee: an intruder with all releases in the register, and the quasi-identifiers of a person in each,
-           is left with k persons, k the smallest any of them was made with.
-Because:   what such an intruder can tell apart is the tuple of classes (`_signature`), and every tuple that
-           occurs is held by k persons (`check`), each time a release is added.
+           is left with k persons, k the smallest any of them was made with; and the values these persons have
+           in a sensitive column are as diverse, or as close to the whole, as the weakest of what all releases
+           that have the column were asked for.
+Because:   what such an intruder can tell apart is the tuple of classes, and every tuple that occurs is held
+           by k persons whose values satisfy (`check`), each time a release is added.
 Assumes:   all releases of these people are in the register, under ids that stay the same; without a column
-           of persons: the same rows in the same order. Sensitive values are not compared across releases.
+           of persons: the same rows in the same order. Releases that have a sensitive column and asked
+           nothing of it promise nothing of it together (a warning says so); t-closeness by a hierarchy is
+           not compared. The intruder does not know how a person's value changes from release to release.
 Tested by: tests/anonymization/test_register.py
 """
 
 from __future__ import annotations
 
+import json
+import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +36,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from sfumato.anonymization.intersections import Entry, Intersections, Values, demands_of, gathered
 from sfumato.anonymization.settling import Settled
 from sfumato.anonymization.writing import Writer
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import atomic_file, owner_only
 from sfumato.release import read_key, write_key
 from sfumato.schema import Role
@@ -40,16 +49,6 @@ from sfumato.table import Table
 _KEY = "register.key"
 _ROWS = "rows"
 _PERSONS = "persons"
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A release, as the register keeps it: who (a keyed pseudonym, or the number of a row), and the class."""
-
-    who: pa.Array
-    classes: NDArray[np.int64]
-    k: int
-    by: str
 
 
 @dataclass(frozen=True)
@@ -74,26 +73,82 @@ class Register:
                 "the table has other rows than at an earlier release, and no column says whose they are.",
                 hint="give the column of persons its role in the schema",
             )
-        least, groups = _intersections([*earlier, entry])
-        k = min(e.k for e in [*earlier, entry])
-        small = int((groups < k).sum())
+        self._refuse([*earlier, entry])
+        return entry
+
+    def _refuse(self, entries: list[Entry]) -> None:
+        """The last of these, if the others make it tell too much; all reasons at once."""
+        found = Intersections(entries)
+        k = min(e.k for e in entries)
+        faults = []
+        small = int((found.sizes < k).sum())
         if small:
+            faults.append(f"{small} groups of fewer than {k} persons, the smallest of {found.sizes.min()}")
+        common, lost = found.common_demands()
+        for asked in common:
+            broken = found.broken(asked)
+            if broken:
+                faults.append(f"{broken} groups of persons without {asked.describe()}")
+        earlier = len(entries) - 1
+        if faults:
             raise ParameterError(
-                f"together with {len(earlier)} earlier release{'s' * (len(earlier) > 1)} this one would "
-                f"leave {small} groups of fewer than {k} persons, the smallest of {least}.",
+                f"together with {earlier} earlier release{'s' * (earlier > 1)} this one would "
+                f"leave {', and '.join(faults)}.",
                 hint="release a coarsening of the earlier one (higher levels for the same columns)",
             )
-        return entry
+        if lost:
+            warnings.warn(
+                f"not all releases that have {listed([repr(c) for c in lost])} asked the same of it: each "
+                "keeps its own promise about it, all together make none.",
+                SfumatoWarning,
+                stacklevel=5,
+            )
 
     def add(self, entry: Entry) -> None:
         """Write an entry down."""
         folder = self._made()
         number = len(list(folder.glob("release-*.parquet"))) + 1
-        table = pa.table({"who": entry.who, "class": pa.array(entry.classes)})
-        table = table.replace_schema_metadata({"k": str(entry.k), "by": entry.by})
+        table = pa.table({"who": entry.who, "class": pa.array(entry.classes), **_listed(entry)})
+        levels = {c: v.levels for c, v in entry.values.items()}
+        said = {"published": entry.published, "demands": entry.demands, "levels": levels}
+        table = table.replace_schema_metadata({"k": str(entry.k), "by": entry.by, "more": json.dumps(said)})
         with atomic_file(folder / f"release-{number:04d}.parquet") as draft:
             pq.write_table(table, draft)
             owner_only(draft)
+
+    def copied(self, folder: Path) -> Register:
+        """A copy to check a release against and to enter it in, while it may still be refused."""
+        shutil.rmtree(folder, ignore_errors=True)
+        if Path(self.folder).is_dir():
+            shutil.copytree(self.folder, folder)
+        return Register(folder)
+
+    def adopt(self, copy: Register) -> None:
+        """Take over the last entry of a copy, and its key where there is none; twice is as good as once."""
+        if not copy._files():
+            return
+        folder, last = self._made(), copy._files()[-1]
+        if self.grown(copy):
+            raise ParameterError(
+                "another release of these people was entered into the register meanwhile.", hint="run again"
+            )
+        key = Path(copy.folder) / _KEY
+        if key.exists() and not (folder / _KEY).exists():
+            with atomic_file(folder / _KEY) as draft:
+                write_key(draft, read_key(key))
+        there = self._files()
+        if last in there:
+            return
+        with atomic_file(folder / f"release-{len(there) + 1:04d}.parquet") as draft:
+            draft.write_bytes(last)
+            owner_only(draft)
+
+    def grown(self, copy: Register) -> bool:
+        """Whether there are entries that a copy has not seen."""
+        return not set(self._files()) <= set(copy._files())
+
+    def _files(self) -> list[bytes]:
+        return [p.read_bytes() for p in sorted(Path(self.folder).glob("release-*.parquet"))]
 
     def _made(self) -> Path:
         folder = Path(self.folder)
@@ -118,33 +173,84 @@ class Register:
                     table["class"].to_numpy(),
                     int(said[b"k"]),
                     said[b"by"].decode(),
+                    **_more(table, said.get(b"more")),
                 )
             except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
                 raise DataError(f"{path.name} in the register cannot be read.", hint="restore it") from None
 
     def _entry(self, table: Table, settled: Settled, asked: Any, key: Key) -> Entry:
         person = next(iter(table.schema.of_role(Role.PERSON)), None)
+        counted = asked.by_value()
         writer = Writer.of(table, settled, key.derive("anonymization", "pieces"))
-        k = asked.criterion.k
-        if person is None:
-            labels = [label for label, _ in writer.labels(table, ())]
-            found = np.concatenate(labels) if labels else np.empty(0, np.int64)
-            return Entry(pa.array(np.arange(len(found))), found, k, _ROWS)
-        return Entry(*_by_person(writer.labels(table, (person,)), self._key()), k, _PERSONS)
+        demands = demands_of(asked.criterion)
+        columns = tuple(dict.fromkeys(d["column"] for d in demands))
+        books = counted.codebooks(columns) if columns else {}
+        labels: list[pa.Table] = []
+        shown: list[pa.Table] = []
+        ids = self._key() if person is not None else None
+        for label, batch in writer.labels(counted, (person, *columns) if person else columns):
+            who = _ids(batch.column(0), ids) if ids is not None else _numbers(labels, len(label))
+            labels.append(pa.table({"who": who, "class": pa.array(label)}))
+            codes = {c: pa.array(books[c].encode(batch.column(c)).astype(np.int64)) for c in columns}
+            shown.append(pa.table({"who": who, **codes}).filter(pa.array(label >= 0)))
+        by = _ROWS if person is None else _PERSONS
+        names, classes = _as_rows(labels) if person is None else _by_person(labels)
+        values = {
+            c: gathered([t.select(["who", c]) for t in shown], names, c, books[c].size) for c in columns
+        }
+        return Entry(names, classes, asked.criterion.k, by, tuple(asked.released), demands, values)
 
 
-def _by_person(
-    parts: Iterator[tuple[NDArray[np.int64], pa.RecordBatch]], key: Key
-) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Each person once. Someone in several classes is known by all of them: each such set has a number."""
+def _ids(column: pa.Array, key: Key) -> pa.Array:
     from sfumato.pseudonyms import pseudonyms
 
-    pairs = []
-    for label, batch in parts:
-        ids = pc.fill_null(pseudonyms(batch.column(0), key.derive("register")), "")
-        pairs.append(
-            pa.table({"who": ids, "class": pa.array(label)}).group_by(["who", "class"]).aggregate([])
+    return pc.fill_null(pseudonyms(column, key.derive("register")), "")
+
+
+def _numbers(before: Sequence[pa.Table], rows: int) -> pa.Array:
+    start = sum(t.num_rows for t in before)
+    return pa.array(np.arange(start, start + rows))
+
+
+def _as_rows(parts: Sequence[pa.Table]) -> tuple[pa.Array, NDArray[np.int64]]:
+    if not parts:
+        return pa.array([], pa.int64()), np.empty(0, np.int64)
+    table = pa.concat_tables(parts)
+    return table["who"].combine_chunks(), table["class"].to_numpy()
+
+
+def _listed(entry: Entry) -> dict[str, pa.Array]:
+    """The values of each person as lists: codes, and how often each."""
+    found = {}
+    for column, values in entry.values.items():
+        order = np.argsort(values.who, kind="stable")
+        ends = np.append(0, np.cumsum(np.bincount(values.who, minlength=len(entry.who)))).astype(np.int32)
+        for name, cells in (("code", values.code), ("n", values.n)):
+            found[f"{name}:{column}"] = pa.ListArray.from_arrays(pa.array(ends), pa.array(cells[order]))
+    return found
+
+
+def _more(table: pa.Table, said: bytes | None) -> dict[str, Any]:
+    """What earlier versions did not write down."""
+    if said is None:
+        return {}
+    told = json.loads(said)
+    values = {}
+    for column, levels in told["levels"].items():
+        code, n = (table[f"{name}:{column}"].combine_chunks() for name in ("code", "n"))
+        lengths = pc.list_value_length(code).to_numpy(zero_copy_only=False)
+        values[column] = Values(
+            np.repeat(np.arange(len(lengths)), lengths),
+            code.flatten().to_numpy(zero_copy_only=False),
+            n.flatten().to_numpy(zero_copy_only=False),
+            int(levels),
         )
+    return {"published": tuple(told["published"]), "demands": tuple(told["demands"]), "values": values}
+
+
+def _by_person(parts: Sequence[pa.Table]) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Each person once. Someone in several classes is known by all of them: each such set has a number."""
+    pairs = [t.group_by(["who", "class"]).aggregate([]) for t in parts]
     if not pairs:
         return pa.array([], pa.string()), np.empty(0, np.int64)
     table = (
@@ -164,15 +270,3 @@ def _by_person(
         shown = tuple(c for c in label[begin[i] : begin[i + 1]].tolist() if c >= 0)
         found[i] = sets.setdefault(shown, len(sets)) if shown else -1
     return names, found
-
-
-def _intersections(entries: Sequence[Entry]) -> tuple[int, NDArray[np.int64]]:
-    """How many persons share each tuple of classes; who is not in a release has -1 there."""
-    everyone = pc.unique(pa.chunked_array([e.who for e in entries])).drop_null()
-    label = np.full((len(everyone), len(entries)), -1, np.int64)
-    for j, entry in enumerate(entries):
-        place = pc.index_in(entry.who, value_set=everyone).to_numpy(zero_copy_only=False)
-        label[place, j] = entry.classes
-    present = (label >= 0).any(axis=1)  # in no release at all: nothing to find
-    _, groups = np.unique(label[present], axis=0, return_counts=True)
-    return int(groups.min(initial=2**62)), groups.astype(np.int64)

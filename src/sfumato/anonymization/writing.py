@@ -19,6 +19,7 @@ from sfumato.anonymization.shuffling import shuffled
 from sfumato.counts import Codebook, canonical_type
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError
+from sfumato.hierarchy import Numbered
 from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
@@ -177,7 +178,9 @@ def _texts(settled: Settled, j: int, book: Codebook) -> pa.Array | None:
     hierarchy = settled.problem.hierarchies[j]
     kept = settled.label >= 0
     alone = MISSING not in book.levels.to_pylist()  # else that text and an empty cell were counted as one
-    if alone and book.column.edges is None and (hierarchy.level_of[settled.nodes[kept, j]] == 0).all():
+    alone = alone and (not isinstance(hierarchy, Numbered) or hierarchy.faithful)
+    own = settled.problem.leaves[settled.of[kept], j]
+    if alone and book.column.edges is None and (settled.nodes[kept, j] == own).all():
         return None
     return pa.array([None if t == MISSING else t for t in hierarchy.node_labels], pa.string())
 

@@ -62,7 +62,8 @@ def assess(
     weight: the survey weight of the original. population: how many people it is a sample of, or a file.
     thresholds: limits by the name of a score or measure; "risk" for all attacks (what they reach beyond
         control or guess), "utility" for all scores of utility from 0 to 1 about the whole table.
-    hierarchies: what generalized values stand for: {column: {value: its leaves}}.
+    hierarchies: what generalized values stand for: a folder of level tables, or by column a Hierarchy or
+        {value: its leaves}. The record of a release made here says it too.
     truth: "rows" if row i of the release was made of row i of the original, as in files that were
         generalized cell by cell; None if nobody knows, as for synthetic files.
     effort: "quick", "normal" or "thorough".

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.align import MAX_LEVELS, Pair, align
+from sfumato.assessment.meanings import Meanings, meanings
 from sfumato.assessment.opening import Opened, opened, opened_pair
-from sfumato.assessment.subject import Hierarchies, Subject
+from sfumato.assessment.subject import Subject
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
 from sfumato.seeds import Key
@@ -38,10 +39,10 @@ class Case:
             self.files.original, self.files.released, hierarchies=self.hierarchies, weight=self.files.weight
         )
 
-    @property
-    def hierarchies(self) -> Hierarchies:
+    @cached_property
+    def hierarchies(self) -> Meanings:
         """What generalized values stand for."""
-        return self.subject.hierarchies or {}
+        return meanings(self.subject.hierarchies, self.subject.released, self.files.columns)
 
     @property
     def truth(self) -> str | None:

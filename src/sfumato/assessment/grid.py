@@ -116,9 +116,8 @@ class Grid:
             made = self.methods[method](self.table, key)
             if not isinstance(made, Release | Table):
                 return Run(method, repeat, trouble=f"it gave back a {type(made).__name__}, not a release")
-            released = made.data if isinstance(made, Release) else made
-            risk = self.risk(self.table, released, self.control, key.derive("risk"))
-            utility = self.utility(self.table, released, self.control, key.derive("utility"))
+            risk = self._judged(self.risk, made, key.derive("risk"))
+            utility = self._judged(self.utility, made, key.derive("utility"))
         except SfumatoError as error:
             return Run(method, repeat, trouble=error.message)
         except Exception as error:  # a foreign exception may quote a cell: only its kind is told
@@ -130,6 +129,12 @@ class Grid:
         # Tables behind the numbers stay behind: hundreds of runs are kept.
         risk, utility = replace(risk, details={}), replace(utility, details={})
         return Run(method, repeat, risk, utility, time.perf_counter() - start, promises)
+
+    def _judged(self, measure: Measure, made: Made, key: Key) -> Score:
+        """A user's own measure sees the table; ours also see what generalized values stand for."""
+        plain = isinstance(made, Release) and not getattr(measure, "takes_releases", False)
+        shown: Any = made.data if plain else made  # type: ignore[union-attr]
+        return measure(self.table, shown, self.control, key)
 
     def run(self, cache: Cache | None, workers: int) -> list[Run]:
         """All runs, in the order of methods and repeats, however many work on them."""

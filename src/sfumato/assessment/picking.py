@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.assessment.grid import Measure
+from sfumato.assessment.grid import Made, Measure
 from sfumato.assessment.thresholds import measure
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.score import Score
@@ -38,6 +38,7 @@ class Named:
     """The score of a name. `name` is also what a cache knows it by."""
 
     name: str
+    takes_releases: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         from sfumato.assessment.parts import PARTS, giving
@@ -49,7 +50,7 @@ class Named:
                 f"no score is called {self.name!r}.", hint=f"there are {listed(near or offered, 40)}"
             )
 
-    def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
+    def __call__(self, original: Table, released: Made, control: Table | None, key: Key, /) -> Score:
         """Open the pair, and run what gives the score."""
         return _taken(self.name, _case(original, released, control, key))
 
@@ -65,8 +66,9 @@ class Worse:
     """
 
     name: str = "the worse of linking and membership"
+    takes_releases: ClassVar[bool] = True
 
-    def __call__(self, original: Table, released: Table, control: Table | None, key: Key, /) -> Score:
+    def __call__(self, original: Table, released: Made, control: Table | None, key: Key, /) -> Score:
         """Both attacks on one opened pair."""
         case = _case(original, released, control, key)
         found = [_taken(LINKING, case)]  # without a known column the map would not see generalization
@@ -84,7 +86,7 @@ class Worse:
         )
 
 
-def _case(original: Table, released: Table, control: Table | None, key: Key) -> Case:
+def _case(original: Table, released: Made, control: Table | None, key: Key) -> Case:
     from sfumato.assessment.case import case_of
     from sfumato.assessment.subject import Subject
 

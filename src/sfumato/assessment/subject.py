@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
+from sfumato.hierarchy import Hierarchy
 from sfumato.schema import Schema, Value
 from sfumato.seeds import Key
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.assessment.models import Model
 
 EFFORTS = ("quick", "normal", "thorough")
-Hierarchies = Mapping[str, Mapping[str, Sequence[Value]]]
+Hierarchies = str | Path | Mapping[str, Hierarchy | Mapping[str, Sequence[Value]]]
 Maker = Callable[..., Any]
 """(table, key) -> a Release or a table."""
 

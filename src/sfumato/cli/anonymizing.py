@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,111 +12,18 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.methods import INFORMED, METHODS, method_of
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError, listed
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.criteria import Criterion
     from sfumato.release import Release
 
-Settings = Mapping[str, Any]
 _ASKED = "What is asked"
 _HOW = "How it is searched"
 _DEFENCE = "What is taken out first"
-
-
-# -- methods: a new search adds a line -------------------------------------------------------------------
-
-
-def _optimal(given: Settings) -> Any:
-    from sfumato.anonymization.optimal import OptimalRecoding
-
-    return OptimalRecoding(
-        loss=given["loss"],
-        max_suppressed=given["max_suppressed"],
-        time_limit=given["time_limit"],
-        threads=given["threads"],
-    )
-
-
-def _datafly(given: Settings) -> Any:
-    from sfumato.anonymization.datafly import Datafly
-
-    return Datafly(given["max_suppressed"] or None)
-
-
-def _greedy(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.search import Greedy
-
-    return Greedy(loss=_cells(given))
-
-
-def _partition(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.partition import Partition
-
-    return Partition(loss=_cells(given))
-
-
-def _cells(given: Settings) -> Any:
-    from sfumato.anonymization.loss import measure_of
-
-    return measure_of(given["loss"])
-
-
-def _local(given: Settings) -> Any:
-    from sfumato.anonymization.local import LocalRecoding
-
-    return LocalRecoding(seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
-
-
-def _mondrian(given: Settings) -> Any:
-    from sfumato.anonymization.mondrian import Mondrian
-
-    return Mondrian(max_suppressed=given["max_suppressed"])
-
-
-def _resample(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import ClusterResample
-
-    return ClusterResample(response=given["response"])
-
-
-def _dither(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import ClusterDither
-
-    return ClusterDither(response=given["response"])
-
-
-def _centroid(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import Centroid
-
-    return Centroid(response=given["response"])
-
-
-# how a method is made, and which settings it looks at
-METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
-    "optimal": (_optimal, ("loss", "max_suppressed", "time_limit", "threads")),
-    "local": (_local, ("max_suppressed", "time_limit")),
-    "mondrian": (_mondrian, ("max_suppressed",)),
-    "datafly": (_datafly, ("max_suppressed",)),
-    "greedy": (_greedy, ("loss",)),
-    "partition": (_partition, ("loss",)),
-    "resample": (_resample, ("response",)),
-    "dither": (_dither, ("response",)),
-    "centroid": (_centroid, ("response",)),
-}
-_DEFAULTS = {"loss": "loss", "max_suppressed": 0.0, "time_limit": None, "threads": 1, "response": None}
-
-
-def _method(name: str, given: Settings) -> Any:
-    """The method; a setting it would not look at is refused: silence would look like consent."""
-    if name not in METHODS:
-        raise ParameterError("a method that is not known.", hint=f"one of {', '.join(METHODS)}")
-    make, used = METHODS[name]
-    idle = [f"--{s.replace('_', '-')}" for s, v in given.items() if v != _DEFAULTS[s] and s not in used]
-    if idle:
-        raise ParameterError(f"the method {name} has no use for {listed(idle)}.", hint="leave them out")
-    return make(given)
+_INFORMED = " or ".join(INFORMED)
 
 
 # -- the command ---------------------------------------------------------------------------------------
@@ -146,7 +53,12 @@ def anonymize(
         _asked("--hierarchies", "DIR", "Level tables, COLUMN.csv for each; methods of clusters do without."),
     ] = None,
     schema: SchemaFile = None,
-    k: Annotated[int | None, _asked("--k", "K", "Every class has at least K rows, or persons.")] = None,
+    k: Annotated[
+        int | None, _asked("--k", "K", "Every class has at least K persons, or rows if nobody is named.")
+    ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="K rows, not persons.", rich_help_panel=_ASKED)
+    ] = False,
     l: Annotated[  # noqa: E741
         list[str] | None,
         _asked("--l", "COLUMN=L", "Every class has L different values there; may be repeated."),
@@ -160,8 +72,27 @@ def anonymize(
     ] = None,
     method: Annotated[str, _how("--method", "NAME", f"One of {', '.join(METHODS)}.")] = "optimal",
     loss: Annotated[
-        str, _how("--loss", "NAME", "loss, entropy, discernibility, class-size or ambiguity.")
+        str,
+        _how("--loss", "NAME", f"loss, entropy, height, discernibility, class-size, ambiguity, {_INFORMED}."),
     ] = "loss",
+    target: Annotated[
+        str | None, _how("--target", "NAME", "What the model of guided, or such a loss, looks at.")
+    ] = None,
+    width: Annotated[int | None, _how("--width", "N", "How many sets a beam keeps; 5 if not given.")] = None,
+    literal: Annotated[
+        bool,
+        typer.Option(
+            "--literal",
+            help="As printed: greedy and beam without classes (k-ambiguity), partition without retries.",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
+    leaking: Annotated[
+        bool,
+        typer.Option(
+            "--leaking", help="guided looks at the outcome itself, and gives it away.", rich_help_panel=_HOW
+        ),
+    ] = False,
     max_suppressed: Annotated[
         float, _how("--max-suppressed", "SHARE", "Of the rows, how many may be suppressed.")
     ] = 0.0,
@@ -201,10 +132,11 @@ def anonymize(
     from sfumato.anonymization.anonymize import anonymize as run
 
     given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
-    chosen = _method(method, {**given, "response": response})
+    thesis = {"target": target, "width": width, "literal": literal, "leaking": leaking}
+    chosen = method_of(method, {**given, **thesis, "response": response})
     if out.exists() and not overwrite:
         raise ParameterError(f"'{out.name}' is there already.", hint="--overwrite replaces it")
-    asked = _criterion(k, l or [], t or [])
+    asked = _criterion(k, rows, l or [], t or [])
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None and quasi_identifiers is None:
         terminal.note("the roles of the columns were guessed: look at them with sfumato describe.")
@@ -241,10 +173,12 @@ def _numbers(option: str, given: list[str], kind: Callable[[str], Any]) -> dict[
     return found
 
 
-def _criterion(k: int | None, l: list[str], t: list[str]) -> Criterion:  # noqa: E741
+def _criterion(k: int | None, rows: bool, l: list[str], t: list[str]) -> Criterion:  # noqa: E741
     from sfumato.criteria import All, KAnonymity, LDiversity, TCloseness
 
-    parts: list[Criterion] = [] if k is None else [KAnonymity(k)]
+    if rows and k is None:
+        raise ParameterError("--rows says what --k counts.", hint="--k 5 --rows")
+    parts: list[Criterion] = [] if k is None else [KAnonymity(k, persons=False if rows else None)]
     parts += [LDiversity(n, column) for column, n in _numbers("--l", l, int).items()]
     parts += [TCloseness(far, column) for column, far in _numbers("--t", t, float).items()]
     if not parts:

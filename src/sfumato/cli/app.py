@@ -16,14 +16,20 @@ from sfumato.cli import (
     anonymizing,
     assessing,
     demo,
+    determining,
+    fitting,
     hierarchies,
+    keys,
     ledgers,
     looking,
+    planning,
     reconstructing,
     releasing,
     sampling,
     schemas,
+    serving,
     synthesizing,
+    trees,
 )
 from sfumato.cli.commands import register
 from sfumato.cli.terminal import STOPPED
@@ -56,12 +62,26 @@ def _start(
 
 schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
+determination_app = typer.Typer(
+    help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
+)
+keys_app = typer.Typer(help="Say who may ask the service.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 ledger_app = typer.Typer(
     help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
     no_args_is_help=True,
 )
 
+plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
+model_app = typer.Typer(help="Signed risk scores: keys, checks, scores.", no_args_is_help=True)
+
 register(app, looking.describe)
+register(app, planning.init)
+register(app, planning.run)
+register(app, planning.sign)
+register(plan_app, planning.check)
+register(plan_app, planning.schema)
+app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
 app.add_typer(schema_app, name="schema")
@@ -78,8 +98,18 @@ register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessing.assess)
 register(app, assessing.frontier)
+register(determination_app, determining.new)
+register(determination_app, determining.fill)
+app.add_typer(determination_app, name="determination")
+register(app, fitting.fit)
+register(model_app, fitting.key)
+register(model_app, fitting.show)
+register(model_app, fitting.verify)
+register(model_app, fitting.score)
+app.add_typer(model_app, name="model")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
+register(app, trees.tree)
 register(app, sampling.sample)
 for command in (
     ledgers.show,
@@ -91,6 +121,12 @@ for command in (
 ):
     register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
+register(app, serving.serve)
+register(keys_app, keys.create)
+register(keys_app, keys.list_, "list")
+register(keys_app, keys.rotate)
+register(keys_app, keys.revoke)
+app.add_typer(keys_app, name="keys")
 register(app, demo.demo)
 
 

@@ -43,6 +43,16 @@ def assess(
     sensitive: Annotated[
         str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
     ] = None,
+    hierarchies: Annotated[
+        Path | None,
+        typer.Option(
+            "--hierarchies",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Level tables that say what generalized values stand for; a release of Sfumato knows.",
+        ),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -165,6 +175,7 @@ def assess(
         control=None if control is None else _like(reading, control, first),
         quasi_identifiers=_split(quasi_identifiers),
         sensitive=_split(sensitive),
+        hierarchies=hierarchies,
         target=target,
         weight=weight,
         population=population,

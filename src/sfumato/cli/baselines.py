@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.assessment.grid import Candidate, Made
-from sfumato.schema import Role
+from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -65,11 +65,13 @@ def generalized(
 
 
 def synthetic(table: Table, key: Key, *, epsilon: float) -> Made:
-    """As many new rows as there are, from noised tables."""
+    """As many new rows as there are, from noised tables; cells of several codes and texts are left out."""
     from sfumato.synthesis.private import PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize
 
-    return synthesize(table, PrivateSynthesizer(epsilon=epsilon, delta=1e-9), table.rows(), key=key)
+    kept = [c.name for c in table.schema if c.kind not in (Kind.CODES, Kind.TEXT)]
+    method = PrivateSynthesizer(epsilon=epsilon, delta=1e-9)
+    return synthesize(table.select(kept), method, table.rows(), key=key)
 
 
 def _with_known(table: Table, known: tuple[str, ...] | None) -> Table:

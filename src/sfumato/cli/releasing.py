@@ -13,7 +13,10 @@ from rich.text import Text
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
 
-_OUTCOMES = {"passed": ("✓", "green"), "failed": ("✗", "bold red"), "not visible": ("·", "yellow")}
+_OUTCOMES = {
+    "passed": ("✓", "green"), "failed": ("✗", "bold red"), "recorded": ("·", "yellow"),
+    "not visible": ("·", "yellow"),
+}  # fmt: skip
 
 
 def pseudonymize(
@@ -110,12 +113,8 @@ def verify(
         ],
     }
     grid = _lines(found.rows() if every else _gathered(found.rows()))
-    failed = len(found.failures)
-    last = (
-        Text("Verified.", "bold green")
-        if found.ok
-        else Text(f"NOT VERIFIED: {failed} of {len(found.checks)} checks failed.", "bold red")
-    )
+    colour = "bold red" if not found.ok else "bold yellow" if found.unproven else "bold green"
+    last = Text(found.verdict, colour)
     terminal.result([grid, "", last], plain)
     return 0 if found.ok else 1
 

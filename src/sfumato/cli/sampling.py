@@ -18,12 +18,17 @@ class Sample(StrEnum):
 
     discharges = "discharges"
     members = "members"
+    diabetes = "diabetes"
+    icu = "icu"
 
 
 def sample(
     terminal: Terminal,
     what: Annotated[
-        Sample, typer.Argument(help="Hospital discharges, or members of a survey.", show_default=False)
+        Sample,
+        typer.Argument(
+            help="Hospital discharges, members of a survey, check-ups, intensive care.", show_default=False
+        ),
     ],
     rows: Annotated[int, typer.Argument(metavar="N", min=1, help="How many rows.", show_default=False)],
     out: Annotated[
@@ -42,9 +47,9 @@ def sample(
     """Write simulated data. No row describes a real person."""
     from sfumato.io import write
     from sfumato.io.atomic import write_text
-    from sfumato.samples import discharges, members
+    from sfumato.samples import diabetes, discharges, icu, members
 
-    table = (discharges if what is Sample.discharges else members)(rows, seed)
+    table = {s.__name__: s for s in (discharges, members, diabetes, icu)}[what.value](rows, seed)
     write(table, out, schema=table.schema, overwrite=overwrite)
     if schema is not None:
         write_text(schema, table.schema.to_toml(), overwrite=overwrite)

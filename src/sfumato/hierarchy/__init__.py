@@ -16,8 +16,10 @@ from sfumato.hierarchy.dsg import (
     write_columns,
     write_posets,
 )
+from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
+from sfumato.hierarchy.numbered import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression
@@ -39,6 +41,7 @@ __all__ = [
     "Intervals",
     "LevelTable",
     "Matrix",
+    "Numbered",
     "PassThrough",
     "Poset",
     "PowerSet",
@@ -54,6 +57,7 @@ __all__ = [
     "parse_levels",
     "parse_posets",
     "read_columns",
+    "read_folder",
     "read_levels",
     "read_posets",
     "write_columns",

@@ -40,6 +40,11 @@ def row_faults(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
             has = _many(len(torn), "node has", "nodes have")
             faults.append(f"{has} several parents: column {below + 1} under column {below + 2}")
             examples += torn
+    both = _above_others(whole)
+    if both:
+        stand = _many(len(both), "value stands", "values stand")
+        faults.append(f"{stand} in a further column too, over other values: a cell could mean either")
+        examples += both
     return faults, examples
 
 
@@ -51,6 +56,12 @@ def _torn(rows: Sequence[Sequence[str]], below: int) -> list[str]:
         if parent.setdefault(row[below], row[below + 1]) != row[below + 1]:
             torn[row[below]] = None
     return list(torn)
+
+
+def _above_others(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Values whose name is also that of a node over some other value."""
+    values = {row[0] for row in rows}
+    return list(dict.fromkeys(name for row in rows for name in row[1:] if name != row[0] and name in values))
 
 
 def _many(n: int, one: str, more: str) -> str:

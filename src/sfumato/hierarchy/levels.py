@@ -42,7 +42,7 @@ class Hierarchy:
         """From a table of levels: one row per leaf, most specific first, the root last.
 
         All its faults are listed at once: ragged rows, values that occur twice, several roots, a node with
-        two parents. `name` is what the message calls the table.
+        two parents, a value that names a node over others. `name` is what the message calls the table.
         """
         faults, examples = row_faults(rows)
         if faults:
@@ -144,6 +144,18 @@ class Hierarchy:
     def node_labels(self) -> tuple[str, ...]:
         """(nodes,): how each node is written."""
         return tuple(name for names in self.labels for name in names)
+
+    @cached_property
+    def stands_for(self) -> Mapping[str, tuple[str, ...]]:
+        """Each value as it is written, and its leaves."""
+        out: dict[str, tuple[str, ...]] = {}
+        leaves = np.array(self.leaves, object)
+        for names, above in zip(self.labels, self.ancestors, strict=True):
+            order = np.argsort(above, kind="stable")
+            ends = np.cumsum(np.bincount(above, minlength=len(names)))[:-1]
+            parts = np.split(leaves[order], ends)
+            out |= {name: tuple(part.tolist()) for name, part in zip(names, parts, strict=True)}
+        return out
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -262,7 +274,19 @@ def _faults(labels: tuple[tuple[str, ...], ...], ancestors: NDArray[np.int32]) -
             faults.append(f"two nodes of level {height} are written the same")
         if height and not _nested(ancestors[height - 1], row):
             faults.append(f"a node of level {height - 1} has two parents on level {height}")
+    if not faults and _above_others(labels, ancestors):
+        faults.append("a value is written as a node over other values is")
     return faults
+
+
+def _above_others(labels: tuple[tuple[str, ...], ...], ancestors: NDArray[np.int32]) -> bool:
+    """Whether a node over some other value has the name of a value: a cell could then mean either."""
+    places = {name: i for i, name in enumerate(labels[0])}
+    for names, row in zip(labels[1:], ancestors[1:], strict=True):
+        own = np.array([places.get(name, -1) for name in names])[row]  # of the value with the node's name
+        if ((own >= 0) & (own != np.arange(len(row)))).any():
+            return True
+    return False
 
 
 def _nested(below: NDArray[np.int32], above: NDArray[np.int32]) -> bool:

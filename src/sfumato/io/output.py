@@ -185,12 +185,17 @@ def _chunks(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
         waiting.append(table)
         rows += table.num_rows
         while rows >= CHUNK_ROWS:
-            together = pa.concat_tables(waiting)
-            yield together.slice(0, CHUNK_ROWS).combine_chunks()
-            waiting = [together.slice(CHUNK_ROWS)]
+            waiting, full = _cut(waiting)
             rows -= CHUNK_ROWS
+            yield full.pop()  # held by the writer alone, and only until the next one is asked for
     if rows:
         yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _cut(waiting: list[pa.Table]) -> tuple[list[pa.Table], list[pa.Table]]:
+    """What stays, and a full chunk: a copy, so that the batches it came from can go."""
+    together = pa.concat_tables(waiting)
+    return [together.slice(CHUNK_ROWS)], [together.slice(0, CHUNK_ROWS).combine_chunks()]
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
@@ -207,6 +212,7 @@ def _parquet(
     with pq.ParquetWriter(draft, bare, compression="zstd") as writer:
         for chunk in chunks:
             writer.write_table(chunk.cast(bare), row_group_size=CHUNK_ROWS)
+            del chunk  # not held while the next one is gathered
 
 
 def _schema_note(arrow: pa.Schema, schema: Schema | None) -> dict[bytes, bytes] | None:
@@ -224,6 +230,7 @@ def _arrow_file(
     with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, bare, options=settings) as writer:
         for chunk in chunks:  # taken row by row: a slice would bring the bits around it along
             writer.write_table(chunk.cast(bare).take(pa.array(range(chunk.num_rows))))
+            del chunk
 
 
 def _csv(
@@ -244,6 +251,7 @@ def _csv_rows(chunks: Iterator[pa.Table], arrow: pa.Schema, sink: Any, options: 
     with pyarrow.csv.CSVWriter(sink, empty.schema, write_options=settings) as writer:
         for chunk in chunks:
             writer.write_table(_as_text(chunk, options))
+            del chunk
 
 
 def _as_text(table: pa.Table, options: _Options) -> pa.Table:

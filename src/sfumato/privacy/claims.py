@@ -67,7 +67,8 @@ class KAnonymity(GroupSize):
     @property
     def title(self) -> str:
         """The claim in a few words."""
-        return f"k-anonymity with k = {self.k}"
+        unit = "persons" if self.unit.of == "person" else "rows"
+        return f"k-anonymity with k = {self.k} {unit}{', missing matches anything' if self.matching else ''}"
 
     def promise(self) -> str:
         """What is promised, and against whom."""

@@ -97,7 +97,8 @@ class Reconstructed:
     origin: Table = field(repr=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch: memory does not grow with their number."""
+        """The rows, batch by batch: of files and DuckDB memory does not grow with their number. Spark hands
+        over all of its rows at once: `to_native` leaves them there."""
         return self.data.batches()
 
     def to_arrow(self) -> pa.Table:

@@ -3,10 +3,11 @@
 from sfumato.release.checks import Check, Outcome, Verification
 from sfumato.release.core import Release
 from sfumato.release.fingerprint import fingerprint, fingerprint_batches
-from sfumato.release.record import InternalRecord, read_key, versions, write_key
+from sfumato.release.record import STANDS_FOR, InternalRecord, read_key, versions, write_key
 from sfumato.release.verification import verify
 
 __all__ = [
+    "STANDS_FOR",
     "Check",
     "InternalRecord",
     "Outcome",

@@ -9,10 +9,14 @@ from sfumato.errors import VerificationError, listed
 
 
 class Outcome(StrEnum):
-    """How a check ended."""
+    """How a check ended.
+
+    recorded: a claim that no file can show. It is the one its maker wrote down, and nothing was recounted.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
+    RECORDED = "recorded"
     UNSEEN = "not visible"
 
 
@@ -49,8 +53,24 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed. What is not visible in a file is no failure, and no proof."""
+        """Whether nothing failed. What is recorded, or not visible in a file, is no failure and no proof."""
         return not self.failures
+
+    @property
+    def unproven(self) -> tuple[Check, ...]:
+        """Claims that were not recounted, because a file cannot show them."""
+        return tuple(c for c in self.claims if c.outcome in (Outcome.RECORDED, Outcome.UNSEEN))
+
+    @property
+    def verdict(self) -> str:
+        """The last line: verified or not, and how many claims rest on the word of the maker."""
+        if not self.ok:
+            return f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
+        if not self.unproven:
+            return "Verified."
+        return (
+            f"Verified, but for what a file cannot show: {len(self.unproven)} of {len(self.claims)} claims."
+        )
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Outcome, subject, how, detail: ready for a table."""
@@ -66,9 +86,4 @@ class Verification:
             )
 
     def __str__(self) -> str:
-        last = (
-            "Verified."
-            if self.ok
-            else f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
-        )
-        return "\n".join([*map(str, self.checks), last])
+        return "\n".join([*map(str, self.checks), self.verdict])

@@ -25,6 +25,7 @@ from sfumato.seeds import Key
 
 RECORD = "record.json"
 RELEASE_KEY = "release"
+STANDS_FOR = "stands for"  # the table (column, value, leaf) of what generalized values stand for
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 _README = """INTERNAL: THIS FOLDER MUST NOT LEAVE THE HOUSE.

@@ -25,6 +25,7 @@ from sfumato.table import Table
 
 _HASH, _SEAL, _SCHEMA = "SHA-256 in the manifest", "seal of the internal record", "data against schema"
 _RECORD = "checked against the internal record"
+_SAID = "as the internal record says"
 _ABSENT = "not here: a change of both a file and its hash stays unseen"
 T = TypeVar("T")
 
@@ -201,8 +202,8 @@ def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) ->
             continue
         vouched = recorded is not None and recorded.outcome is Outcome.PASSED
         if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee):
-            detail = f"not visible in a file, {found.detail}"
-            found = replace(found, outcome=Outcome.PASSED, how=_RECORD, detail=detail)
+            detail = f"not recounted, {found.detail}"
+            found = replace(found, outcome=Outcome.RECORDED, how=_SAID, detail=detail)
         yield found
 
 

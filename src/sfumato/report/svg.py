@@ -24,6 +24,7 @@ _CONFIG: dict[str, Any] = {
     "font": _FONT,
     "padding": {"left": 14, "right": 8, "top": 5, "bottom": 5},
     "view": {"stroke": None},
+    "axisQuantitative": {"labelOverlap": "greedy", "labelSeparation": 8},
     "axis": {
         "domainColor": MUTED, "tickColor": LINE, "gridColor": LINE, "labelColor": MUTED, "titleColor": INK,
         "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 600, "labelLimit": 0,

@@ -87,12 +87,18 @@ def verdict_title(verdict: Verdict) -> str:
 
 
 def verdict_lists(verdict: Verdict) -> list[tuple[str, Sequence[str], str]]:
-    """The three lists of a verdict in their order: title, entries, and what an empty one means."""
-    return [
+    """The lists of a verdict in their order: title, entries, and what an empty one means.
+
+    Where no threshold was set there is nothing to meet, and no sign that looks as if it were met.
+    """
+    limits = [
         ("Does not meet", verdict.not_met, "no threshold that was set"),
         ("Meets", verdict.met, "no threshold that was set"),
-        ("Not examined", verdict.not_examined, "nothing was named here; that is no statement that all was"),
     ]
+    missing = (
+        "Not examined", verdict.not_examined, "nothing was named here; that is no statement that all was",
+    )  # fmt: skip
+    return [*(limits if verdict.met or verdict.not_met else ()), missing]
 
 
 def verdict_sentence(verdict: Verdict) -> str:

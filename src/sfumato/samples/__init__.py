@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.samples import _discharge_schema as _places
+from sfumato.samples._diabetes import diabetes_rows as _diabetes_rows
 from sfumato.samples._discharge_schema import VARIABLES as DISCHARGE_VARIABLES
 from sfumato.samples._discharges import discharge_rows as _discharge_rows
+from sfumato.samples._icu import icu_rows as _icu_rows
 from sfumato.samples._independent import Priors
 from sfumato.samples._independent import independent_rows as _independent_rows
 from sfumato.samples._members import member_rows as _member_rows
@@ -23,7 +25,16 @@ if TYPE_CHECKING:
     from sfumato.schema import Schema
     from sfumato.table import Table
 
-__all__ = ["DISCHARGE_VARIABLES", "HOSPITALS", "Priors", "discharges", "independent", "members"]
+__all__ = [
+    "DISCHARGE_VARIABLES",
+    "HOSPITALS",
+    "Priors",
+    "diabetes",
+    "discharges",
+    "icu",
+    "independent",
+    "members",
+]
 
 HOSPITALS: tuple[tuple[str, str, str], ...] = tuple(
     (hospital, _places.COUNTIES[county], _places.REGIONS[_places.REGION_OF_COUNTY[county]])
@@ -48,6 +59,26 @@ def members(n: int = 10_000, seed: int = 0) -> Table:
     No row describes a real person.
     """
     return _table(*_member_rows(n, seed))
+
+
+def diabetes(n: int = 768, seed: int = 0) -> Table:
+    """Simulated adults at a check-up; `diabetes` says who has it within five years, about one in three.
+
+    Age, sex, pregnancies, body mass index, blood pressure, glucose and other laboratory values, smoking,
+    activity, family history, drugs; some laboratory values are missing. A stand-in for the diabetes data
+    of chapter 5 of Park's dissertation. No row describes a real person.
+    """
+    return _table(*_diabetes_rows(n, seed))
+
+
+def icu(n: int = 1359, seed: int = 0) -> Table:
+    """Simulated patients in intensive care; `septic_shock` says who goes into it, about 16 of 100.
+
+    Six vital signs, each as last reading and as minimum, maximum and mean of twelve hourly readings, with
+    age and sex; temperature is sometimes missing. A stand-in for the septic-shock data of chapter 5 of
+    Park's dissertation. No row describes a real person.
+    """
+    return _table(*_icu_rows(n, seed))
 
 
 def independent(priors: Priors, n: int = 10_000, seed: int = 0) -> Table:

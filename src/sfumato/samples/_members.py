@@ -24,6 +24,7 @@ from sfumato.samples._common import (
     names_column,
     numbers_column,
 )
+from sfumato.samples._common import simulated_column as _column
 from sfumato.schema import Column, Draw, Kind, Role, Schema
 
 SEXES = ("female", "male")
@@ -83,11 +84,6 @@ def member_schema() -> Schema:
         _number("cost_self", sensitive, (0, 1, 100, 200, 500, 1_000, 2_000, 5_000, _MAX_COST),
                 "What the person paid of it.", unit="dollars"),
     ))  # fmt: skip
-
-
-def _column(name: str, kind: Kind, role: Role, description: str, **more: Any) -> Column:
-    more = {"missing": False, "confirmed": True, **more}
-    return Column(name, kind, role, description=f"Simulated. {description}", **more)
 
 
 def _levels(

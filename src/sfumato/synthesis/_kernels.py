@@ -37,7 +37,8 @@ class Shape(NamedTuple):
     parents, strides: (M, m): h = sum of x[parent] * stride; unused places have stride 0.
     first_law, first_cell, sizes: (M,) where a variable's laws and their cells begin, and C_i.
     prior_law, prior_group, prior_stride: (M,) the law of a variable without data, what a key that was
-        visited is reset to: it is number prior_law + x[prior_group] * prior_stride.
+        visited is reset to: it is number prior_law + x[prior_group] * prior_stride. -1: never reset, for
+        a model that was noised once.
     """
 
     parents: Ints
@@ -323,7 +324,7 @@ def pegs_blocks(
                 form_keys(i, shape.parents, shape.strides, state, wanted[:n])
                 group = state[shape.prior_group[i]]
                 prior, stride = np.uint64(shape.prior_law[i]), np.uint64(shape.prior_stride[i])
-                for q in range(n):
+                for q in range(n if shape.prior_law[i] >= 0 else 0):
                     k, before, seen = np.uint32(wanted[q]), visited[i, q], False
                     for v in range(visit):
                         seen |= before[v] == k

@@ -44,7 +44,7 @@ class Block:
 class Blocks:
     """The tables of all variables, in the order they are drawn in: detailed columns last.
 
-    chosen: how the parents were found: "declared", "data", or "privately", for `epsilon`.
+    chosen: how the parents were found: "declared", "data", or "privately", for `epsilon` and `neighbours`.
     rows: how many rows were counted; dropped: how many broke a constraint. Both are confidential.
     """
 
@@ -54,6 +54,7 @@ class Blocks:
     epsilon: float = 0.0
     rows: int = 0
     dropped: int = 0
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     @classmethod
     def fit(
@@ -95,7 +96,8 @@ class Blocks:
         blocks = tuple(Block(n, chosen[n], tables[s]) for n, s in zip(order, sets, strict=True))
         how = "declared" if fixed is not None else "privately" if privately else "data"
         rows = int(blocks[0].counts.total)
-        return cls(domain, blocks, how, privately if fixed is None else 0.0, rows, dropped.rows)
+        spent = privately if fixed is None else 0.0
+        return cls(domain, blocks, how, spent, rows, dropped.rows, Neighbours(neighbours))
 
     def __getitem__(self, column: str) -> Block:
         found = next((b for b in self.blocks if b.column == column), None)
@@ -169,6 +171,7 @@ class Blocks:
                 "epsilon": self.epsilon,
                 "rows": self.rows,
                 "dropped": self.dropped,
+                "neighbours": str(self.neighbours),
             }
             (folder / "blocks.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
             schema = Schema(tuple(b.column for b in self.domain.books))
@@ -199,6 +202,7 @@ class Blocks:
             if {b.column for b in blocks} != set(domain.names):
                 raise KeyError
             keep = {k: document[k] for k in ("chosen", "epsilon", "rows", "dropped")}
+            keep["neighbours"] = Neighbours(document["neighbours"])
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid):
             raise DataError(
                 "the folder holds no blocks of these columns.",

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.privacy import Neighbours
+from sfumato.privacy.rounding import exact
+from sfumato.synthesis.models import FAMILIES
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    from sfumato.synthesis.blocks import Blocks
     from sfumato.synthesis.pegs import PeGS
 
 _MOST = 1000.0  # epsilon of one row: more is a slip of the pen
@@ -35,7 +38,8 @@ def faults(method: PeGS) -> list[str]:
     kinds = ("epsilon", "total", "alpha", "log_l")
     if sum(getattr(method, k) is not None for k in kinds) != 1:
         found.append("give one of epsilon (a row), total (all rows), alpha and log_l")
-    amounts = {k: getattr(method, k) for k in (*kinds, "parents_epsilon", "prior_epsilon", "prior_floor")}
+    more = ("parents_epsilon", "prior_epsilon", "models_epsilon", "prior_floor")
+    amounts = {k: getattr(method, k) for k in (*kinds, *more)}
     for name, amount in amounts.items():
         real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
         if amount is None or (
@@ -57,6 +61,8 @@ def faults(method: PeGS) -> list[str]:
         m = method.parents
         if isinstance(m, bool) or not isinstance(m, int) or not 0 <= m <= 8:
             found.append("parents must be {column: parents}, a number up to 8, or auto")
+    if not isinstance(method.models, Mapping) or not set(method.models.values()) <= set(FAMILIES):
+        found.append(f"models must be {{column: {' or '.join(FAMILIES)}}}")
     if isinstance(method.smoothing, bool) or method.smoothing not in range(11):
         found.append("smoothing must be a whole number of sixteenths, 0 to 10")
     return found or _clashes(method)
@@ -66,10 +72,30 @@ def _clashes(method: PeGS) -> list[str]:
     faults = []
     if not 0.01 <= method.prior_floor <= 1:
         faults.append("prior_floor must be between 0.01 and 1")
-    if method.total is not None and method.on_parents + method.on_prior >= method.total:
-        faults.append("parents and prior take the whole total")
+    if method.total is not None and method.before >= exact(method.total):
+        faults.append("parents, prior and models take the whole total")
     if method.log_l is not None and (method.block or method.prior != "uniform" or method.smoothing):
         faults.append("block, prior and smoothing go with differential privacy, not with log_l")
     if method.weight is not None and method.prior == "marginal":
         faults.append("marginals of weighted rows are not noised: use the uniform prior")
     return faults
+
+
+def fits(method: PeGS, blocks: Blocks) -> None:
+    """Blocks that were made before must be those that the method speaks of, with all that they cost."""
+    faults = []
+    if isinstance(method.parents, Mapping):
+        given = {n: tuple(p) for n, p in method.parents.items() if p}
+        if given != {n: p for n, p in blocks.parents.items() if p and n not in blocks.domain.details}:
+            faults.append("their parents are not those that were declared")
+    if blocks.chosen == "privately":
+        if exact(method.on_parents) < exact(blocks.epsilon):
+            faults.append(f"choosing their parents took epsilon = {blocks.epsilon:g}, which must be counted")
+        if blocks.neighbours is not method.neighbours:
+            faults.append("their parents were chosen for other neighbours")
+    if method.weight != (blocks.domain.weight.name if blocks.domain.weight is not None else None):
+        faults.append("their rows are counted by another weight")
+    if method.seeds == "data":
+        faults.append("seeds from the data need the data")
+    if faults:
+        raise ParameterError(f"the blocks do not fit: {'; '.join(faults)}.", hint="see docs/blocks.md")

@@ -10,6 +10,7 @@ anything is counted: one row at a time, so that neighbouring data sets stay neig
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -222,3 +223,42 @@ def _ends(book: Codebook) -> tuple[list[Any], list[tuple[Any, bool]]]:
     raise SchemaError(
         f"column '{column.name}' has neither bins nor numbers to be ordered by.", hint="declare edges"
     )
+
+
+def from_toml(text: str) -> tuple[Constraint, ...]:
+    """Constraints as a person writes them down: tables `never`, `implies`, `ordered`, `within`, each a list.
+
+    [[never]]
+    sex = "male"
+    mdc = 14
+
+    [[implies]]
+    when = {age = 0}
+    then = {pay = ["private", "medi-cal"]}
+    """
+    kinds: dict[str, tuple[type, tuple[str, ...]]] = {
+        "implies": (Implies, ("when", "then")),
+        "ordered": (Ordered, ("first", "second")),
+        "within": (Within, ("column", "group", "members")),
+    }
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"the constraints are not TOML: {error}.", hint="[[never]], [[implies]]"
+        ) from None
+    out: list[Constraint] = []
+    for kind, entries in found.items():
+        if kind not in ("never", *kinds) or not isinstance(entries, list):
+            raise ParameterError(
+                f"no constraint is called '{kind}'.", hint=f"[[never]], [[{']], [['.join(kinds)}]]"
+            )
+        for entry in entries:
+            if kind == "never":
+                out.append(Never(entry))
+                continue
+            make, names = kinds[kind]
+            if not isinstance(entry, dict) or set(entry) != set(names):
+                raise ParameterError(f"[[{kind}]] has {' and '.join(names)}.", hint="nothing more or less")
+            out.append(make(**entry))
+    return tuple(out)

@@ -31,12 +31,14 @@ class Prior:
 
     unit: the weight of one count. least: (C,) whole numbers, added to every law.
     log_l: instead of that, the entropy that each law is lifted to.
+    model: (keys, C) the weights of a model, instead of counts.
     """
 
     unit: int
     least: NDArray[np.int64]
     spread: Spread
     log_l: float | None = None
+    model: NDArray[np.uint64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +47,14 @@ class Law:
 
     keys: the stored keys, or None where every key is. own: (groups, C) the codes of a detailed column by its
     place within the group, -1 where there is none; None for other columns.
+    model: the laws are those of a model that was paid for once: nothing to reset.
     """
 
     block: Block
     weights: NDArray[np.uint64]
     keys: NDArray[np.uint64] | None
     own: NDArray[np.int64] | None
+    model: bool = False
 
     @property
     def size(self) -> int:
@@ -59,7 +63,9 @@ class Law:
 
     @property
     def without_data(self) -> int:
-        """Where the laws without data begin: one, or one for each group."""
+        """Where the laws without data begin: one, or one for each group. -1 where none is needed."""
+        if self.model:
+            return -1
         return len(self.weights) - (1 if self.own is None else len(self.own))
 
 
@@ -193,7 +199,12 @@ class LawBook:
 
 
 def _law(blocks: Blocks, block: Block, prior: Prior) -> Law:
-    """One variable's weights: unit * n_j + a_j, Eq. (6) times a common factor."""
+    """One variable's weights: unit * n_j + a_j, Eq. (6) times a common factor; or those of a model."""
+    if prior.model is not None:
+        laws, every = prior.model, np.ones(prior.model.shape, bool)
+        if prior.log_l is not None:
+            laws = diverse_weights(prior.model.astype(np.int64), every, prior.log_l)
+        return Law(block, laws, None, None, model=True)
     keys, counts = law_counts(block.counts)
     counts = counts.astype(np.int64)  # weighted counts are whole numbers of units
     own = None

@@ -101,10 +101,10 @@ def privately(
     if m == 0:
         return dict.fromkeys(domain.names, ())
     if m is None and rows is None:
-        grant = ledger.grant(epsilon=_floor(exact(epsilon) / 10), purpose="number of rows")
+        grant = ledger.grant(epsilon=whole_units(exact(epsilon) / 10), purpose="number of rows")
         rows = max(1, int(laplace(np.array([count]), factor, grant).values[0]))
         picks -= exact(epsilon) / 10
-    share = _floor(picks / (len(domain.names) * (m or MOST)))
+    share = whole_units(picks / (len(domain.names) * (m or MOST)))
     scores = {pair: dependence(pairs[pair].dense()) for pair in pairs}
 
     def noisy(name: str, open_: Sequence[str], score: Sequence[float]) -> str:
@@ -115,7 +115,7 @@ def privately(
     return _picked(domain, scores, m, rows or 0, noisy)
 
 
-def _floor(amount: Fraction) -> float:
+def whole_units(amount: Fraction) -> float:
     """In whole units of the ledger, rounded down: the shares must fit the budget."""
     return down(Fraction(math.floor(amount * UNIT), UNIT))
 

@@ -22,8 +22,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError, listed
-from sfumato.privacy import Budget, Grant, Ledger, Neighbours
-from sfumato.privacy.noise import laplace
+from sfumato.privacy import Grant, Neighbours
+from sfumato.privacy.base import ROW
 from sfumato.privacy.rounding import exact, up
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind
@@ -34,6 +34,8 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.laws import LawBook, Prior
+from sfumato.synthesis.marginals import noised_marginals
+from sfumato.synthesis.models import check, learn
 from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, stated, total_cost
 from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
 from sfumato.table import Table
@@ -59,6 +61,8 @@ class PeGS:
         of it even.
     smoothing: the share of a row, in sixteenths, that is counted at the levels next to its own in ordered
         columns.
+    models: {numeric column: "normal", "lognormal", "gamma" or "poisson"}: drawn from a generalized linear
+        model of its parents instead of counts, noised once for models_epsilon.
     columns: by default all but identifiers, persons and weights. weight: the column to count rows by.
     domain: "public", or "data" for columns that nobody has confirmed: not differentially private.
     """
@@ -79,6 +83,8 @@ class PeGS:
     prior_epsilon: float | None = None
     prior_floor: float = 0.5
     smoothing: int = 0
+    models: Mapping[str, str] = field(default_factory=dict)
+    models_epsilon: float | None = None
     columns: Sequence[str] | None = None
     constraints: Sequence[Constraint] = ()
     weight: str | None = None
@@ -104,17 +110,28 @@ class PeGS:
             return 0.0
         if self.choose == "data" or not self.private:
             return 0.0
-        if self.parents_epsilon is not None:
-            return float(self.parents_epsilon)
-        return float(self.total / 10 if self.total is not None else min(self.epsilon or 1.0, 1.0))
+        return self._part(self.parents_epsilon)
 
     @property
     def on_prior(self) -> float:
         """The epsilon that marginals for the prior are noised with."""
         if self.prior != "marginal":
             return 0.0
-        if self.prior_epsilon is not None:
-            return float(self.prior_epsilon)
+        return self._part(self.prior_epsilon)
+
+    @property
+    def on_models(self) -> float:
+        """The epsilon that models are noised with; 0 where nothing is promised anyway."""
+        return self._part(self.models_epsilon) if self.models and self.private else 0.0
+
+    @property
+    def before(self) -> Fraction:
+        """What is spent once, before any row."""
+        return exact(self.on_parents) + exact(self.on_prior) + exact(self.on_models)
+
+    def _part(self, asked: float | None) -> float:
+        if asked is not None:
+            return float(asked)
         return float(self.total / 10 if self.total is not None else min(self.epsilon or 1.0, 1.0))
 
     def fit(self, table: Table) -> FittedPeGS:
@@ -134,10 +151,25 @@ class PeGS:
         )
         if self.seeds == "data":
             pool = pool_codes(domain, domain.prepared(table)[0])
-        marginals = _noised_marginals(self, blocks) if self.prior == "marginal" else {}
-        return FittedPeGS(self, blocks, marginals, pool)
+        return self._fitted(blocks, pool)
+
+    def fit_blocks(self, blocks: Blocks) -> FittedPeGS:
+        """From building blocks that were made before, such as loaded ones; the data are not needed.
+
+        What choosing their parents cost is part of the promise: parents_epsilon must cover it.
+        """
+        self._check(blocks.domain)
+        checks.fits(self, blocks)
+        pool = pool_codes(blocks.domain, self.seeds) if isinstance(self.seeds, Table) else None
+        return self._fitted(blocks, pool)
+
+    def _fitted(self, blocks: Blocks, pool: NDArray[Any] | None) -> FittedPeGS:
+        marginals = noised_marginals(self, blocks) if self.prior == "marginal" else {}
+        models = learn(self.models, blocks, self.on_models, self.neighbours)
+        return FittedPeGS(self, blocks, marginals, pool, models)
 
     def _check(self, domain: Domain) -> None:
+        check(self.models, domain, self.parents)
         long = [repr(b.name) for b in domain.books if b.size > _MOST_SMOOTHED and b.column.kind in _ORDERED]
         if self.smoothing and long:
             raise ParameterError(
@@ -164,6 +196,7 @@ class FittedPeGS:
     blocks: Blocks
     marginals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     pool: NDArray[Any] | None = field(default=None, repr=False)
+    models: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict, repr=False)
 
     def sample(
         self,
@@ -191,7 +224,7 @@ class FittedPeGS:
         sampler = self._sampler(rows, key)
         promised = promises.guarantee(self, rows, spent)
         record = InternalRecord(
-            key=key, seed=seed, plan=promises.plan(self.method, rows), tables=_tables(self.blocks),
+            key=key, seed=seed, plan=promises.plan(self.method, rows), tables=_tables(self),
             extra={"rows counted": self.blocks.rows, "rows dropped": self.blocks.dropped,
                    "parents": {n: list(p) for n, p in self.blocks.parents.items()},
                    "alpha": self.alphas(rows)},
@@ -227,14 +260,11 @@ class FittedPeGS:
             return None
         if method.total is not None:
             return float(method.total)
-        before = exact(method.on_parents) + exact(method.on_prior)
+        before = method.before
         if method.epsilon is not None:
             times = self.units(rows) * (method.block or 1)
             return stated(float(method.epsilon), times) if not before else _sum(method.epsilon, times, before)
-        each = [
-            cost(v, unit, a, both=self._both)
-            for v, (unit, a) in zip(self._visits, self._least(rows), strict=True)
-        ]
+        each = [cost(v, unit, a, both=self._both) for _, v, (unit, a) in self._paying(rows)]
         visits = self.units(rows) * (1 if method.block else method.sweeps)
         return total_cost([*each, before / visits], visits)
 
@@ -242,8 +272,12 @@ class FittedPeGS:
         """The prior of each variable in rows: what Eq. (6) calls alpha. Empty for l-diverse laws."""
         if self.method.log_l is not None:
             return {}
-        least = zip(self.blocks.blocks, self._visits, self._least(rows), strict=True)
-        return {b.column: a / (unit * v.mass) for b, v, (unit, a) in least}
+        return {name: a / (unit * v.mass) for name, v, (unit, a) in self._paying(rows)}
+
+    def _paying(self, rows: int) -> list[tuple[str, Visit, tuple[int, int]]]:
+        """The variables whose every visit costs: those drawn from counts, not those of models."""
+        found = zip(self.blocks.blocks, self._visits, self._least(rows), strict=True)
+        return [(b.column, v, least) for b, v, least in found if b.column not in self.models]
 
     @property
     def _spreads(self) -> list[Spread]:
@@ -281,12 +315,10 @@ class FittedPeGS:
             alpha = exact(method.alpha)
             return [(v.unit, math.ceil(alpha * v.unit * v.mass)) for v in self._visits]
         if method.total is not None:
-            each = (exact(method.total) - exact(method.on_parents) - exact(method.on_prior)) / self.units(
-                rows
-            )
+            each = (exact(method.total) - method.before) / self.units(rows)
         else:
             each = exact(method.epsilon) * (method.block or 1)
-        visits = len(self.blocks.blocks) * (1 if method.block else method.sweeps)
+        visits = (len(self.blocks.blocks) - len(self.models)) * (1 if method.block else method.sweeps)
         return [least_prior(v, Fraction(each) / visits, both=self._both) for v in self._visits]
 
     def _charge(self, grant: Grant, spent: float | None) -> None:
@@ -294,8 +326,11 @@ class FittedPeGS:
             raise BudgetError(
                 "the grant does not cover these rows.", hint="fitted.spends(rows) says how much"
             )
-        if grant.budget.neighbours is not self.method.neighbours:
-            raise BudgetError("the grant is for other neighbours.", hint="PeGS(neighbours=...)")
+        if grant.budget.neighbours is not self.method.neighbours or grant.budget.unit != ROW:
+            raise BudgetError(
+                "the grant is for other neighbours, or for persons.",
+                hint="PeGS(neighbours=...), by rows",
+            )
         grant.burn()
 
     # -- laws ------------------------------------------------------------------------------------
@@ -304,11 +339,19 @@ class FittedPeGS:
         """The perturbed building blocks for a release of so many rows."""
         method = self.method
         if method.log_l is not None:
-            plain = [Prior(1, np.zeros(1, np.int64), s, method.log_l) for s in self._spreads]
-            return LawBook.of(self.blocks, tuple(plain))
+            plain = zip(self.blocks.blocks, self._spreads, strict=True)
+            none = np.zeros(1, np.int64)
+            return LawBook.of(
+                self.blocks,
+                tuple(Prior(1, none, s, method.log_l, self.models.get(b.column)) for b, s in plain),
+            )
         least = zip(self.blocks.blocks, self._spreads, self._least(rows), strict=True)
         return LawBook.of(
-            self.blocks, tuple(Prior(unit, self._added(b.column, a), s) for b, s, (unit, a) in least)
+            self.blocks,
+            tuple(
+                Prior(unit, self._added(b.column, a), s, model=self.models.get(b.column))
+                for b, s, (unit, a) in least
+            ),
         )
 
     def _added(self, column: str, a: int) -> NDArray[np.int64]:
@@ -323,33 +366,10 @@ class FittedPeGS:
         return Sampler(self.laws(rows), key, self.method.sweeps, self.method.block, self.pool)
 
 
-def _noised_marginals(method: PeGS, blocks: Blocks) -> dict[str, NDArray[np.float64]]:
-    """The share of each level, from noised counts.
-
-    Guarantee: on_prior-DP in the method's neighbours.
-    Because:   a row is in one cell of each of the marginals: the L1 sensitivity of all of them together is
-               their number, and twice that for replacing a row.
-    Assumes:   the domain is public.
-    Tested by: tests/synthesis/test_pegs.py::test_a_marginal_prior_has_its_cost
-    """
-    named = [b for b in blocks.blocks if b.column not in blocks.domain.details]
-    tables = [b.counts.project(b.column).dense().astype(np.int64) for b in named]
-    factor = 2 if method.neighbours is Neighbours.REPLACE else 1
-    ledger = Ledger.in_memory(Budget(epsilon=method.on_prior, neighbours=method.neighbours))
-    grant = ledger.grant(epsilon=ledger.budget.amount, purpose="marginals for the prior")
-    noisy = laplace(np.concatenate(tables), factor * len(tables), grant).values
-    out, start = {}, 0
-    for block, table in zip(named, tables, strict=True):
-        part = np.maximum(noisy[start : start + len(table)], 0).astype(np.float64)
-        out[block.column] = part / part.sum() if part.sum() else np.full(len(part), 1 / len(part))
-        start += len(table)
-    return out
-
-
-def _tables(blocks: Blocks) -> dict[str, pa.Table]:
-    """The counts by codes, for the internal record: to draw the release again."""
-    out = {}
-    for block in blocks.blocks:
+def _tables(fitted: FittedPeGS) -> dict[str, pa.Table]:
+    """The counts by codes and the laws of models, for the internal record: to draw the release again."""
+    out = {f"model {n}": pa.table({str(j): w for j, w in enumerate(m.T)}) for n, m in fitted.models.items()}
+    for block in fitted.blocks.blocks:
         names = [*block.parents, block.column]
         arrays = [pa.array(block.counts.codes[:, i]) for i in range(len(names))]
         out[f"block {block.column}"] = pa.table([*arrays, pa.array(block.counts.n)], names=[*names, "rows "])

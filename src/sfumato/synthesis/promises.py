@@ -70,11 +70,11 @@ def _open(fitted: FittedPeGS) -> list[tuple[str, str]]:
 
 def _cost(fitted: FittedPeGS, rows: int, spent: float) -> list[str]:
     """How the total comes about."""
-    method, before = fitted.method, fitted.method.on_parents + fitted.method.on_prior
-    each = shown(up((exact(spent) - exact(before)) / rows))
+    method, before = fitted.method, fitted.method.before
+    each = shown(up((exact(spent) - before) / rows))
     parts = [f"The total is for {rows:,} released rows, epsilon = {each} each"]
     if method.block:
-        unit = shown(up((exact(spent) - exact(before)) / fitted.units(rows)))
+        unit = shown(up((exact(spent) - before) / fitted.units(rows)))
         parts.append(f"Rows come in blocks of {method.block}, epsilon = {unit} a block")
     if method.sweeps > 1:
         parts.append(f"{method.sweeps} sweeps for each row are counted in")
@@ -82,6 +82,9 @@ def _cost(fitted: FittedPeGS, rows: int, spent: float) -> list[str]:
         parts.append(f"epsilon = {shown(method.on_parents)} of it chose the parents")
     if method.on_prior:
         parts.append(f"epsilon = {shown(method.on_prior)} of it noised the marginals of the prior")
+    if method.on_models:
+        named = ", ".join(method.models)
+        parts.append(f"epsilon = {shown(method.on_models)} of it noised the models of {named}, for any rows")
     parts.append("Further rows, drawn from the same data under another key, add to the total")
     parts.append("The number of released rows was chosen without looking at the data")
     return parts
@@ -125,7 +128,7 @@ def plan(method: PeGS, rows: int) -> dict[str, Any]:
         if isinstance(given, Table):
             given = "a public table"
         elif isinstance(given, Mapping):
-            given = {k: list(v) for k, v in given.items()}
+            given = {k: v if isinstance(v, str) else list(v) for k, v in given.items()}
         elif f.name == "constraints":
             given = [repr(c) for c in given]
         elif isinstance(given, (list, tuple)):

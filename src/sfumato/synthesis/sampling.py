@@ -162,7 +162,7 @@ def trace(sampler: Sampler, row: int = 0) -> list[NDArray[Any]]:
                 k = sum(
                     int(x[p, 0]) * int(s) for p, s in zip(shape.parents[i], shape.strides[i], strict=True)
                 )
-                if sampler.block is not None and (i, k) in visited:
+                if sampler.block is not None and (i, k) in visited and not law.model:
                     k = int(shape.prior_law[i] + x[shape.prior_group[i], 0] * shape.prior_stride[i])
                 else:
                     visited.add((i, k))

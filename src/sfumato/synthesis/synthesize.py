@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from sfumato.errors import ParameterError
 from sfumato.release import Release
@@ -14,7 +14,7 @@ from sfumato.table import Table
 class Fitted(Protocol):
     """What a method learnt, ready to be sampled from."""
 
-    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
+    def sample(self, rows: Any, *, key: Key | None = None, seed: int | None = None) -> Release:
         """So many rows as a release."""
         ...
 
@@ -28,16 +28,27 @@ class Method(Protocol):
 
 
 def synthesize(
-    table: Table, method: Method, rows: int, *, key: Key | None = None, seed: int | None = None
+    table: Table,
+    method: Method | None = None,
+    rows: int | None = None,
+    *,
+    key: Key | None = None,
+    seed: int | None = None,
 ) -> Release:
     """So many synthetic rows of a table, with the promise that the method gives.
 
+    method: by default `PrivateSynthesizer()`: noise once, one promise for the whole data set.
+    rows: how many; where the method has a number of its own (private, partial, missing) it may be left out.
     key: a secret one is drawn if none is given; it is kept in the internal record. seed: for tests and
         teaching only, a promise that rests on the draw is then void.
     """
     if not isinstance(table, Table):
         raise ParameterError("synthesize takes a table.", hint="sf.scan(...) makes one")
-    rows = whole("rows", rows)
+    if method is None:
+        from sfumato.synthesis.private import PrivateSynthesizer
+
+        method = PrivateSynthesizer()
+    rows = None if rows is None else whole("rows", rows)
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
     return method.fit(table).sample(rows, key=key, seed=seed)

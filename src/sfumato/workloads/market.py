@@ -34,6 +34,7 @@ class MarketRisk:
     relative_bias, r2: of the predictions for the actual members (100 x (mean prediction - mean) / mean;
         1 - squared error / variance). similarity: histogram intersection of the estimated and the actual
         enrolment, 1 where they are the same. None where no actual members were given.
+    bias_interval, r2_interval: of these two, by the same bootstrap; None without one.
     """
 
     expected: float
@@ -43,13 +44,21 @@ class MarketRisk:
     relative_bias: float | None = None
     r2: float | None = None
     similarity: float | None = None
+    bias_interval: tuple[float, float] | None = None
+    r2_interval: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         text = f"{self.expected:,.0f} a member"
         if self.low < self.high:  # without a bootstrap there is no interval
             text += f", {self.low:,.0f} to {self.high:,.0f} ({_CONFIDENCE:.0%})"
         if self.relative_bias is not None:
-            text += f"; bias {self.relative_bias:+.1f}%, R2 {self.r2:.3f}, similarity {self.similarity:.2f}"
+            text += f"; bias {self.relative_bias:+.1f}%"
+            if self.bias_interval is not None and self.r2_interval is not None:
+                text += " ({:+.1f} to {:+.1f})".format(*self.bias_interval)
+                text += f", R2 {self.r2:.3f}" + " ({:.3f} to {:.3f})".format(*self.r2_interval)
+            else:
+                text += f", R2 {self.r2:.3f}"
+            text += f", similarity {self.similarity:.2f}"
         return text
 
 
@@ -97,56 +106,87 @@ def market_risk(
         weights = from_aligned(
             aligned, method=method, coding=coding, clip=clip, old_weight=own[1], new_weight=own[2]
         )
-    model = _Model(aligned, coding, estimator, y, weights.values * own[0])
-    expected = model.expected(np.arange(len(y)))
-    low, high = _bootstrap(model, repeats, seed, expected)
-    fit = {} if actual is None else _compared(model, aligned, own[3], numbers(actual, cost), factor)
-    return MarketRisk(factor * expected, factor * low, factor * high, weights, **fit)
+    truth = None if actual is None else _Truth.of(aligned, coding, numbers(actual, cost), own[3])
+    model = _Model(aligned.design(0, coding), estimator, y, weights.values * own[0], factor, truth)
+    expected, *fit = model.found(np.arange(len(y)))  # fit: bias and R2, where there is a truth
+    interval, bias_interval, r2_interval, *_ = _bootstrap(model, repeats, seed)
+    low, high = interval or (expected, expected)
+    if truth is None:
+        return MarketRisk(expected, low, high, weights)
+    same = _similarity(aligned.joint(0), model.weights, truth, aligned.cells)
+    bias, r2 = fit
+    return MarketRisk(expected, low, high, weights, bias, r2, same, bias_interval, r2_interval)
+
+
+@dataclass(frozen=True, eq=False)
+class _Truth:
+    """The actual members: their combinations, features, costs and weights."""
+
+    cells: NDArray[np.int64]
+    x: Floats
+    y: Floats
+    own: Floats
+
+    @classmethod
+    def of(cls, aligned: Aligned, coding: Coding, y: Floats, own: Floats) -> _Truth:
+        truth = cls(aligned.joint(3), aligned.design(3, coding), y, own)
+        if truth.mean == 0 or np.average((y - truth.mean) ** 2, weights=own) == 0:
+            raise DataError("the actual members' costs do not vary.", hint="give members with costs")
+        return truth
+
+    @property
+    def mean(self) -> float:
+        return float(np.average(self.y, weights=self.own))
+
+    def compared(self, guess: Floats) -> tuple[float, float]:
+        """Relative bias in per cent, and R2, of predictions."""
+        bias = 100 * (np.average(guess, weights=self.own) - self.mean) / self.mean
+        spread = np.average((self.y - self.mean) ** 2, weights=self.own)
+        return float(bias), float(1 - np.average((self.y - guess) ** 2, weights=self.own) / spread)
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """Members, their costs and weights, and the regression on them."""
+    """Members, their features, costs and weights, and the regression on them."""
 
-    aligned: Aligned
-    coding: Coding
+    x: Floats
     estimator: Any
     y: Floats
     weights: Floats
+    factor: float
+    truth: _Truth | None
 
-    def fitted(self, rows: NDArray[np.int64]) -> Any:
+    def found(self, rows: NDArray[np.int64]) -> tuple[float, ...]:
+        """Learnt on these members: their weighted mean prediction; with a truth, its bias and R2 too."""
         from sklearn.linear_model import LinearRegression
 
-        x = self.aligned.design(0, self.coding)
-        return fit_weighted(self.estimator or LinearRegression(), x[rows], self.y[rows], self.weights[rows])
+        x, weights = self.x[rows], self.weights[rows]
+        fitted = fit_weighted(self.estimator or LinearRegression(), x, self.y[rows], weights)
+        expected = self.factor * float(np.average(fitted.predict(x), weights=weights))
+        if self.truth is None:
+            return (expected,)
+        return (expected, *self.truth.compared(self.factor * fitted.predict(self.truth.x)))
 
-    def expected(self, rows: NDArray[np.int64]) -> float:
-        """The weighted mean prediction over these members."""
-        x = self.aligned.design(0, self.coding)[rows]
-        return float(np.average(self.fitted(rows).predict(x), weights=self.weights[rows]))
 
-
-def _bootstrap(model: _Model, repeats: int, seed: int, expected: float) -> tuple[float, float]:
+def _bootstrap(model: _Model, repeats: int, seed: int) -> list[tuple[float, float] | None]:
+    """Intervals of all that is found, over the plan's rows; the weights stay as they were estimated."""
     if not repeats:
-        return expected, expected
+        return [None, None, None]
     draw = Key.from_seed(seed).generator("bootstrap")
-    found = []
-    for i in range(repeats):
-        found.append(model.expected(draw.integers(0, len(model.y), len(model.y))))
-        report("bootstrap", i + 1, repeats)
+    found: list[tuple[float, ...]] = []
+    n = len(model.y)
+    while len(found) < repeats:
+        rows = draw.integers(0, n, n)
+        if model.weights[rows].sum() > 0:  # else nobody in the sample stands for the new market
+            found.append(model.found(rows))
+            report("bootstrap", len(found), repeats)
     tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(found, [tail, 1 - tail])
-    return float(low), float(high)
+    ends = np.quantile(np.array(found), [tail, 1 - tail], axis=0)
+    return [(float(low), float(high)) for low, high in ends.T] + [None, None]
 
 
-def _compared(model: _Model, aligned: Aligned, own: Floats, y: Floats, factor: float) -> dict[str, float]:
-    guess = factor * model.fitted(np.arange(len(model.y))).predict(aligned.design(3, model.coding))
-    mean = np.average(y, weights=own)
-    if mean == 0 or np.average((y - mean) ** 2, weights=own) == 0:
-        raise DataError("the actual members' costs do not vary.", hint="give members with costs")
-    bias = 100 * (np.average(guess, weights=own) - mean) / mean
-    r2 = 1 - np.average((y - guess) ** 2, weights=own) / np.average((y - mean) ** 2, weights=own)
-    estimated = np.bincount(aligned.joint(0), model.weights, aligned.cells)
-    true = np.bincount(aligned.joint(3), own, aligned.cells)
-    same = np.minimum(estimated / estimated.sum(), true / true.sum()).sum()
-    return {"relative_bias": float(bias), "r2": float(r2), "similarity": float(same)}
+def _similarity(cells: NDArray[np.int64], weights: Floats, truth: _Truth, size: int) -> float:
+    """Histogram intersection of the estimated and the actual enrolment."""
+    estimated = np.bincount(cells, weights, size)
+    true = np.bincount(truth.cells, truth.own, size)
+    return float(np.minimum(estimated / estimated.sum(), true / true.sum()).sum())

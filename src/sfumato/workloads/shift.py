@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -143,17 +144,35 @@ def effective_size(weights: Floats) -> float:
 
 
 def fit_weighted(estimator: Any, x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Any:
-    """A fitted clone of any scikit-learn estimator that takes sample weights."""
+    """A fitted clone of any scikit-learn estimator that takes sample weights.
+
+    Also a pipeline whose last step takes them, a search over parameters of one, a regression of a
+    transformed response, and these within each other.
+    """
     from sklearn.base import clone
-    from sklearn.utils.validation import has_fit_parameter
 
     fresh = clone(estimator)
-    last = fresh.steps[-1][0] if hasattr(fresh, "steps") else None
-    inner = fresh.steps[-1][1] if last else fresh
-    if not has_fit_parameter(inner, "sample_weight"):
+    keyword = _keyword(fresh)
+    if keyword is None:
         raise ParameterError(
-            f"{type(inner).__name__} takes no sample weights.",
+            f"{type(fresh).__name__} takes no sample weights.",
             hint="an estimator with fit(X, y, sample_weight=...)",
         )
-    keyword = f"{last}__sample_weight" if last else "sample_weight"
     return fresh.fit(x, y, **{keyword: np.asarray(weights, np.float64)})
+
+
+def _keyword(estimator: Any) -> str | None:
+    """By what name `fit` takes weights; None if it does not."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if hasattr(estimator, "steps"):  # a pipeline hands on what is meant for a step by its name
+        name, last = estimator.steps[-1]
+        inner = _keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    # What fits another estimator hands on whatever it is given.
+    inside = getattr(estimator, "estimator", None) or getattr(estimator, "regressor", None)
+    takes = signature(estimator.fit).parameters.values()
+    handed = any(p.kind is p.VAR_KEYWORD for p in takes)
+    return _keyword(inside) if inside is not None and handed else None

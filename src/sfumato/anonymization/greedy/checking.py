@@ -21,10 +21,11 @@ class Check:
     """A criterion, asked about classes made of combinations.
 
     only_size: class sizes are all that is asked; only then may rows that are alike be told apart. Where
-    missing cells match anything, a class of k rows is more than enough.
+    missing cells match anything, a class of k rows is more than enough. flat: not where posets have no
+    levels; a population cannot be counted in then.
     """
 
-    def __init__(self, problem: Problem, criterion: Criterion, flat: Flat) -> None:
+    def __init__(self, problem: Problem, criterion: Criterion, flat: Flat | None) -> None:
         self.problem, self.criterion, self.flat = problem, criterion, flat
         self.k = max(1, int(criterion.k))
         self.only_size = all(_counts_rows(part, problem) for part in criterion.parts)
@@ -45,9 +46,11 @@ class Check:
             part, group = _restricted(problem.persons, of, label)
             persons = persons_in(part, group, classes)
         if problem.population is not None:
+            assert self.flat is not None
+            flat = self.flat
             order = np.argsort(label, kind="stable")
             members = np.split(of[order], np.cumsum(np.bincount(label, minlength=classes))[:-1])
-            population = fitting(problem, np.stack([self.flat.bound(m) for m in members]))
+            population = fitting(problem, np.stack([flat.bound(m) for m in members]))
         survey = {w: np.bincount(label, x[of], classes).astype(np.float64) for w, x in problem.survey.items()}
         return self.criterion.satisfied(Classes(sizes, persons, tables, survey, population))
 

@@ -53,8 +53,17 @@ class Partition:
         """Columns that must be counted besides the quasi-identifiers."""
         return self.loss.needs
 
+    @property
+    def takes_posets(self) -> bool:
+        """Whether columns may have posets without levels."""
+        return True
+
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, splits, seconds."""
+        if problem.without_levels:
+            from sfumato.anonymization.greedy.posets import search_posets
+
+            return search_posets(self, problem, criterion)
         start = time.perf_counter()
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)

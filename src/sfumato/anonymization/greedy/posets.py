@@ -1,30 +1,95 @@
 """Greedy and Partition over any posets: ranges, graphs with several parents, power sets, dates, codes.
 
-The generic path: no kernels, any order. A set of values may have several least upper bounds. **The rule**: of
-a LUB set that node is released which loses least by the measure (w rank / height); among equals the one with
-the smaller share of the leaves; then the one whose label comes first. The n-ary bound is taken over the
-original members each time, never over earlier bounds, so that the order of members cannot matter.
-Time grows with the square of the distinct rows: for hundreds or a few thousand of them.
+The same algorithms without kernels, for any order; see `bounds.py` for what is released where a set of
+values has several least upper bounds. Time grows with the square of the distinct rows: thousands of them.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.greedy.bounds import MEASURES, Bounds, Longs, tallest
+from sfumato.anonymization.greedy.checking import Check, checked
 from sfumato.anonymization.greedy.partition import Partition
 from sfumato.anonymization.greedy.search import Beam
-from sfumato.anonymization.information import Height
+from sfumato.anonymization.measure import column_weights
+from sfumato.anonymization.problem import Problem
+from sfumato.anonymization.recoding import Recoding
+from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.hierarchy.numbered import Numbered
 from sfumato.hierarchy.poset import Poset
 from sfumato.progress import report
 
 Row = tuple[Hashable, ...]
+Class = list[int]
+Holds = Callable[[Sequence[Class]], NDArray[np.bool_]]  # which classes satisfy what is asked
+
+
+def refuse_unfit(method: Beam | Partition) -> None:
+    """What only runs on hierarchies with levels."""
+    if isinstance(method, Beam) and method.width != 1:
+        raise ParameterError("a beam runs on hierarchies with levels only.", hint="Greedy()")
+    if method.loss.name not in MEASURES:
+        raise ParameterError(
+            "on general posets a search is guided by height or loss.", hint="loss=Height(), loss=Loss()"
+        )
+
+
+def search_posets(method: Beam | Partition, problem: Problem, criterion: Criterion) -> Recoding:
+    """What `method.search` is where a column has a poset without levels.
+
+    Guarantee: every class satisfies the criterion; literal Greedy: every row covers k rows.
+    Because:   classes are counted again by the nodes that are released (`checked`), and so are the rows
+               that a literal row covers.
+    Tested by: tests/anonymization/test_poset_releases.py
+    """
+    start = time.perf_counter()
+    refuse_unfit(method)
+    bounds = _bounds_of(problem, method.loss.name)
+    check = Check(problem, criterion, None)
+    literal = isinstance(method, Beam) and not method.closed
+    if literal and not check.only_size:
+        raise ParameterError(
+            "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
+            hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
+        )
+
+    def holds(classes: Sequence[Class]) -> NDArray[np.bool_]:
+        of = np.concatenate([np.array(c, np.int64) for c in classes])
+        label = np.repeat(np.arange(len(classes)), [len(c) for c in classes])
+        return check.holds(of, problem.n[of], label, len(classes))
+
+    sets = _sets(method, bounds, holds)
+    nodes = np.array([bounds.bound(sets[t]) for t in range(problem.combinations)], np.int32)
+    costs = np.array([bounds.measure(members) for members in sets])
+    suppressed = ~np.isfinite(costs)
+    suppressed |= ~_enough(sets, holds)
+    roots = np.array([order.root for order in bounds.orders], np.int32)
+    nodes[suppressed] = roots
+    found = Recoding.whole(problem, nodes, suppressed, claim="ambiguity" if literal else "classes")
+    if literal:
+        patterns = np.unique(nodes[~suppressed], axis=0).tolist()
+        found.about["k_reached"] = min(map(bounds.covered, patterns), default=problem.rows)
+    else:
+        found = checked(found, check)
+    worst = float(bounds.weights.sum())
+    row_costs = np.where(found.suppressed, worst, np.where(np.isfinite(costs), costs, worst))
+    found.about.update(
+        method="partition" if isinstance(method, Partition) else type(method).__name__.lower(),
+        measure=method.loss.name,
+        score=float((row_costs * problem.n).sum() / max(problem.rows, 1)),
+        reads_outcome=False,
+        seconds=time.perf_counter() - start,
+    )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,189 +123,211 @@ def generalize(
     method: Beam | Partition | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Generalized:
-    """Generalize rows of values (in the order of the posets) to k, by height: sum of w rank / height.
+    """Generalize rows of values (in the order of the posets) to k, without a table: `anonymize` writes one.
 
-    method: `Greedy()` (default), `Greedy(closed=False)`, or a `Partition`.
+    method: `Greedy()` (default), `Greedy(closed=False)`, or a `Partition`; guided by height or loss.
     """
     method = method or Beam(width=1)
-    if isinstance(method, Beam) and method.width != 1:
-        raise ParameterError("a beam runs on hierarchies with levels only.", hint="Greedy()")
-    if not isinstance(method.loss, Height):
-        raise ParameterError("on general posets a search is guided by height.", hint="loss=Height()")
+    refuse_unfit(method)
     if k < 1 or not posets:
         raise ParameterError(
             "k must be at least 1, and there must be a column.", hint="generalize(rows, ..., 5)"
         )
-    bounds = Bounds.of(rows, posets, weights or {})
     if not rows or len(rows) < k:
-        return _suppressed(posets, len(rows))
-    if isinstance(method, Partition):
-        sets = _partition(bounds, k, method.tries if method.rule == "retrying" else 1)
-    else:
-        sets = _closed(bounds, k) if method.closed else _literal(bounds, k)
-    literal = isinstance(method, Beam) and not method.closed
-    found = {t: bounds.bound(members) for t, members in sets.items()}
-    nodes = tuple(found[t] for t in bounds.of_row)
+        return Generalized(posets, (None,) * len(rows), np.full(len(rows), -1, np.int64), "classes", 0.0)
+    bounds, of_row, orders = drawn_up(rows, posets, weights or {}, method.loss.name)
+
+    def holds(classes: Sequence[Class]) -> NDArray[np.bool_]:
+        return np.array([int(bounds.n[members].sum()) >= k for members in classes], bool)
+
+    sets = _sets(method, bounds, holds)
+    found = [bounds.bound(members) for members in sets]
+    told = [tuple(order.at(x) for order, x in zip(orders, row, strict=True)) for row in found]
+    nodes = tuple(told[t] for t in of_row)
     classes: dict[Row, int] = {}
     label = np.array([classes.setdefault(row, len(classes)) for row in nodes], np.int64)
-    mean = sum(bounds.measure(row) for row in nodes) / len(nodes)
+    mean = sum(bounds.measure(sets[t]) for t in of_row) / len(nodes)
+    literal = isinstance(method, Beam) and not method.closed
     return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean)
 
 
-def _suppressed(posets: Mapping[str, Poset[Any]], rows: int) -> Generalized:
-    return Generalized(posets, (None,) * rows, np.full(rows, -1, np.int64), "classes", 0.0)
+def drawn_up(
+    rows: Sequence[Sequence[object]],
+    posets: Mapping[str, Poset[Any]],
+    weights: Mapping[str, float],
+    measure: str = "height",
+) -> tuple[Bounds, list[int], list[Numbered]]:
+    """Rows of values as distinct rows of leaves, which of them each row is, and the numbers of nodes."""
+    places: dict[Row, int] = {}
+    of_row = []
+    for row in rows:
+        node = tuple(p.node(cell) for p, cell in zip(posets.values(), row, strict=True))
+        of_row.append(places.setdefault(node, len(places)))
+    columns = list(zip(*places, strict=True))
+    orders = [Numbered.of_nodes(p, c) for p, c in zip(posets.values(), columns, strict=True)]
+    leaves = np.stack([[o.number(x) for x in c] for o, c in zip(orders, columns, strict=True)], axis=1)
+    given = np.array([float(weights.get(c, 1.0)) for c in posets])
+    n = np.bincount(of_row, minlength=len(places)).astype(np.int64)
+    return Bounds(orders, leaves, n, given, measure), of_row, orders
 
 
-@dataclass(eq=False)
-class Bounds:
-    """Distinct rows, and bounds of sets of them, each computed once."""
-
-    posets: tuple[Poset[Any], ...]
-    weights: tuple[float, ...]
-    rows: list[Row]
-    n: NDArray[np.int64]
-    of_row: list[int]
-    known: list[dict[frozenset[Hashable], tuple[Hashable, float]]] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[Sequence[object]], posets: Mapping[str, Poset[Any]], weights: Mapping[str, float]
-    ) -> Bounds:
-        """Rows as nodes; equal ones once."""
-        orders = tuple(posets.values())
-        places: dict[Row, int] = {}
-        of_row = []
-        for row in rows:
-            node = tuple(p.node(cell) for p, cell in zip(orders, row, strict=True))
-            of_row.append(places.setdefault(node, len(places)))
-        n = np.bincount(of_row, minlength=len(places)).astype(np.int64) if of_row else np.zeros(0, np.int64)
-        given = tuple(float(weights.get(c, 1.0)) for c in posets)
-        return cls(orders, given, list(places), n, of_row, [{} for _ in orders])
-
-    def cost(self, column: int, node: Hashable) -> float:
-        """w rank / height of one cell."""
-        poset = self.posets[column]
-        return self.weights[column] * poset.rank(node) / poset.height if poset.height else 0.0
-
-    def _cell(self, column: int, values: frozenset[Hashable]) -> tuple[Hashable, float]:
-        """The bound of these values in a column, by the rule above, and its cost."""
-        known = self.known[column]
-        if values not in known:
-            poset = self.posets[column]
-            best = min(
-                poset.lub(*values), key=lambda x: (self.cost(column, x), poset.share(x), poset.label(x))
-            )
-            known[values] = best, self.cost(column, best)
-        return known[values]
-
-    def bound(self, members: Sequence[int]) -> Row:
-        """The n-ary least upper bound over the original members."""
-        columns = range(len(self.posets))
-        return tuple(self._cell(j, frozenset(self.rows[t][j] for t in members))[0] for j in columns)
-
-    def measure(self, row: Row) -> float:
-        """Sum over columns of w rank / height."""
-        return sum(self.cost(j, cell) for j, cell in enumerate(row))
-
-    def grown(self, values: Sequence[frozenset[Hashable]], t: int) -> float:
-        """Measure(LUB(set + t)); values: the distinct cells of the set, column by column."""
-        return sum(self._cell(j, v | {self.rows[t][j]})[1] for j, v in enumerate(values))
-
-    def distance(self, s: int, t: int) -> float:
-        """2 Measure(LUB(s, t)) - Measure(s) - Measure(t)."""
-        both = sum(self._cell(j, frozenset((a, b)))[1] for j, (a, b) in enumerate(self._cells(s, t)))
-        return 2 * both - self.measure(self.rows[s]) - self.measure(self.rows[t])
-
-    def _cells(self, s: int, t: int) -> zip[tuple[Hashable, Hashable]]:
-        return zip(self.rows[s], self.rows[t], strict=True)
+def _bounds_of(problem: Problem, measure: str) -> Bounds:
+    assert problem.max_level is not None
+    weights = column_weights(problem)
+    if measure == "loss":
+        weights = weights / (weights.sum() or 1.0)
+    orders = problem.hierarchies
+    limits = zip(problem.max_level, orders, strict=True)
+    most = np.array([level if level < tallest(h) else math.inf for level, h in limits])
+    return Bounds(orders, problem.leaves, problem.n, weights, measure, most)
 
 
-def _grow(bounds: Bounds, seed: int, free: Sequence[int], enough: Callable[[list[int]], bool]) -> list[int]:
+def _enough(sets: Sequence[Class], holds: Holds) -> NDArray[np.bool_]:
+    """(rows,): whether the set of each satisfies what is asked."""
+    kinds = {id(members): members for members in sets}
+    ok = dict(zip(kinds, holds(list(kinds.values())), strict=True)) if kinds else {}
+    return np.array([ok[id(members)] for members in sets], bool)
+
+
+def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds) -> list[Class]:
+    """The set of each row."""
+    if isinstance(method, Partition):
+        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1)
+    return _closed(bounds, holds) if method.closed else _literal(bounds, holds)
+
+
+# -- Greedy ----------------------------------------------------------------------------------------
+
+
+def _grow(bounds: Bounds, seed: int, free: NDArray[np.bool_], holds: Holds) -> Class:
     """Greedy for one row: add what least increases the measure; a row is not added twice."""
     members = [seed]
-    values = [frozenset((cell,)) for cell in bounds.rows[seed]]
-    left = [t for t in free if t != seed]
-    while not enough(members) and left:
-        best = min(left, key=lambda t: (bounds.grown(values, t), -bounds.n[t], t))
-        left.remove(best)
+    values = [frozenset((int(leaf),)) for leaf in bounds.leaves[seed]]
+    left = free.copy()
+    left[seed] = False
+    while left.any() and not holds([members])[0]:
+        open_ = np.flatnonzero(left)
+        total = np.zeros(len(open_))
+        for j in bounds.columns:
+            total += bounds.prices(j, values[j])[bounds.cells[open_, j]]
+        if not np.isfinite(total.min()):
+            break  # no row may be added any more
+        best = int(open_[np.lexsort((open_, -bounds.n[open_], total))[0]])
+        left[best] = False
         members.append(best)
-        values = [v | {cell} for v, cell in zip(values, bounds.rows[best], strict=True)]
+        values = [bounds.grown(j, v, int(bounds.leaves[best, j])) for j, v in enumerate(values)]
     return members
 
 
-def _literal(bounds: Bounds, k: int) -> dict[int, list[int]]:
+def _literal(bounds: Bounds, holds: Holds) -> list[Class]:
     """Each row's own set."""
-    everyone = range(len(bounds.rows))
-    sets = {}
-    for seed in everyone:
-        report("greedy sets", seed, len(bounds.rows))
-        sets[seed] = _grow(bounds, seed, everyone, lambda m: int(bounds.n[m].sum()) >= k)
+    sets = []
+    for seed in range(len(bounds.n)):
+        report("greedy sets", seed, len(bounds.n))
+        sets.append(_grow(bounds, seed, np.ones(len(bounds.n), bool), holds))
     return sets
 
 
-def _closed(bounds: Bounds, k: int) -> dict[int, list[int]]:
+def _closed(bounds: Bounds, holds: Holds) -> list[Class]:
     """Disjoint classes; what is left at the end joins the class where that adds least."""
-    classes = [[t] for t in range(len(bounds.rows)) if bounds.n[t] >= k]
-    free = {t: None for t in range(len(bounds.rows)) if bounds.n[t] < k}
-    leftover: list[int] = []
-    while free:
-        report("greedy classes", len(bounds.rows) - len(free), len(bounds.rows))
-        members = _grow(bounds, next(iter(free)), list(free), lambda m: int(bounds.n[m].sum()) >= k)
+    alone = holds([[t] for t in range(len(bounds.n))])
+    classes: list[Class] = [[int(t)] for t in np.flatnonzero(alone)]
+    free = ~alone
+    for seed in range(len(bounds.n)):
+        if not free[seed]:
+            continue
+        report("greedy classes", seed, len(bounds.n))
+        classes.append(_grow(bounds, seed, free, holds))
+        free[classes[-1]] = False
+    _repair(bounds, classes, holds)
+    sets: list[Class] = [[] for _ in range(len(bounds.n))]
+    for members in classes:
         for t in members:
-            free.pop(t)
-        if int(bounds.n[members].sum()) >= k:
-            classes.append(members)
+            sets[t] = members
+    return sets
+
+
+def _repair(bounds: Bounds, classes: list[Class], holds: Holds) -> None:
+    """Classes that do not satisfy join the one where that adds least; those that may join none are left."""
+    stuck: list[Class] = []
+    while len(classes) > 1:
+        broken = np.flatnonzero(~holds(classes))
+        if not len(broken):
+            break
+        mine = classes.pop(int(broken[-1]))
+        added = [_added(bounds, mine, other) for other in classes]
+        nearest = int(np.argmin(added))
+        if math.isfinite(added[nearest]):
+            classes[nearest] = sorted([*classes[nearest], *mine])
         else:
-            leftover = members
-    if leftover and not classes:
-        classes = [leftover]
-    elif leftover:
-
-        def added(place: int) -> float:
-            both = [*classes[place], *leftover]
-            now, then = bounds.measure(bounds.bound(classes[place])), bounds.measure(bounds.bound(both))
-            return float(then * bounds.n[both].sum() - now * bounds.n[classes[place]].sum())
-
-        classes[min(range(len(classes)), key=added)].extend(leftover)
-    return {t: members for members in classes for t in members}
+            stuck.append(mine)
+    classes.extend(stuck)
 
 
-def _partition(bounds: Bounds, k: int, tries: int) -> dict[int, list[int]]:
-    """Split at the two rows farthest apart, down to k; see `Partition`."""
-    todo = [list(range(len(bounds.rows)))]
-    sets: dict[int, list[int]] = {}
+def _added(bounds: Bounds, one: Class, other: Class) -> float:
+    """What the rows of both lose more when they are one class."""
+    joint = bounds.measure([*one, *other]) * bounds.n[[*one, *other]].sum()
+    return float(joint - sum(bounds.measure(part) * bounds.n[part].sum() for part in (one, other)))
+
+
+# -- Partition -------------------------------------------------------------------------------------
+
+
+def _partition(bounds: Bounds, holds: Holds, tries: int) -> list[Class]:
+    """Split at the two rows farthest apart, as long as both sides satisfy; see `Partition`."""
+    todo = [list(range(len(bounds.n)))]
+    sets: list[Class] = [[] for _ in range(len(bounds.n))]
+    done = 0
     while todo:
         part = todo.pop()
-        sides = _split(bounds, part, k, tries)
+        sides = _split(bounds, part, holds, tries)
         if sides is None:
-            sets.update(dict.fromkeys(part, part))
-            report("partition", len(sets), len(bounds.rows))
+            for t in part:
+                sets[t] = part
+            done += len(part)
+            report("partition", done, len(sets))
         else:
             todo.extend(sides)
     return sets
 
 
-def _split(bounds: Bounds, part: list[int], k: int, tries: int) -> tuple[list[int], list[int]] | None:
-    seeds = list(part)
-    if int(bounds.n[part].sum()) < 2 * k:
-        return None
+def _split(bounds: Bounds, part: Class, holds: Holds, tries: int) -> tuple[Class, Class] | None:
+    seeds = np.array(part)
     for _ in range(tries):
-        if len(seeds) < 2:
+        found = _farthest(bounds, seeds)
+        if found is None:
             return None
-        a, b = max(combinations(seeds, 2), key=lambda pair: bounds.distance(*pair))
-        if bounds.distance(a, b) <= 0:
-            return None
-        sides: tuple[list[int], list[int]] = [a], [b]
-        ties: list[int] = []
-        for t in part:
-            if t in (a, b):
-                continue
-            to_a, to_b = bounds.distance(a, t), bounds.distance(b, t)
-            (ties if to_a == to_b else sides[to_b < to_a]).append(t)
-        for t in ties:
-            sides[bool(bounds.n[sides[1]].sum() < bounds.n[sides[0]].sum())].append(t)
-        small = [int(bounds.n[side].sum()) < k for side in sides]
-        if not any(small):
-            return sorted(sides[0]), sorted(sides[1])
-        seeds = [t for t in seeds if not (small[0] and t == a) and not (small[1] and t == b)]
+        sides = _divided(bounds, part, *found)
+        good = holds(sides)
+        if good.all():
+            return sides
+        aside = [end for end, fits in zip(found, good, strict=True) if not fits]
+        seeds = seeds[~np.isin(seeds, aside)]
     return None
+
+
+def _farthest(bounds: Bounds, seeds: Longs) -> tuple[int, int] | None:
+    """The pair with the largest 2 Measure(LUB) - Measure - Measure; None where all are alike."""
+    best, ends = 0.0, None
+    for i, row in enumerate(seeds[:-1]):
+        others = seeds[i + 1 :]
+        apart = 2 * bounds.together(int(row), others) - bounds.own[row] - bounds.own[others]
+        far = int(np.argmax(apart))
+        if apart[far] > best:
+            best, ends = float(apart[far]), (int(row), int(seeds[i + 1 + far]))
+        if i % 256 == 0:
+            report("farthest pair", i, len(seeds))
+    return ends
+
+
+def _divided(bounds: Bounds, part: Class, a: int, b: int) -> tuple[Class, Class]:
+    """Each row to the closer end; ties to the side with fewer rows so far."""
+    rows = np.array([t for t in part if t not in (a, b)], np.int64)
+    to_a, to_b = (2 * bounds.together(end, rows) - bounds.own[end] for end in (a, b))
+    sides: tuple[Class, Class] = ([a, *rows[to_a < to_b].tolist()], [b, *rows[to_b < to_a].tolist()])
+    weight = [int(bounds.n[side].sum()) for side in sides]
+    for t in rows[to_a == to_b].tolist():
+        lighter = int(weight[1] < weight[0])
+        sides[lighter].append(t)
+        weight[lighter] += int(bounds.n[t])
+    return sorted(sides[0]), sorted(sides[1])

@@ -55,12 +55,21 @@ class Beam:
         """Columns that must be counted besides the quasi-identifiers."""
         return self.loss.needs
 
+    @property
+    def takes_posets(self) -> bool:
+        """Whether columns may have posets without levels."""
+        return self.width == 1
+
     def claims(self, recoding: Recoding) -> tuple[Claim, ...] | None:
         """What to promise instead of what the criterion counts in classes; None: there are classes."""
         return None if self.closed else (KAmbiguity(recoding.about["k_reached"], recoding.problem.columns),)
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
+        if problem.without_levels:
+            from sfumato.anonymization.greedy.posets import search_posets
+
+            return search_posets(self, problem, criterion)
         start = time.perf_counter()
         check_levels(problem)
         found = searched(
@@ -92,8 +101,8 @@ def searched(
     check = Check(problem, criterion, flat)
     if not closed and not check.only_size:
         raise ParameterError(
-            "literal Greedy has no classes, so only k can be asked of it.",
-            hint="KAnonymity(5), or closed=True",
+            "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
+            hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
         )
     if not closed:
         return _literal(problem, flat, check, width, monotone)

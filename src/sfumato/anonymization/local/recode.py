@@ -28,6 +28,7 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
+_FOREVER = 1e9
 _END = 0.05  # share kept for putting the parts together
 
 
@@ -80,8 +81,12 @@ class LocalRecoding:
 
 
 def _tried(problem: Problem, by_rows: bool) -> None:
-    """A short search that runs every loop; where rows do not decide it starts too small, and has to widen."""
-    run = _Run(LocalRecoding("fast"), problem, KAnonymity(2))
+    """A short search that runs every loop; where rows do not decide it starts too small, and has to widen.
+
+    It ends by its moves: a time limit would be used up by compiling, and leave loops that were not reached to
+    be compiled when the clock of a real search is running.
+    """
+    run = _Run(LocalRecoding("fast", seconds=_FOREVER), problem, KAnonymity(2))
     run.by_rows, run.k = by_rows, 2 if by_rows else 1
     run.recoding()
     if run.interrupted:

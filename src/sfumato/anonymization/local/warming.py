@@ -17,7 +17,7 @@ Run = Callable[[Problem, bool], object]
 @cache
 def warm(run: Run) -> None:
     """run: what is to be compiled, by a problem and whether rows alone decide there."""
-    pairs = Hierarchy.of_rows([[str(i), str(i // 2), "*"] for i in range(4)])
+    pairs = Hierarchy.of_rows([[str(i), f"pair {i // 2}", "*"] for i in range(4)])
     leaves = np.array([[i, j] for i in range(4) for j in range(4)], np.int32)
     problem = Problem(("a", "b"), (pairs, pairs), leaves, np.ones(len(leaves), np.int64))
     report("compiling", 0, 2)

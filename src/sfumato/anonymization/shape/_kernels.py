@@ -131,37 +131,48 @@ def _nearest(x: Floats, to: Floats, mass: float, w: Floats, live: int, ids: Ints
 
 
 @compiled
-def mixture_uniforms(x: Floats, mean: Floats, root: Floats, share: Floats, out: Floats) -> None:
+def mixture_uniforms(
+    x: Floats, first: Ints, line: Ints, mean: Floats, root: Floats, log_share: Floats, out: Floats
+) -> None:
     """Eqs. (12) to (14): u_ij = sum over clusters of p(l | x^(j-1)) Phi(z_lj), in the log domain.
 
-    x: (n, d) dithered rows; mean: (c, d); root: (c, d, d), the lower Cholesky factor of Lambda_l; share:
-    (c,), n_l / n; out: (n, d). z = root^-1 (x - mean), solved forwards, gives every conditional at once:
+    x: (n, d) dithered rows; out: (n, d). The clusters as a tree: those alike in the law of x_1 .. x_j are one
+    node of level j; these are the nodes first[j] to first[j + 1]. Of a node: line: (nodes, d), the nodes
+    above it, by level; mean: (nodes,), of x_j; root: (nodes, d), row j of the lower Cholesky factor of
+    Lambda_l; log_share: (nodes,), of n_l / n summed. z = root^-1 (x - mean), solved forwards, gives every
+    conditional at once:
     mu_lj = mean_lj + Lambda_j,<j Lambda_<j,<j^-1 (x - mean)_<j, with a plus where the paper prints a minus.
     """
     n, d = x.shape
-    c = len(share)
-    z, log_p, p = np.empty((d, c)), np.empty(c), np.empty(c)
-    log_share = np.log(share)
+    nodes = len(mean)
+    z, before, after = np.empty(nodes), np.empty(nodes), np.empty(nodes)  # log densities of x_<j, x_<=j
+    scale, log_scale = np.empty(nodes), np.empty(nodes)
+    for j in range(d):
+        for node in range(first[j], first[j + 1]):
+            scale[node], log_scale[node] = 1.0 / root[node, j], math.log(root[node, j])
     for i in range(n):
-        log_p[:] = log_share
         for j in range(d):
-            top = log_p.max()
+            top = -np.inf
+            for node in range(first[j], first[j + 1]):
+                before[node] = log_share[node]
+                if j > 0:
+                    before[node] += after[line[node, j - 1]]
+                top = max(top, before[node])
             total, u = 0.0, 0.0
-            for cluster in range(c):
-                gap = log_p[cluster] - top
-                p[cluster] = math.exp(gap) if gap > -45.0 else 0.0  # e^-45 is below what a sum can hold
-                total += p[cluster]
-            for cluster in range(c):
-                if p[cluster] == 0.0:
-                    log_p[cluster] = -np.inf
+            for node in range(first[j], first[j + 1]):
+                gap = before[node] - top
+                if gap <= -45.0:  # e^-45 is below what a sum can hold
+                    after[node] = -np.inf
                     continue
-                value = x[i, j] - mean[cluster, j]
+                share = math.exp(gap)
+                value = x[i, j] - mean[node]
                 for s in range(j):
-                    value -= root[cluster, j, s] * z[s, cluster]
-                value /= root[cluster, j, j]
-                z[j, cluster] = value
-                u += p[cluster] * 0.5 * math.erfc(-value * 0.7071067811865476)
-                log_p[cluster] -= 0.5 * value * value + math.log(root[cluster, j, j])
+                    value -= root[node, s] * z[line[node, s]]
+                value *= scale[node]
+                z[node] = value
+                total += share
+                u += share * 0.5 * math.erfc(-value * 0.7071067811865476)
+                after[node] = before[node] - log_share[node] - 0.5 * value * value - log_scale[node]
             out[i, j] = u / total
 
 

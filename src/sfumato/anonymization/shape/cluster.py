@@ -23,7 +23,7 @@ from sfumato.seeds import Key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_SAMPLE = 10_000  # rows on which blocks are compared with the exact algorithm
+_SAMPLE, _MOST_SAMPLED = 10_000, 40_000  # rows on which blocks are compared with the exact algorithm
 _POOLS = 4  # times the worst clusters of all blocks are clustered again
 _PER_BLOCK, _LARGEST = 400, 64_000  # clusters a block should have at least, unless it grows beyond reason
 
@@ -130,15 +130,26 @@ def _pooled(points: Floats, label: Ints, k: int, block: int, how: Clustering, we
     return True
 
 
-def against_exact(points: Floats, k: int, how: Clustering, generator: np.random.Generator) -> float | None:
-    """How many times the exact distortion the blocks have, on a sample of rows; None if they are exact."""
+def against_exact(
+    points: Floats,
+    k: int,
+    how: Clustering,
+    generator: np.random.Generator,
+    weights: Floats | None = None,
+) -> float | None:
+    """How many times the exact distortion the blocks have, on a sample of rows.
+
+    None if they are exact, or if k is so large (above 50) that a sample of enough clusters would take long.
+    """
     if how.block is None or len(points) <= max(how.block, min(_PER_BLOCK * k, _LARGEST)):
         return None
-    some = points[np.sort(generator.choice(len(points), min(len(points), _SAMPLE), replace=False))]
-    if len(some) < 2 * _PER_BLOCK * k:  # too few clusters for the sample to stand for the whole
+    size = min(len(points), max(_SAMPLE, 2 * _PER_BLOCK * k))  # fewer clusters would not stand for the whole
+    if size > _MOST_SAMPLED:
         return None
-    exact = k_member(some, k, replace(how, block=None, ties="first")).distortion
-    cut = k_member(some, k, replace(how, block=len(some) // 2, ties="first")).distortion
+    rows = np.sort(generator.choice(len(points), size, replace=False))
+    some, own = points[rows], None if weights is None else weights[rows]
+    exact = k_member(some, k, replace(how, block=None, ties="first"), weights=own).distortion
+    cut = k_member(some, k, replace(how, block=len(some) // 2, ties="first"), weights=own).distortion
     return cut / exact if exact > 0 else None
 
 
@@ -150,9 +161,12 @@ def _blocks(points: Floats, order: Ints, k: int, size: int) -> list[Ints]:
         if len(rows) <= size:
             done.append(rows)
             continue
+        half = len(rows) // 2 // k * k
+        if not half:  # two halves of k rows there cannot be
+            done.append(rows)
+            continue
         part = points[rows]
         axis = int(np.argmax(part.var(axis=0)))
-        half = len(rows) // 2 // k * k
         cut = np.argsort(part[:, axis], kind="stable")
         waiting += [rows[cut[half:]], rows[cut[:half]]]
     return done

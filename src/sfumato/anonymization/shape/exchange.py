@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from sfumato.anonymization.shape.rosenblatt import variable
 from sfumato.anonymization.shape.space import numbers, space
 from sfumato.anonymization.shape.variety import beyond_size, widen
 from sfumato.criteria import Criterion
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Hierarchy
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release, fingerprint
@@ -99,6 +100,7 @@ def group(
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON)}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text} - {*quasi, response}
     gone |= unprotected(table, (*quasi, *criterion.sensitive, response or "", weight or ""), gone)
+    _warn_of_known(schema, quasi, (*criterion.sensitive, response, weight))
     secret = key or Key.fresh()
     _one_row_each(table)
     kept = table.drop(gone) if gone else table
@@ -118,7 +120,7 @@ def group(
     own = None if weight is None else weights
     clusters = k_member(points, criterion.k, how, weights=own, generator=generator)
     about: dict[str, Any] = {"asked": criterion.describe()}
-    ratio = against_exact(points, criterion.k, how, secret.generator("sample"))
+    ratio = against_exact(points, criterion.k, how, secret.generator("sample"), own)
     if ratio is not None:
         about["distortion, times the exact one on a sample"] = ratio
     if varied:
@@ -147,6 +149,19 @@ def _refuse(table: Table, criterion: Criterion, quasi: tuple[str, ...], response
     if faults:
         raise ParameterError(
             f"{'; '.join(faults)}.", hint='columns=["sex", "age"], or set roles in the schema'
+        )
+
+
+def _warn_of_known(schema: Schema, quasi: tuple[str, ...], kept: tuple[str | None, ...]) -> None:
+    """What is looked at is released as it is; by role it may be what an intruder knows."""
+    by_role = schema.of_role(Role.QUASI_IDENTIFIER)
+    known = [c for c in dict.fromkeys(kept) if c in by_role and c not in quasi]
+    if known:
+        warnings.warn(
+            f"{listed([repr(c) for c in known])} is a quasi-identifier by role and stays as it is: whoever "
+            "knows it can match by it. Give it another role, or leave it out by drop=.",
+            SfumatoWarning,
+            stacklevel=5,
         )
 
 

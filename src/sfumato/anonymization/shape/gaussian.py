@@ -88,12 +88,12 @@ class GaussianMixture:
         """Eqs. (12) to (14), in parts, so that progress shows and Ctrl-C is heard."""
         from sfumato.anonymization.shape import _kernels
 
-        mean, root, share = self._distinct()
+        tree = self._tree()
         out = np.empty_like(dithered)
 
         def part(start: int) -> int:
             rows = slice(start, start + _ROWS)
-            _kernels.mixture_uniforms(dithered[rows], mean, root, share, out[rows])
+            _kernels.mixture_uniforms(dithered[rows], *tree, out[rows])
             return min(start + _ROWS, len(out))
 
         with ThreadPoolExecutor(2) as pool:
@@ -101,9 +101,26 @@ class GaussianMixture:
                 report("dithering", done, len(out))
         return out
 
-    def _distinct(self) -> tuple[Floats, Floats, Floats]:
-        """Clusters alike in mean and covariance as one: where values are coarse, most are."""
-        flat = np.column_stack([self.mean, self.root.reshape(len(self.mean), -1)])
-        _, first, inverse = np.unique(flat.round(12), axis=0, return_index=True, return_inverse=True)
-        share: Floats = np.bincount(inverse.ravel(), self.share).astype(np.float64)
-        return self.mean[first], self.root[first], share
+    def _tree(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+        """The clusters as `mixture_uniforms` takes them: alike so far is looked at once.
+
+        Where values are coarse most clusters have equal means and covariances, at least in the variables that
+        come first.
+        """
+        clusters, d = self.mean.shape
+        node = np.zeros(clusters, np.int64)  # of each cluster, within its level
+        nodes = np.zeros((clusters, d), np.int64)  # of each cluster at each level, among all nodes
+        first = np.zeros(d + 1, np.int64)
+        line, mean, root, share = [], [], [], []
+        for j in range(d):
+            law = np.column_stack([node, self.mean[:, j].round(12), self.root[:, j, : j + 1].round(12)])
+            _, one, node = np.unique(law, axis=0, return_index=True, return_inverse=True)
+            node = node.ravel()
+            nodes[:, j] = node + first[j]
+            first[j + 1] = first[j] + len(one)
+            line.append(nodes[one])
+            mean.append(self.mean[one, j])
+            root.append(self.root[one, j])
+            share.append(np.bincount(node, self.share))
+        whole = np.concatenate
+        return first, whole(line), whole(mean), np.ascontiguousarray(whole(root)), np.log(whole(share))

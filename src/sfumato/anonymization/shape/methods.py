@@ -25,7 +25,7 @@ from sfumato.anonymization.shape.cluster import Clustering
 from sfumato.anonymization.shape.exchange import Grouped, group, taken
 from sfumato.anonymization.shape.gaussian import Dither, GaussianDither
 from sfumato.anonymization.shape.rosenblatt import donors, variable
-from sfumato.anonymization.shape.space import codebook, numbers
+from sfumato.anonymization.shape.space import codebook, numbers, unit
 from sfumato.counts import canonical_type
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
@@ -229,7 +229,8 @@ def _middle(grouped: Grouped, column: Column) -> pa.Array:
 
 def _means(values: Floats, label: NDArray[np.int64], weights: Floats) -> Floats:
     there = ~np.isnan(values)
+    scale = unit(values)
     mass = np.bincount(label, weights * there)
-    total = np.bincount(label, weights * np.where(there, values, 0.0))
+    total = np.bincount(label, weights * np.where(there, values / scale, 0.0))
     out: Floats = np.divide(total, mass, out=np.full(len(mass), np.nan), where=mass > 0)
-    return out
+    return out * scale

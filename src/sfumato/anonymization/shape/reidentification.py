@@ -8,6 +8,9 @@ nearest rows that lie in the own cluster, divided by that cluster's rows: at mos
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,33 +19,60 @@ Ints = NDArray[np.int64]
 _NEAR = 1e-9  # distances that differ by rounding are equal
 
 
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The released rows nearest to each person, by distinct points: the data have far fewer than rows.
+
+    who: (rows,), the point of each person; where: (rows,), that of each released row; near: (people's points,
+    released points), sparse, 1 where no released point is nearer; total: (people's points,), nearest rows.
+    """
+
+    who: Ints
+    where: Ints
+    near: Any
+    total: Floats
+
+    @classmethod
+    def of(cls, original: Floats, released: Floats) -> Nearest:
+        """original, released: (rows, coordinates) in one scale."""
+        from scipy import sparse
+        from scipy.spatial import cKDTree
+
+        people, who = np.unique(original, axis=0, return_inverse=True)
+        places, where = np.unique(released, axis=0, return_inverse=True)
+        who, where = who.ravel(), where.ravel()
+        tree = cKDTree(places)
+        distance, _ = tree.query(people)
+        found = tree.query_ball_point(people, distance * (1 + _NEAR) + _NEAR)
+        start = np.append(0, np.cumsum([len(places_) for places_ in found]))
+        columns = np.concatenate([np.asarray(places_, np.int64) for places_ in found])
+        near = sparse.csr_matrix((np.ones(len(columns)), columns, start), shape=(len(people), len(places)))
+        return cls(who, where, near, near @ np.bincount(where).astype(np.float64))
+
+    def share(self, label: Ints) -> Floats:
+        """(rows,): the share of the nearest released rows that lie in a row's own cluster."""
+        from scipy import sparse
+
+        shape = (self.near.shape[1], int(label.max()) + 1)
+        there = sparse.coo_matrix((np.ones(len(label)), (self.where, label)), shape=shape).tocsr()
+        own = np.asarray((self.near @ there).tocsr()[self.who, label]).ravel()
+        share: Floats = own / self.total[self.who]
+        return share
+
+    def own(self) -> Floats:
+        """(rows,): the chance that the row picked is the own one, if that is among the nearest."""
+        there = np.asarray(self.near[self.who, self.where]).ravel()
+        chance: Floats = there / self.total[self.who]
+        return chance
+
+
 def nearest_share(original: Floats, released: Floats, label: Ints) -> Floats:
     """(rows,): the share of the nearest released rows that lie in a row's own cluster.
 
     original, released: (rows, coordinates) in one scale; label: (rows,), the cluster of each released row,
     which is that of the original row of the same number.
     """
-    from scipy import sparse
-    from scipy.spatial import cKDTree
-
-    people, who = np.unique(original, axis=0, return_inverse=True)
-    places, where = np.unique(released, axis=0, return_inverse=True)
-    who, where = who.ravel(), where.ravel()
-    clusters = int(label.max()) + 1
-    there = sparse.coo_matrix((np.ones(len(label)), (where, label)), shape=(len(places), clusters)).tocsr()
-    tree = cKDTree(places)
-    distance, _ = tree.query(people)
-    near = tree.query_ball_point(people, distance * (1 + _NEAR) + _NEAR)
-    found = np.repeat(np.arange(len(people)), [len(n) for n in near])
-    chosen = sparse.coo_matrix(
-        (np.ones(len(found)), (found, np.concatenate([np.asarray(n, np.int64) for n in near]))),
-        shape=(len(people), len(places)),
-    ).tocsr()
-    matches = (chosen @ there).tocsr()  # (people, clusters): nearest rows by cluster
-    total = np.asarray(matches.sum(axis=1)).ravel()
-    own = np.asarray(matches[who, label]).ravel()
-    share: Floats = own / total[who]
-    return share
+    return Nearest.of(original, released).share(label)
 
 
 def reidentified(original: Floats, released: Floats, label: Ints) -> Floats:
@@ -53,18 +83,5 @@ def reidentified(original: Floats, released: Floats, label: Ints) -> Floats:
 
 def simulate(original: Floats, released: Floats, generator: np.random.Generator) -> NDArray[np.bool_]:
     """(rows,): one play of the attack with the true rows: whether each person's own row was picked."""
-    from scipy.spatial import cKDTree
-
-    people, who = np.unique(original, axis=0, return_inverse=True)
-    places, where = np.unique(released, axis=0, return_inverse=True)
-    who, where = who.ravel(), where.ravel()
-    rows = np.argsort(where, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(where)))
-    distance, _ = cKDTree(places).query(people)
-    near = cKDTree(places).query_ball_point(people, distance * (1 + _NEAR) + _NEAR)
-    lists = [np.concatenate([rows[starts[p] : starts[p + 1]] for p in place]) for place in near]
-    sizes = np.array([len(found) for found in lists])
-    first = np.append(0, np.cumsum(sizes))[:-1]
-    pick = first[who] + (generator.random(len(who)) * sizes[who]).astype(np.int64)
-    picked: NDArray[np.bool_] = np.concatenate(lists)[pick] == np.arange(len(who))
+    picked: NDArray[np.bool_] = generator.random(len(original)) < Nearest.of(original, released).own()
     return picked

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.anonymization.shape.draws import Draws
-from sfumato.anonymization.shape.space import codebook, numbers
+from sfumato.anonymization.shape.space import codebook, numbers, unit
 from sfumato.schema import Column, Kind
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,8 @@ class Variable:
 
     Numeric and date columns are binned first, since one row per value would make the inverse point back at
     that row: by the schema's edges, else as many bins of about equally many rows as asked for, unless there
-    are no more distinct values than that. codes: (rows,); score: (codes,), what a code means as a number.
+    are no more distinct values than that. codes: (rows,); score: (codes,), what a code means as a number, in
+    any unit.
     """
 
     name: str
@@ -55,6 +56,7 @@ def _binned(column: Column, values: Floats, bins: int) -> tuple[Ints, Floats]:
     codes = np.searchsorted(inner, np.where(gaps, distinct[0], values), side="right")
     used, codes = np.unique(codes, return_inverse=True)
     totals = np.bincount(codes[~gaps], minlength=len(used))
+    present = present / unit(present)
     sums = np.bincount(codes[~gaps], present, minlength=len(used))
     score = sums / np.maximum(totals, 1)
     if gaps.any():

@@ -100,6 +100,7 @@ def _with_gaps(values: Floats) -> Floats:
     gaps = np.isnan(values)
     if not gaps.any():
         return values[:, None]
+    values = values / unit(values)
     mean = values[~gaps].mean() if not gaps.all() else 0.0
     spread = (values[~gaps].std() if not gaps.all() else 0.0) or 1.0
     return np.stack([np.where(gaps, mean, values), gaps * spread], axis=1)
@@ -125,8 +126,16 @@ def _embedded(book: Codebook, codes: NDArray[np.int64], hierarchy: Hierarchy | N
     return leaves[:, used][codes]
 
 
+def unit(values: Floats) -> float:
+    """A power of two that brings the largest value to about 1: squares of what is left neither over- nor
+    underflow, and no digit changes. Missing values do not count."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -1022, 1023)) if largest > 0 else 1.0
+
+
 def _standardized(values: Floats, weights: Floats | None) -> Floats:
     """Centred, with a total variance of 1; a constant column is 0."""
+    values = values / unit(values)
     centred = values - np.average(values, axis=0, weights=weights)
     spread = float(np.average((centred**2).sum(axis=1), weights=weights))
     out: Floats = centred / np.sqrt(spread) if spread > 1e-24 else np.zeros_like(centred)

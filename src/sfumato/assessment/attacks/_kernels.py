@@ -18,44 +18,7 @@ from sfumato._compiled import compiled
 
 
 @compiled
-def count_rows(
-    people: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    covers: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    roots: int,
-    out: NDArray[np.int64],
-) -> None:
-    """How many distinct released rows each person is compatible with.  people: (n, levels); out: (n,)."""
-    levels = people.shape[1]
-    position = np.empty(levels, np.int64)
-    limit = np.empty(levels, np.int64)
-    for i in range(people.shape[0]):
-        level = 0
-        position[0] = 0
-        limit[0] = roots
-        found = 0
-        while level >= 0:
-            j = position[level]
-            if j == limit[level]:
-                level -= 1
-                continue
-            position[level] += 1
-            if covers[offsets[level] + codes[j] * widths[level] + people[i, level]]:
-                if level == levels - 1:
-                    found += 1
-                else:
-                    level += 1
-                    position[level] = begin[j]
-                    limit[level] = end[j]
-        out[i] = found
-
-
-@compiled
-def list_rows(
+def fitting_rows(
     people: NDArray[np.int64],
     codes: NDArray[np.int64],
     begin: NDArray[np.int64],
@@ -66,8 +29,12 @@ def list_rows(
     roots: int,
     starts: NDArray[np.int64],
     out: NDArray[np.int32],
+    found: NDArray[np.int64],
 ) -> None:
-    """As `count_rows`, with the rows written to out[starts[i]:]."""
+    """How many distinct released rows each person is compatible with.  people: (n, levels); found: (n,).
+
+    The rows themselves are written to out[starts[i]:], unless out is empty.
+    """
     levels = people.shape[1]
     first_row = len(codes) - end[len(end) - 1]
     position = np.empty(levels, np.int64)
@@ -76,7 +43,7 @@ def list_rows(
         level = 0
         position[0] = 0
         limit[0] = roots
-        place = starts[i]
+        count = 0
         while level >= 0:
             j = position[level]
             if j == limit[level]:
@@ -85,12 +52,14 @@ def list_rows(
             position[level] += 1
             if covers[offsets[level] + codes[j] * widths[level] + people[i, level]]:
                 if level == levels - 1:
-                    out[place] = j - first_row
-                    place += 1
+                    if len(out):
+                        out[starts[i] + count] = j - first_row
+                    count += 1
                 else:
                     level += 1
                     position[level] = begin[j]
                     limit[level] = end[j]
+        found[i] = count
 
 
 @compiled

@@ -107,12 +107,13 @@ class View:
         from sfumato.assessment.attacks import _kernels
 
         codes, begin, end, roots, _ = self._tree
-        covers, offsets, widths = self._flat(self.covers)
+        tree = (codes, begin, end, *self._flat(self.covers), roots)
         persons = self.persons.rows
         found = np.zeros(len(persons), np.int64)
+        nowhere, nothing = np.empty(0, np.int64), np.empty(0, np.int32)
 
         def count(part: slice) -> None:
-            _kernels.count_rows(persons[part], codes, begin, end, covers, offsets, widths, roots, found[part])
+            _kernels.fitting_rows(persons[part], *tree, nowhere, nothing, found[part])
 
         in_threads(count, len(persons))
         start = 0
@@ -121,9 +122,7 @@ class View:
             stop = start + max(1, int(np.searchsorted(held, _EDGES, side="right")))
             starts = np.concatenate([[0], held[: stop - start]])
             rows = np.empty(int(starts[-1]), np.int32)
-            _kernels.list_rows(
-                persons[start:stop], codes, begin, end, covers, offsets, widths, roots, starts, rows
-            )
+            _kernels.fitting_rows(persons[start:stop], *tree, starts, rows, found[start:stop])
             shape = (stop - start, len(self.classes.rows))
             yield slice(start, stop), sparse.csr_matrix((np.ones(len(rows)), rows, starts), shape)
             start = stop

@@ -77,8 +77,8 @@ def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, r
     groups = np.column_stack([level.of_node[released[:, c]] for c, level in enumerate(levels)])
     parents = forest(groups, [level.size for level in levels], belief)
     columns = [
-        _Column(released[:, c], cover, groups[:, p] if (p := parents[c]) >= 0 else None, secrets_)
-        for c, cover in enumerate(covers)
+        _Column(released[:, c], cover, secrets_, *((groups[:, p], levels[p].size) if p >= 0 else ()))
+        for c, (cover, p) in enumerate(zip(covers, parents, strict=True))
     ]
     prior = belief.sum(axis=0) + _PRIOR
     before = -np.inf
@@ -101,9 +101,12 @@ class _Column:
     """The tables of one column while they are learnt: P(leaf | secret), and given a group where linked.
 
     cells: the released values of the records. group: of the linked column, -1 where a record says nothing.
+    size: how many groups there are; of those that no record has, people may be all the same.
     """
 
-    def __init__(self, cells: Ints, covers: Floats, group: Ints | None, secrets_: int) -> None:
+    def __init__(
+        self, cells: Ints, covers: Floats, secrets_: int, group: Ints | None = None, size: int = 0
+    ) -> None:
         self.covers = covers
         pairs = np.column_stack([np.full(len(cells), -1) if group is None else group, cells])
         self.distinct = Distinct.among(pairs)  # records that look alike in both columns are one
@@ -111,7 +114,6 @@ class _Column:
         leaves = covers.shape[1]
         self.table: Floats = np.full((secrets_, leaves), 1 / leaves)
         self.given: Floats | None = None
-        size = int(self.group.max(initial=-1)) + 1
         if size * secrets_ * leaves <= _WORK and len(self.group) * secrets_ * leaves <= _WORK and size:
             self.given = np.full((size, secrets_, leaves), 1 / leaves)
 

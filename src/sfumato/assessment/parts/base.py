@@ -42,7 +42,10 @@ def two_known(case: Case) -> str:
 
 def secret(case: Case) -> str:
     """A column the intruder wants, beside what is known."""
-    return "" if case.secrets else "no column is sensitive (name sensitive)"
+    if case.secrets:
+        return ""
+    named = bool(case.subject.sensitive)
+    return "no sensitive column is in the release" if named else "no column is sensitive (name sensitive)"
 
 
 def target(case: Case) -> str:

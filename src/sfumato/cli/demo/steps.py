@@ -9,6 +9,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.demo.analysts import keep_shape, new_market
+from sfumato.cli.demo.builders import score
+from sfumato.cli.demo.publishers import draw_map
+from sfumato.cli.demo.serving import serve
 from sfumato.cli.demo.stage import Stage, Step
 
 
@@ -270,6 +274,12 @@ STEPS = (
     Step("Verify", "Whoever gets a release can recount what it promises.", verify),
     Step("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
     Step(
+        "Keep the shape",
+        "Generalizing squeezes data; exchanging values among the alike does not.",
+        keep_shape,
+    ),
+    Step("Use it elsewhere", "What will people cost where nobody was asked yet?", new_market),
+    Step(
         "Synthesize",
         "Rows that are nobody's, drawn from counts with enough noise for a promise.",
         synthesize,
@@ -280,5 +290,8 @@ STEPS = (
         "Averages are published everywhere. What do they say about the people behind them?",
         reconstruct,
     ),
+    Step("Score by API", "A model learnt from people, whose answers cannot be turned on them.", score),
+    Step("Draw the map", "Which way to publish? Risk against utility, for seven of them.", draw_map),
+    Step("Serve", "Ask a model by HTTP, as an app would; the answer costs no further privacy.", serve),
     Step("Verify an altered copy", "A release that was touched does not pass.", alter),
 )

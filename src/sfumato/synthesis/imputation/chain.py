@@ -109,29 +109,32 @@ class StepLaw:
 
 def learn(
     choice: Choice, variables: Variables, frame: Frame, name: str, given: Sequence[str],
-    rows: NDArray[np.bool_] | None = None, *, with_gaps: bool = True,
+    rows: NDArray[np.bool_] | None = None, *, with_gaps: bool = True, weights: Floats | None = None,
 ) -> Step:  # fmt: skip
     """One column given others, from all rows or some.
 
-    with_gaps: a number's gaps are learnt as well, so that drawn rows have them too.
+    with_gaps: a number's gaps are learnt as well, so that drawn rows have them too. weights: of rows.
     """
     target = variables[name]
     here = slice(None) if rows is None else rows
     x, y = variables.features(frame, given)[here], frame[name][here]
+    own = None if weights is None else weights[here]
     engine: Engine = choice.of(target) if x.shape[1] else Marginal()
     gaps = None
     if target.book is None:
         there = ~np.isnan(y)
         if with_gaps and target.gaps:
             about: Engine = choice.of_gaps() if x.shape[1] else Marginal()
-            gaps = _learnt(about, x, (~there).astype(np.float64), 2, name)
-        x, y = x[there], y[there]
-    return Step(target, tuple(given), _learnt(engine, x, y, target.size, name), gaps)
+            gaps = _learnt(about, x, (~there).astype(np.float64), 2, name, own)
+        x, y, own = x[there], y[there], None if own is None else own[there]
+    return Step(target, tuple(given), _learnt(engine, x, y, target.size, name, own), gaps)
 
 
-def _learnt(engine: Engine, x: Floats, y: Floats, size: int | None, name: str) -> Learned:
+def _learnt(
+    engine: Engine, x: Floats, y: Floats, size: int | None, name: str, weights: Floats | None
+) -> Learned:
     try:
-        return engine.learn(x, y, size)
+        return engine.learn(x, y, size) if weights is None else engine.learn(x, y, size, weights)
     except SfumatoError:
         raise
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # its words might show cells

@@ -47,8 +47,11 @@ class Engine(Protocol):
         """Which columns it is for: "numbers", "levels"."""
         ...
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> Learned:
-        """From features (rows, p) and cells (rows,). size: how many codes, None for numbers."""
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> Learned:
+        """From features (rows, p) and cells (rows,). size: how many codes, None for numbers.
+
+        weights: of rows, summing to the effective number of them; given only where rows are weighted.
+        """
         ...
 
 
@@ -72,9 +75,11 @@ class Linear:
         if not 0 < self.penalty < float("inf"):
             raise ParameterError("penalty must be above 0.", hint="Linear(penalty=0.1)")
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLinear:
-        """Least squares with the penalty."""
-        full = np.column_stack([np.ones(len(x)), x])
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLinear:
+        """Least squares with the penalty; a row of weight w counts as w rows."""
+        full, rows = np.column_stack([np.ones(len(x)), x]), float(len(y))
+        if weights is not None:
+            full, y, rows = full * np.sqrt(weights)[:, None], y * np.sqrt(weights), float(weights.sum())
         cross = full.T @ full
         rank = int(np.linalg.matrix_rank(cross, hermitian=True))
         inner = np.arange(1, len(cross))
@@ -82,7 +87,7 @@ class Linear:
         root = np.linalg.cholesky(cross)
         beta = np.linalg.solve(root.T, np.linalg.solve(root, full.T @ y))
         rest = float(((y - full @ beta) ** 2).sum())
-        return LearnedLinear(beta, root, rest, max(1, len(y) - rank))
+        return LearnedLinear(beta, root, rest, max(1, round(rows) - rank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +140,10 @@ class Multinomial:
         if not 0 < self.penalty < float("inf"):
             raise ParameterError("penalty must be above 0.", hint="Multinomial(penalty=0.1)")
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLogistic:
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLogistic:
         """Keep the rows: they are fitted when a law is asked for."""
         assert size is not None
-        return LearnedLogistic(x, y.astype(np.int64), size, 1 / self.penalty, 0.0)
+        return LearnedLogistic(x, y.astype(np.int64), size, 1 / self.penalty, 0.0, weights)
 
 
 @dataclass(frozen=True)
@@ -166,11 +171,13 @@ class ElasticNet:
         if faults:
             raise ParameterError(f"ElasticNet: {'; '.join(faults)}.", hint="ElasticNet(mix=0.5, folds=5)")
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLogistic:
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLogistic:
         """Choose the strength whose held-out rows are likeliest."""
         assert size is not None
         kept = np.arange(0, len(y), max(1, -(-len(y) // self.most_rows)))
         x, labels = x[kept], y[kept].astype(np.int64)
+        own = np.ones(len(kept)) if weights is None else weights[kept]
+        used = None if weights is None else own
         strongest = _strongest(x, labels, size, max(self.mix, 0.01))
         fold = np.arange(len(labels)) % self.folds
         losses = []
@@ -181,11 +188,13 @@ class ElasticNet:
                 inside, outside = fold != f, fold == f
                 if not inside.any() or not outside.any():
                     continue
-                p = fit_logistic(x[inside], labels[inside], size, c, self.mix).probabilities(x[outside])
-                loss -= float(np.log(p[np.arange(outside.sum()), labels[outside]] + _FLOOR).sum())
+                here = None if used is None else used[inside]
+                law = fit_logistic(x[inside], labels[inside], size, c, self.mix, here)
+                p = law.probabilities(x[outside])[np.arange(outside.sum()), labels[outside]]
+                loss -= float(own[outside] @ np.log(p + _FLOOR))
             losses.append((loss, c))
         best = min(losses, key=lambda pair: pair[0])[1]  # of equals the strongest, which comes first
-        return LearnedLogistic(x, labels, size, best, self.mix)
+        return LearnedLogistic(x, labels, size, best, self.mix, used)
 
 
 def _strongest(x: Floats, y: NDArray[np.int64], size: int, mix: float) -> float:
@@ -206,10 +215,13 @@ class LearnedLogistic:
     size: int
     c: float
     mix: float
+    weights: Floats | None = None
 
     def law(self, draw: Draw | None) -> Softmax:
         """Fitted to the rows, or to a Bayesian bootstrap of them."""
-        weights = None if draw is None else bootstrap_weights(draw, len(self.y))
+        weights = self.weights
+        if draw is not None:
+            weights = bootstrap_weights(draw, len(self.y)) * (1.0 if weights is None else weights)
         return fit_logistic(self.x, self.y, self.size, self.c, self.mix, weights)
 
 

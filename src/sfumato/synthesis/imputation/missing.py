@@ -24,14 +24,25 @@ from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
-from sfumato.synthesis.imputation import promises
-from sfumato.synthesis.imputation.chain import Choice, learn
-from sfumato.synthesis.imputation.draws import Draw
+from sfumato.synthesis.imputation import promises, rules
+from sfumato.synthesis.imputation.chain import Choice, StepLaw, learn
+from sfumato.synthesis.imputation.draws import Draw, Floats
 from sfumato.synthesis.imputation.engines import Engine
-from sfumato.synthesis.imputation.partial import held, put, refuse_columns, released_schema, same_rows
+from sfumato.synthesis.imputation.partial import (
+    filtered,
+    held,
+    put,
+    refuse_columns,
+    released_schema,
+    same_rows,
+)
+from sfumato.synthesis.imputation.rules import Rules, weights_of, without
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, usable
 from sfumato.table import Table
+
+_TURNS = 200  # for rows that break a constraint
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +50,9 @@ class MissingValues:
     """Fill the gaps of columns by drawing from models given the others.
 
     columns: which are filled; by default all that have gaps and that a model can draw. sweeps: how often
-    they take turns. engine, engines, proper: as in `MultipleImputation`.
+    they take turns. engine, engines, proper, weight: as in `MultipleImputation`.
+    constraints: what cannot be; cells are drawn again until none is broken. Rows that break one with the
+    cells they have are left out.
     """
 
     columns: Sequence[str] | None = None
@@ -47,9 +60,11 @@ class MissingValues:
     engines: Mapping[str, str | Engine] = field(default_factory=dict)
     sweeps: int = 5
     proper: bool = True
+    weight: str | None = None
+    constraints: Sequence[Constraint] = ()
 
     def __post_init__(self) -> None:
-        faults = self.choice.faults()
+        faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
         if isinstance(self.sweeps, bool) or not isinstance(self.sweeps, int) or self.sweeps < 1:
             faults.append("sweeps must be a whole number, at least 1")
         if isinstance(self.columns, str) or (self.columns is not None and not self.columns):
@@ -68,15 +83,23 @@ class MissingValues:
         refuse_columns(table.schema, list(self.columns or ()))
         plain = [c.name for c in chosen(table.schema, None) if c.kind not in (Kind.CODES, Kind.TEXT)]
         self.choice.check(table.schema, plain if self.columns is None else self.columns)
+        rules.refuse(self.constraints, self.weight, table.schema)
         table = held(table)
-        seen = usable(table, list(self.columns or ()))
+        tied = [n for c in self.constraints for n in c.columns]
+        seen = list(dict.fromkeys([*usable(table, list(self.columns or ())), *tied]))
         variables, frame = look(table, seen)
+        law, weights = Rules(tuple(self.constraints), variables), weights_of(table, self.weight)
+        gaps = {n: variables[n].empty(frame[n]) for n in self.columns or seen}
+        broken = law.broken(frame, gaps)
+        if broken.any():
+            frame, table = without(frame, broken), filtered(table, ~broken)
+            weights = None if weights is None else weights[~broken]
         holes = {n: variables[n].empty(frame[n]) for n in self.columns or seen}
         full = [repr(n) for n, h in holes.items() if not h.any()]
         if len(full) == len(holes):
             raise DataError(f"no cell is missing in {listed(full)}.", hint="there is nothing to fill")
         holes = {n: h for n, h in holes.items() if h.any()}
-        return FittedMissing(self, variables, frame, holes, table.to_arrow(), table.schema)
+        return FittedMissing(self, variables, frame, holes, table.to_arrow(), table.schema, law, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +112,8 @@ class FittedMissing:
     holes: Mapping[str, NDArray[np.bool_]] = field(repr=False)
     kept: pa.Table = field(repr=False)
     schema: Schema = field(repr=False)
+    rules: Rules = field(repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     def sample(self, rows: int | None = None, *, key: Key | None = None, seed: int | None = None) -> Release:
         """The rows with their gaps filled. rows: as many as the data have, and may be left out."""
@@ -99,7 +124,8 @@ class FittedMissing:
             table = put(table, self.variables, name, frame[name], hole)
         method, filled = self.method, list(self.holes)
         plan: dict[str, Any] = {"method": "missing", "filled": filled, "engine": method.choice.words(),
-                                "sweeps": method.sweeps, "proper": method.proper}  # fmt: skip
+                                "sweeps": method.sweeps, "proper": method.proper, "weight": method.weight,
+                                "constraints": [repr(c) for c in method.constraints]}  # fmt: skip
         kept = [n for n in self.schema.names if n not in filled]
         return Release(
             Table.from_arrow(table, released_schema(self.schema)),
@@ -126,10 +152,31 @@ class FittedMissing:
             frame[name][hole] = seen[draw.integers(0, len(seen), int(hole.sum()))]
         for sweep in range(method.sweeps):
             report("imputing", sweep, method.sweeps)
+            laws = {}
             for name, hole in self.holes.items():
                 others = [n for n in variables.names if n != name]
-                step = learn(choice, variables, frame, name, others, ~hole, with_gaps=False)
-                law = step.law(draw if method.proper else None)
-                here = {n: v[hole] for n, v in frame.items()}
-                frame[name][hole] = law.draw(variables, here, int(hole.sum()), draw)
+                step = learn(
+                    choice, variables, frame, name, others, ~hole, with_gaps=False, weights=self.weights
+                )
+                laws[name] = step.law(draw if method.proper else None)
+                self._fill(frame, laws[name], hole, draw)
+        self._mend(frame, laws, draw)
         return frame
+
+    def _fill(self, frame: Frame, law: StepLaw, hole: NDArray[np.bool_], draw: Draw) -> None:
+        here = {n: v[hole] for n, v in frame.items()}
+        frame[law.target.name][hole] = law.draw(self.variables, here, int(hole.sum()), draw)
+
+    def _mend(self, frame: Frame, laws: Mapping[str, StepLaw], draw: Draw) -> None:
+        """Further turns for the rows that break a constraint, until none does."""
+        for _ in range(_TURNS):
+            broken = self.rules.broken(frame)
+            if not broken.any():
+                return
+            for name, hole in self.holes.items():
+                if (hole & broken).any():
+                    self._fill(frame, laws[name], hole & broken, draw)
+        raise ParameterError(
+            f"{int(self.rules.broken(frame).sum())} rows break a constraint however they are filled.",
+            hint="correct the constraints, or fill other columns",
+        )

@@ -24,11 +24,14 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
-from sfumato.synthesis.imputation import promises
+from sfumato.synthesis.imputation import promises, rules
 from sfumato.synthesis.imputation.chain import Choice, Step, StepLaw, learn
 from sfumato.synthesis.imputation.engines import Engine
-from sfumato.synthesis.imputation.variables import Frame, Variables, look
+from sfumato.synthesis.imputation.partial import held
+from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
+from sfumato.synthesis.imputation.variables import Variables, look
 from sfumato.table import Table
 
 CHUNK = 65_536  # rows drawn together; part of the law of the stream, so it is fixed
@@ -43,6 +46,8 @@ class MultipleImputation:
     columns: which are synthesized; by default all but identifiers, persons and weights.
     order: the order they are drawn in; by default that of the schema.
     proper: draw the models' parameters anew for each data set, as intervals from several sets need.
+    weight: the column of survey weights; the models are those of the population that rows stand for.
+    constraints: what cannot be; rows that break one are not learnt from, and none is drawn.
     """
 
     engine: str | Engine = "models"
@@ -50,9 +55,11 @@ class MultipleImputation:
     columns: Sequence[str] | None = None
     order: Sequence[str] | None = None
     proper: bool = True
+    weight: str | None = None
+    constraints: Sequence[Constraint] = ()
 
     def __post_init__(self) -> None:
-        faults = self.choice.faults()
+        faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
         if not isinstance(self.proper, bool):
             faults.append("proper must be True or False")
         if faults:
@@ -72,12 +79,17 @@ class MultipleImputation:
                 f"order must name each of the {len(wanted)} columns once.", hint=f"{listed(wanted)}"
             )
         self.choice.check(table.schema, wanted)
+        rules.refuse(self.constraints, self.weight, table.schema)
+        table = table if self.weight is None else held(table)
         variables, frame = look(table, wanted)
+        law = Rules(tuple(self.constraints), variables)
+        broken, weights = law.broken(frame), weights_of(table, self.weight)
+        frame, weights = without(frame, broken), None if weights is None else weights[~broken]
         steps = []
         for i, name in enumerate(order):
             report("learning", i, len(order))
-            steps.append(learn(self.choice, variables, frame, name, order[:i]))
-        return FittedImputation(self, variables, tuple(steps))
+            steps.append(learn(self.choice, variables, frame, name, order[:i], weights=weights))
+        return FittedImputation(self, variables, tuple(steps), law, int(broken.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +99,8 @@ class FittedImputation:
     method: MultipleImputation
     variables: Variables
     steps: tuple[Step, ...] = field(repr=False)
+    rules: Rules = field(repr=False)
+    dropped: int = field(default=0, repr=False)
 
     def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
         """So many rows, drawn when they are read or saved; the same each time for a key."""
@@ -95,11 +109,12 @@ class FittedImputation:
         laws = [step.law(draw) for step in self.steps]
         order = [s.target.name for s in self.steps]
         plan: dict[str, Any] = {"method": "imputation", "rows": rows, "engine": self.method.choice.words(),
-                                "order": order, "proper": self.method.proper}  # fmt: skip
+                                "order": order, "proper": self.method.proper, "weight": self.method.weight,
+                                "constraints": [repr(c) for c in self.method.constraints]}  # fmt: skip
         return Release(
-            _table(self.variables, laws, rows, key),
+            _table(self.rules, laws, rows, key),
             promises.of_rows(self.variables),
-            InternalRecord(key=key, seed=seed, plan=plan),
+            InternalRecord(key=key, seed=seed, plan=plan, extra={"rows dropped": self.dropped}),
             "Synthetic rows, drawn from models of person-level data, each column given those before it. "
             "No row is that of a person; nothing bounds what was learnt from persons.",
         )
@@ -112,15 +127,14 @@ class FittedImputation:
         return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
 
 
-def _table(variables: Variables, laws: Sequence[StepLaw], rows: int, key: Key) -> Table:
+def _table(rules: Rules, laws: Sequence[StepLaw], rows: int, key: Key) -> Table:
+    variables = rules.variables
     fields = pa.schema([pa.field(v.name, canonical_type(v.column)) for v in variables.columns])
 
     def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for part, start in enumerate(range(0, rows, CHUNK)):
-            draw, frame = key.generator("imputation", "rows", part), Frame()
-            here = min(CHUNK, rows - start)
-            for law in laws:
-                frame[law.target.name] = law.draw(variables, frame, here, draw)
+            draw, here = key.generator("imputation", "rows", part), min(CHUNK, rows - start)
+            frame = draw_rows(laws, rules, {}, here, draw)
             yield variables.batch(frame).select(list(names))
             report("synthesizing", start + here, rows)
 

@@ -25,10 +25,12 @@ from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
-from sfumato.synthesis.imputation import promises
+from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.imputation import promises, rules
 from sfumato.synthesis.imputation.chain import Choice, Step, learn
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import Engine
+from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, rows_of, usable
 from sfumato.table import Table
 
@@ -43,8 +45,8 @@ class PartialSynthesis:
     they can.
     risky: draw only in rows whose combination of `by` fewer than so many rows have; by: the
     quasi-identifiers.
-    shuffle: put the rows in a new order, so that their place tells nothing. engine, engines, proper: as in
-    `MultipleImputation`.
+    shuffle: put the rows in a new order, so that their place tells nothing. engine, engines, proper, weight,
+    constraints: as in `MultipleImputation`; rows of the data that break a constraint are left out.
     """
 
     columns: Sequence[str]
@@ -55,9 +57,11 @@ class PartialSynthesis:
     engines: Mapping[str, str | Engine] = field(default_factory=dict)
     proper: bool = True
     shuffle: bool = True
+    weight: str | None = None
+    constraints: Sequence[Constraint] = ()
 
     def __post_init__(self) -> None:
-        faults = self.choice.faults()
+        faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
         if isinstance(self.columns, str) or not self.columns or len(set(self.columns)) < len(self.columns):
             faults.append("columns must name one column or more, each once")
         if self.risky is not None and (
@@ -85,18 +89,26 @@ class PartialSynthesis:
             raise ParameterError(
                 "the schema names no quasi-identifier.", hint="by=[...] says what an intruder knows"
             )
+        rules.refuse(self.constraints, self.weight, schema)
         table = held(table)
         seen = usable(table, chosen) if self.given is None else [*self.given, *chosen]
+        seen = [*seen, *(n for c in self.constraints for n in c.columns)]
         variables, frame = look(table, list(dict.fromkeys(seen)))
+        law = Rules(tuple(self.constraints), variables)
+        broken, weights = law.broken(frame), weights_of(table, self.weight)
+        if broken.any():
+            frame, table = without(frame, broken), filtered(table, ~broken)
+            weights = None if weights is None else weights[~broken]
         fixed = [n for n in variables.names if n not in chosen]
         steps = []
         for i, name in enumerate(chosen):
             report("learning", i, len(chosen))
-            steps.append(learn(self.choice, variables, frame, name, [*fixed, *chosen[:i]]))
+            steps.append(learn(self.choice, variables, frame, name, [*fixed, *chosen[:i]], weights=weights))
         changed = np.ones(rows_of(frame), bool)
         if self.risky is not None:
             changed = _class_sizes(table, by) < self.risky
-        return FittedPartial(self, variables, frame, tuple(steps), changed, table.to_arrow(), table.schema)
+        arrow = table.to_arrow()
+        return FittedPartial(self, variables, frame, tuple(steps), changed, arrow, table.schema, law)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +122,7 @@ class FittedPartial:
     changed: NDArray[np.bool_] = field(repr=False)
     kept: pa.Table = field(repr=False)
     schema: Schema = field(repr=False)
+    rules: Rules = field(repr=False)
 
     def sample(self, rows: int | None = None, *, key: Key | None = None, seed: int | None = None) -> Release:
         """The rows with new cells. rows: as many as the data have, and may be left out."""
@@ -119,11 +132,11 @@ class FittedPartial:
         parameters = key.generator("partial", "parameters") if self.method.proper else None
         current = {n: v[self.changed] for n, v in self.frame.items()}
         table = self.kept
+        if self.changed.any():
+            laws = [step.law(parameters) for step in self.steps]
+            current = draw_rows(laws, self.rules, current, int(self.changed.sum()), draw)
         for step in self.steps:
-            law = step.law(parameters)
             name = step.target.name
-            if self.changed.any():
-                current[name] = law.draw(self.variables, current, int(self.changed.sum()), draw)
             whole_column = self.frame[name].copy()
             whole_column[self.changed] = current[name]
             table = put(table, self.variables, name, whole_column, self.changed)
@@ -161,13 +174,19 @@ class FittedPartial:
         method = self.method
         return {"method": "partial", "columns": list(method.columns), "risky": method.risky,
                 "by": None if method.by is None else list(method.by), "engine": method.choice.words(),
-                "proper": method.proper, "shuffle": method.shuffle}  # fmt: skip
+                "proper": method.proper, "shuffle": method.shuffle, "weight": method.weight,
+                "constraints": [repr(c) for c in method.constraints]}  # fmt: skip
 
 
 def held(table: Table) -> Table:
     """The rows in memory, without names of people: an engine need not give them in the same order twice."""
     plain = table.drop([c.name for c in table.schema if c.role in NAMING])
     return Table.from_arrow(plain.to_arrow(), plain.schema)
+
+
+def filtered(table: Table, kept: NDArray[np.bool_]) -> Table:
+    """Some of the rows."""
+    return Table.from_arrow(table.to_arrow().filter(pa.array(kept)), table.schema)
 
 
 def refuse_columns(

@@ -36,9 +36,10 @@ class Marginal:
 
     kinds = _BOTH
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLeaves:
         """One leaf."""
-        return LearnedLeaves((_Everyone(),), (Donors.of(np.zeros(len(y), np.int64), y),), self._between(size))
+        donors = Donors.of(np.zeros(len(y), np.int64), y, weights)
+        return LearnedLeaves((_Everyone(),), (donors,), self._between(size))
 
     def _between(self, size: int | None) -> bool:
         return self.smooth and size is None
@@ -56,11 +57,11 @@ class Tree:
     def __post_init__(self) -> None:
         _counted("Tree", least=self.least)
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLeaves:
         """Grow it, and keep every leaf's donors."""
         name = "DecisionTreeRegressor" if size is None else "DecisionTreeClassifier"
         grown = _sklearn("tree", name)(min_samples_leaf=self.least, random_state=0)
-        return _with_donors([grown.fit(x, y)], x, y, self.smooth and size is None)
+        return _with_donors([grown.fit(x, y, weights)], x, y, self.smooth and size is None, weights)
 
 
 @dataclass(frozen=True)
@@ -76,20 +77,22 @@ class Forest:
     def __post_init__(self) -> None:
         _counted("Forest", trees=self.trees, least=self.least)
 
-    def learn(self, x: Floats, y: Floats, size: int | None) -> LearnedLeaves:
+    def learn(self, x: Floats, y: Floats, size: int | None, weights: Floats | None = None) -> LearnedLeaves:
         """Grow the trees; a leaf's donors are all rows that fall into it."""
         name = "RandomForestRegressor" if size is None else "RandomForestClassifier"
         settings = {"min_samples_leaf": self.least, "max_features": "sqrt", "random_state": 0}
-        grown = _sklearn("ensemble", name)(n_estimators=self.trees, **settings).fit(x, y)
-        return _with_donors(list(grown.estimators_), x, y, self.smooth and size is None)
+        grown = _sklearn("ensemble", name)(n_estimators=self.trees, **settings).fit(x, y, weights)
+        return _with_donors(list(grown.estimators_), x, y, self.smooth and size is None, weights)
 
 
 def _sklearn(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"sklearn.{module}"), name)
 
 
-def _with_donors(trees: list[Any], x: Floats, y: Floats, between: bool) -> LearnedLeaves:
-    donors = tuple(Donors.of(t.apply(x.astype(np.float32)).astype(np.int64), y) for t in trees)
+def _with_donors(
+    trees: list[Any], x: Floats, y: Floats, between: bool, weights: Floats | None
+) -> LearnedLeaves:
+    donors = tuple(Donors.of(t.apply(x.astype(np.float32)).astype(np.int64), y, weights) for t in trees)
     return LearnedLeaves(tuple(trees), donors, between)
 
 
@@ -102,19 +105,23 @@ class _Everyone:
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Cells by leaf, in order within it.  first, last: (nodes,) where a leaf begins and ends."""
+    """Cells by leaf, in order within it.  first, last: (nodes,) where a leaf begins and ends.
+
+    weights: (donors,), or None where all count alike.
+    """
 
     y: Floats
     first: NDArray[np.int64]
     last: NDArray[np.int64]
+    weights: Floats | None = None
 
     @classmethod
-    def of(cls, leaf: NDArray[np.int64], y: Floats) -> Donors:
+    def of(cls, leaf: NDArray[np.int64], y: Floats, weights: Floats | None = None) -> Donors:
         """leaf: (rows,) the node that each row falls into."""
         order = np.lexsort((y, leaf))
         nodes = np.arange(leaf.max() + 1)
         first, last = (np.searchsorted(leaf[order], nodes, side) for side in ("left", "right"))
-        return cls(y[order], first, last)
+        return cls(y[order], first, last, None if weights is None else weights[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +137,7 @@ class LearnedLeaves:
         upto = []
         for donors in self.donors:
             weights = np.ones(len(donors.y)) if draw is None else bootstrap_weights(draw, len(donors.y))
+            weights = weights if donors.weights is None else weights * donors.weights
             upto.append(np.append(0.0, np.cumsum(weights)))
         return LeafLaw(self, tuple(upto))
 

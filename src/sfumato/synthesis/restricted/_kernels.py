@@ -126,7 +126,7 @@ def pegs_general(
                     k += np.uint64(x[shape.parents[i, t], 0]) * np.uint64(shape.strides[i, t])
                 prior = shape.prior_law[i] + np.int64(x[shape.prior_group[i], 0]) * shape.prior_stride[i]
                 law = find_law(k, slots, i, prior)
-                if reset:
+                if reset and shape.prior_law[i] >= 0:
                     for v in range(visit):
                         if visited[i, v] == k:
                             law = prior

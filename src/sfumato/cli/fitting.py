@@ -1,0 +1,252 @@
+"""fit, and model: learn a private risk score, sign it, look at it, check it, score with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.prediction.models import ReleasedModel
+
+_METHODS = ("additive", "forest")
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A .sfm file.")]
+Trusted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust", metavar="KEY", help="A public key; models signed by others are refused. May be repeated."
+    ),
+]
+
+
+def fit(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    target: Annotated[
+        str, typer.Option("--target", metavar="NAME", help="What is predicted.", show_default=False)
+    ],
+    sign: Annotated[Path, typer.Option("--sign", metavar="KEY", help="The signing key.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The new model.", show_default=False)
+    ],
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="|".join(_METHODS), help="How.")
+    ] = "additive",
+    epsilon: Annotated[float, typer.Option("--epsilon", metavar="E", help="Of the whole fit.")] = 1.0,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", metavar="N", help="If public: the number of rows.", show_default=False),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="The budget to debit.", show_default=False),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--rising", metavar="NAME", help="The score must not fall along it; may be repeated."),
+    ] = None,
+    falling: Annotated[
+        list[str] | None,
+        typer.Option("--falling", metavar="NAME", help="The score must not rise along it; may be repeated."),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="DATA", help="Rows to judge the score on.", show_default=False),
+    ] = None,
+    test_epsilon: Annotated[
+        float | None,
+        typer.Option("--test-epsilon", metavar="E", help="What the test rows may cost.", show_default=False),
+    ] = None,
+    test_is_public: Annotated[
+        bool, typer.Option("--test-is-public", help="Nothing is promised to the test rows.")
+    ] = False,
+    disjoint: Annotated[
+        str, typer.Option("--disjoint", metavar="RULE", help="Why nobody is in both, if that is so.")
+    ] = "",
+    subgroup: Annotated[
+        list[str] | None,
+        typer.Option("--subgroup", metavar="NAME", help="Judge its levels singly; may be repeated."),
+    ] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Fit although little can come of it.")] = False,
+    schema: SchemaFile = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Learn a risk score under differential privacy and write it as a signed model.
+
+    The schema must say which values each column may have, confirmed by a person as public.
+    """
+    from sfumato.prediction.artefact import write
+    from sfumato.prediction.signing import SigningKey
+    from sfumato.privacy.ledger import Ledger
+
+    if method not in _METHODS:
+        raise ParameterError("no such method.", hint=f"--method {' or '.join(_METHODS)}")
+    if test is not None and (test_epsilon is None) != test_is_public:
+        raise ParameterError(
+            "a test set is public or costs epsilon, one of them.",
+            hint="--test-epsilon 0.5 or --test-is-public",
+        )
+    key = SigningKey.load(sign)  # before anything is spent
+    if out.exists() and not overwrite:
+        raise ParameterError(f"{out.name} exists already.", hint="--overwrite replaces it")
+    book = None if ledger is None else Ledger.open(ledger)
+    order = {**dict.fromkeys(monotone or [], "increasing"), **dict.fromkeys(falling or [], "decreasing")}
+    table = reading.scan(data, schema)
+    estimator = _estimator(method, epsilon, rows, order, anyway)
+    model = estimator.fit(table, target, ledger=book).released(name)
+    if test is not None:
+        from sfumato.prediction.card import evaluated
+
+        model = evaluated(
+            model, reading.scan(test, table.schema), target, epsilon=test_epsilon, ledger=book,
+            subgroups=tuple(subgroup or ()), disjoint=disjoint,
+        )  # fmt: skip
+    written = write(model, out, key, overwrite=overwrite)
+    terminal.result(
+        [Text(f"Model {written.name!r} written to {out.name}.", "green"), *_about(written)],
+        {"written": str(out), **_plain(written)},
+    )
+
+
+def _estimator(method: str, epsilon: float, rows: int | None, order: dict[str, str], anyway: bool) -> Any:
+    from sfumato.prediction.additive import AdditiveScore
+    from sfumato.prediction.forest import AlphaForest
+
+    kind = AdditiveScore if method == "additive" else AlphaForest
+    return kind(epsilon, rows=rows, monotone=order or None, anyway=anyway)
+
+
+def key(
+    terminal: Terminal,
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The new key file.")],
+) -> None:
+    """Make a signing key: a file for its owner alone, and a public key to give to others."""
+    from sfumato.prediction.signing import SigningKey
+
+    made = SigningKey.fresh()
+    made.save(file)
+    terminal.result(
+        [
+            Text(f"Signing key written to {file.name}: keep it secret, and keep a copy.", "green"),
+            Text.assemble("Public key: ", (made.public, "bold")),
+        ],
+        {"written": str(file), "public_key": made.public},
+    )
+
+
+def show(terminal: Terminal, model: Model) -> None:
+    """Say what a model is, what it promises, what it takes, and how good it is."""
+    from sfumato.prediction.artefact import load
+
+    found = load(model)
+    terminal.result(_about(found), _plain(found))
+
+
+def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> None:
+    """Check a model's checksum, signature, guarantee and every part of it."""
+    from sfumato.prediction.artefact import load
+
+    found = load(model, trusted=trust)
+    note = "" if trust else " Nobody was named as trusted: compare the key with your own."
+    terminal.result(
+        [
+            Text(f"{model.name} is as it was signed.", "green"),
+            Text.assemble("Signed by ", (found.signer, "bold"), f".{note}"),
+        ],
+        {"verified": True, "signer": found.signer, "trusted": bool(trust), "version": found.version},
+    )
+
+
+def score(
+    terminal: Terminal,
+    model: Model,
+    values: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=VALUE...", show_default=False, help="The features of one row."),
+    ],
+    trust: Trusted = None,
+) -> None:
+    """Score one row, and say what each feature adds."""
+    from sfumato.prediction.artefact import load
+
+    found = load(model, trusted=trust)
+    row = _row(found, values)
+    (answer,) = found.score([row])
+    told = found.explain(row)
+    grid = Grid("feature", "log-odds", box=None)
+    for feature, part in sorted(told.contributions, key=lambda c: -abs(c[1])):
+        grid.add_row(feature, f"{part:+.3f}")
+    lines: list[Any] = [
+        Text(f"{found.target}: {answer.probability:.1%}", "bold"),
+        Padding(grid, (1, 0, 0, 2)),
+    ]
+    if answer.clamped:
+        lines.append(Text(f"Clamped to the public bounds: {', '.join(answer.clamped)}.", "yellow"))
+    terminal.result(
+        lines,
+        {"probability": answer.probability, "clamped": list(answer.clamped), "base": told.base,
+         "contributions": dict(told.contributions), "version": found.version},
+    )  # fmt: skip
+
+
+def _row(model: ReleasedModel, values: list[str]) -> dict[str, Any]:
+    """NAME=VALUE in the types of the features; what is no such value is left for the model to refuse."""
+    kinds = {f.name: f for f in model.features}
+    row: dict[str, Any] = {}
+    for item in values:
+        name, sign, text = item.partition("=")
+        if not sign:
+            raise ParameterError("a feature is given as NAME=VALUE.", hint="sfumato model show lists them")
+        feature = kinds.get(name)
+        text_wanted = feature is not None and feature.levels and isinstance(feature.levels[0], str)
+        try:
+            row[name] = text if text_wanted else json.loads(text)
+        except ValueError:
+            row[name] = text
+    return row
+
+
+def _about(model: ReleasedModel) -> list[Any]:
+    grid = Grid("feature", "kind", "takes", box=None)
+    for f in model.features:
+        takes = f"{f.low:g} to {f.high:g} {f.unit}" if f.low is not None and f.high is not None else (
+            f"{len(f.levels)} levels" if f.levels else "any number"
+        )  # fmt: skip
+        grid.add_row(f.name, f.kind, takes.strip() + (", or missing" if f.missing_allowed else ""))
+    judged = model.card.get("evaluation")
+    quality = "It was not judged on a test set."
+    if isinstance(judged, dict) and isinstance(judged.get("auroc"), float):
+        quality = f"Area under the curve {judged['auroc']:.3f}, on {judged.get('source')}."
+    return [
+        Text(f"{model.kind.capitalize()} {model.name!r}: the probability of {model.target}."),
+        Text(f"Version {model.version}."),
+        Padding(Text(model.guarantee.text()), (1, 0, 1, 2)),
+        Padding(grid, (0, 0, 1, 2)),
+        Text(quality),
+        Text(f"Signed by {model.signer}."),
+    ]
+
+
+def _plain(model: ReleasedModel) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "version": model.version,
+        "target": model.target,
+        "features": [f.name for f in model.features],
+        "guarantee": json.loads(model.guarantee.to_json()),
+        "card": dict(model.card),
+        "signer": model.signer,
+    }

@@ -1,0 +1,244 @@
+"""init, run, sign, plan check, plan schema: from a file to a release by one plan."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, Overwrite, Reading
+from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
+    from sfumato.plan.run import Run
+
+PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
+_SHOWN = 12
+
+
+def init(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where plan.toml and schema.toml go.")
+    ] = Path("."),
+    k: Annotated[int, typer.Option("--k", metavar="K", min=2, help="How many each must hide among.")] = 5,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Look at data and write a plan and a schema: every guess with its reason, to be reviewed.
+
+    The plan runs as it is, and k-anonymizes; what it makes is stamped DRAFT until a person has signed it.
+    """
+    from sfumato.description.show import printable
+    from sfumato.plan.proposal import propose, write
+    from sfumato.schema import Role
+
+    found = propose(data, folder=out, k=k, **reading.options())
+    files = write(found, out, overwrite=force)
+    plan = files[0]
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    roles = {role: found.of_role(role) for role in Role}
+    for role, columns in roles.items():
+        if columns:
+            more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+            grid.add_row(f"{len(columns)} {role}", Text(printable(", ".join(columns[:_SHOWN]) + more)))
+    dropped = [g.column.name for g in found.guesses if g.drop]
+    if dropped:
+        grid.add_row(f"{len(dropped)} left out", Text("nothing is in them, or too much"))
+    terminal.result(
+        [
+            Text(
+                f"{', '.join(p.name for p in files)} written. Every line is a guess to be reviewed.", "green"
+            ),
+            Padding(grid, (1, 0, 1, 2)),
+            Text(f"Next: read {plan.name}, then sfumato run {plan} --out release"),
+        ],
+        {
+            "written": [str(p) for p in files],
+            "roles": {str(role): list(columns) for role, columns in roles.items()},
+            "left_out": dropped,
+            "hierarchies": {g.column.name: g.hierarchy for g in found.guesses if g.hierarchy is not None},
+        },
+    )
+    if not roles[Role.QUASI_IDENTIFIER]:
+        terminal.note("no column was taken for a quasi-identifier: give some that role in plan.toml.")
+
+
+def run(
+    terminal: Terminal,
+    plan: PlanPath,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The release.", show_default=False)],
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="DATA", help="Other data of the same columns, as the next quarter's."
+        ),
+    ] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option("--previous", metavar="DIR", help="An earlier release: what changed since is said."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="DIR", help="A release of the same plan and data to take it from."),
+    ] = None,
+    spend_again: Annotated[
+        bool,
+        typer.Option("--spend-again", help="Draw noise again that a stopped run had drawn; both count."),
+    ] = False,
+    overwrite: Overwrite = False,
+) -> int:
+    """Do what a plan says, and write the release: whole or not at all.
+
+    A run that was stopped goes on where it was. The same plan on the same data leaves the release as it is.
+    Exit code 1 if a threshold is not met.
+    """
+    from sfumato.plan import Plan
+    from sfumato.plan.run import run as go
+
+    found = go(
+        Plan.read(plan), out, input=input, previous=previous, record=record, overwrite=overwrite,
+        spend_again=spend_again,
+    )  # fmt: skip
+    for note in found.notes:
+        terminal.note(note)
+    for name in found.resumed:
+        terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
+    if found.draft:
+        terminal.note(f"the release is a DRAFT: {found.draft}.")
+    terminal.result(_shown(found), _plain(found))
+    if found.drift is not None:
+        terminal.values({n: list(v) for n, v in found.drift.values.items()})
+    return 0 if found.met else 1
+
+
+def _shown(found: Run) -> list[Any]:
+    parts: list[Any] = []
+    if found.drift is not None:
+        parts += [Text("Since the earlier release", "bold")]
+        parts += [Padding(Text(line), (0, 0, 0, 2)) for line in found.drift.sentences()] + [""]
+    if found.unchanged:
+        return [
+            *parts,
+            Text(f"{found.out.name} is there already, made by this plan from this data.", "green"),
+        ]
+    if found.refused:
+        parts.append(Text("Nothing was released: a threshold is not met.", "bold red"))
+        for name, assessment in found.assessments.items():
+            unmet = [t.sentence for t in assessment.thresholds if t.outcome != "met"]
+            parts += [Padding(Text(f"{name}: {line}"), (0, 0, 0, 2)) for line in unmet]
+        return [*parts, Text(f"Why: {', '.join(p.name for p in found.reports)} (internal)")]
+    for name, folder in found.releases.items():
+        release = found.load(name)
+        title = f"{'DRAFT release' if found.draft else 'Release'} written to {folder.name}: "
+        parts += [
+            Text(f"{title}{len(release.columns)} columns.", "yellow" if found.draft else "green"),
+            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
+        ]
+        if name in found.assessments:
+            parts += _judgement(found.assessments[name])
+    if not found.met:
+        parts.append(Text("MARKED: a threshold is not met.", "bold red"))
+    parts += [Text.assemble(("report  ", "bold"), str(p)) for p in found.reports]
+    return parts
+
+
+_HEADLINES = ("total variation, columns", "total variation, pairs")
+
+
+def _judgement(found: Assessment) -> list[Any]:
+    """The verdict and the few numbers worth a glance; the rest is in the report."""
+    from sfumato.assessment.thresholds import counts_as_risk, excess
+
+    lines = [f"{t.outcome}: {t.sentence}" for t in found.thresholds] or ["no threshold was set"]
+    lines += [str(found[name]) for name in _HEADLINES if name in found.names]
+    attacks = [s for s in found.scores if counts_as_risk(s)]
+    if attacks:
+        worst = max(attacks, key=excess)
+        lines.append(f"worst attack, beyond control or guess: {excess(worst):.3g} ({worst.name})")
+    if found.skipped:
+        lines.append(f"{len(found.skipped)} parts were not examined, for reasons said in the report")
+    return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
+
+
+def _plain(found: Run) -> dict[str, Any]:
+    import json
+
+    from sfumato.cli.scores import without_details
+
+    return {
+        "released": {name: str(folder) for name, folder in found.releases.items()},
+        "draft": found.draft or None,
+        "met": found.met,
+        "refused": found.refused,
+        "unchanged": found.unchanged,
+        "resumed": list(found.resumed),
+        "reports": [str(p) for p in found.reports],
+        "drift": None if found.drift is None else found.drift.to_dict(),
+        "guarantees": {n: json.loads(found.load(n).guarantee.to_json()) for n in found.releases},
+        "assessments": {n: without_details(a.to_dict()) for n, a in found.assessments.items()},
+    }
+
+
+def sign(
+    terminal: Terminal,
+    plan: PlanPath,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
+    every: Annotated[
+        bool, typer.Option("--all", help="Every guess was looked at: mark all of them as reviewed.")
+    ] = False,
+) -> None:
+    """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
+    from sfumato.plan.signing import sign as write
+
+    after = write(plan, name, all_reviewed=every)
+    assert after.signed is not None
+    by, on = after.signed
+    said = f"{plan.name} is signed by {by}, {on.isoformat()}."
+    terminal.result(Text(said, "green"), {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest})
+
+
+def check(terminal: Terminal, plan: PlanPath) -> int:
+    """List every fault of a plan with its line; exit code 1 if there are any. The data is not looked at."""
+    from sfumato.errors import PlanError
+    from sfumato.plan import Plan
+
+    try:
+        found = Plan.read(plan)
+    except PlanError as error:
+        if not error.faults:
+            raise
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        grid.add_column(justify="right", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for line, words in error.faults:
+            grid.add_row(Text(f"line {line}", "bold"), Text(words))
+        plain = {"ok": False, "faults": [{"line": line, "what": words} for line, words in error.faults]}
+        terminal.result([grid, Text(f"{plan.name}: {len(error.faults)} to correct.", "bold red")], plain)
+        return 1
+    steps = [{"name": s.name, "method": s.method, "of": s.of} for s in found.steps]
+    draft = found.draft or None
+    said = f"{plan.name} is sound: {', '.join(s.method for s in found.steps)}."
+    terminal.result(Text(said, "green"), {"ok": True, "faults": [], "steps": steps, "draft": draft})
+    if found.draft:
+        terminal.note(f"its releases are drafts: {found.draft}.")
+    return 0
+
+
+def schema(terminal: Terminal) -> None:
+    """Print the JSON Schema of plans, for editors that complete and check them."""
+    from sfumato.plan.spec import json_schema, json_schema_text
+
+    if terminal.json:
+        terminal.result([], json_schema())
+    else:
+        sys.stdout.write(json_schema_text())  # as the file is published: not wrapped to the terminal

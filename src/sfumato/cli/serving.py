@@ -1,0 +1,165 @@
+"""serve: risk scores by HTTP from released models."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from sfumato.cli.keys import DEFAULT, KeysFile
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.service.running import Address
+    from sfumato.service.settings import Settings
+
+_NET = "Where it listens"
+_NOISY = "Noisy models"
+_FIT = "import sys; from sfumato.cli.demo_models import fit; fit(sys.argv[1])"
+
+
+def _net(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_NET)
+    return option
+
+
+def serve(
+    terminal: Terminal,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="MODEL", help="Released models (.sfm), or folders of them.", show_default=False
+        ),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve two models of simulated patients, with a key to try.")
+    ] = False,
+    keys: KeysFile = DEFAULT,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option("--trust", metavar="HEX", help="Take models of this signer only; may be repeated."),
+    ] = None,
+    answers: Annotated[
+        Path,
+        typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
+    ] = Path("sfumato.answers"),
+    keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", metavar="N", help="Round scores: coarse ones are harder to invert."),
+    ] = None,
+    max_body: Annotated[int, typer.Option("--max-body", metavar="BYTES", help="Largest question.")] = 1 << 20,
+    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Most rows in one call.")] = 1000,
+    host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000,
+    workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1,
+    ssl_certfile: Annotated[str | None, _net("--ssl-certfile", "FILE", "Certificate, for TLS.")] = None,
+    ssl_keyfile: Annotated[str | None, _net("--ssl-keyfile", "FILE", "Its private key.")] = None,
+    ssl_ca_certs: Annotated[str | None, _net("--ssl-ca-certs", "FILE", "Authorities of clients.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger", metavar="FILE", help="What noisy answers are debited from.", rich_help_panel=_NOISY
+        ),
+    ] = None,
+    allow_unproved: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unproved",
+            help="Serve confidential noisy models (.dpat): their promise is unproved.",
+            rich_help_panel=_NOISY,
+        ),
+    ] = False,
+    answers_per_client: Annotated[
+        bool,
+        typer.Option(
+            "--answers-per-client",
+            help="Do not repeat one client's noisy answer to another, who would notice that it was asked.",
+            rich_help_panel=_NOISY,
+        ),
+    ] = False,
+) -> None:
+    """Serve risk scores by HTTP, until stopped.
+
+    Scores come from released models, never from data. See docs/serve.md for TLS, keys and backup.
+    """
+    from sfumato.service.running import Address
+    from sfumato.service.settings import Settings
+
+    address = Address(host, port, workers, ssl_certfile, ssl_keyfile, ssl_ca_certs)
+    if demo == bool(models):
+        raise ParameterError("either models are served or the demo is.", hint="sfumato serve model.sfm")
+    settings = Settings(
+        models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
+        answers=str(answers), ledger=ledger or "",
+        trusted=tuple(trust or ()), allow_unproved=allow_unproved, share_answers=not answers_per_client,
+        body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
+    )  # fmt: skip
+    if demo:
+        _demonstrate(terminal, settings, address)
+    else:
+        _serve(terminal, settings, address)
+
+
+def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str) -> None:
+    from sfumato.service.installation import Installation
+    from sfumato.service.running import check, run
+
+    served = check(settings)
+    with closing(Installation(settings.keys, create=True)) as installation:
+        if not installation.listed():
+            terminal.note("there is no key yet: sfumato keys create CLIENT makes one.")
+    terminal.result(
+        [
+            *(Text.assemble(("Model ", "bold"), f"{name}, version {version}") for name, version in served),
+            Text.assemble(("Listening on ", "bold"), address.url, "  (page: /, API: /docs)"),
+        ],
+        {"models": [{"name": n, "version": v} for n, v in served], "url": address.url, "more": list(more)},
+    )
+    if not terminal.json:  # as they are, for the clipboard: a broken line would break the call
+        sys.stdout.writelines(f"{line}\n" for line in more)
+    sys.stdout.flush()
+    run(settings, address)
+
+
+# -- the demonstration ---------------------------------------------------------------------------------
+
+
+def _demonstrate(terminal: Terminal, settings: Settings, address: Address) -> None:
+    """Everything in a folder that goes away; the models are fitted by a process that ends before serving."""
+    from sfumato.cli.demo_models import CALLS
+    from sfumato.service.installation import Installation
+
+    folder = Path(tempfile.mkdtemp(prefix="sfumato-demo-"))
+    try:
+        fitted = subprocess.run(
+            [sys.executable, "-c", _FIT, str(folder)],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if fitted.returncode:
+            raise SfumatoError("the models of the demo could not be fitted.", hint="sfumato demo")
+        settings = replace(
+            settings, models=(str(folder),), keys=str(folder / "keys"), answers=str(folder / "answers")
+        )
+        with closing(Installation(settings.keys, create=True)) as installation:
+            _, key = installation.create_key("demo", ("score", "admin", "metrics"))
+        calls = [_curl(address.url, key, name, row) for name, row in CALLS.items()]
+        _serve(terminal, settings, address, f"Key {key}", "", *calls)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _curl(url: str, key: str, model: str, body: str) -> str:
+    return (
+        f"curl {url}/v1/models/{model}/score -H 'Authorization: Bearer {key}' "
+        f"-H 'Content-Type: application/json' -d '{body}'"
+    )

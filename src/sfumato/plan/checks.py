@@ -1,0 +1,216 @@
+"""What a plan says that cannot be, beyond the form of its entries; found without looking at the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import SchemaError, SfumatoError, listed
+from sfumato.io.engines import is_url
+from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private
+from sfumato.plan.plan import INPUT, Plan, Step, said
+from sfumato.plan.recipes import recipe
+from sfumato.plan.shape import Fault
+from sfumato.schema import Kind, Role, Schema
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_LOOKS = {"redundant": "drop", "least_information": None}
+
+
+def faults_of(plan: Plan) -> Iterator[Fault]:
+    """Every contradiction of a plan whose entries have the right form."""
+    yield from _steps(plan)
+    yield from _files(plan)
+    yield from _limits(plan)
+    without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
+    if plan.table("register") and without:
+        names = listed([repr(s.name) for s in without])
+        yield ("register",), f"compares classes of people, and {names} has none that were made of the input"
+    budget = plan.table("budget")
+    if "epsilon" in budget and "rho" in budget:
+        yield ("budget",), "is in epsilon or in rho, one of them"
+    review = plan.table("review")
+    if str(review.get("by", "")).strip() and not review.get("on"):
+        yield ("review",), "needs 'on', the day it was signed"
+    try:
+        schema = plan.schema
+    except SchemaError as error:
+        yield (INPUT, "schema"), f": {said(error)}"
+        return
+    except SfumatoError:
+        return  # said among the files
+    yield from _columns(plan, schema)
+    yield from _named(plan, schema)
+
+
+def _steps(plan: Plan) -> Iterator[Fault]:
+    seen: set[str] = {INPUT}
+    for step in plan.steps:
+        at = ("steps", step.place)
+        if step.name in seen or not _NAME.fullmatch(step.name) or step.name in ("public", "internal"):
+            yield (*at, "name"), "must be a name of its own, of letters, digits, - and _"
+        if step.of not in seen:
+            yield (*at, "of"), f"must be '{INPUT}' or the name of an earlier step"
+        seen.add(step.name)
+        method = METHODS[step.method]
+        if method.does in (GENERALIZE, EXCHANGE) and not {"k", "l", "t"} & set(step.settings):
+            yield at, "asks nothing of the release: give k, l or t"
+        try:
+            if "within" not in step.settings:
+                method.make(step.settings)
+            criterion(step.settings) if method.does in (GENERALIZE, EXCHANGE) else None
+        except SfumatoError as error:
+            yield at, said(error)
+            continue
+        yield from _private_steps(plan, step)
+
+
+def _private_steps(plan: Plan, step: Step) -> Iterator[Fault]:
+    """What a promise of differential privacy forbids before the step that makes it."""
+    if not private(step.method, step.settings):
+        return
+    prepare = plan.table("prepare")
+    for name, value in _LOOKS.items():
+        if name in prepare and value in (None, prepare[name]):
+            yield ("prepare", name), "looks at the data, and a step with an epsilon must not rest on that"
+    budget = plan.table("budget")
+    if budget and not METHODS[step.method].cost(step.settings):
+        yield (
+            ("steps", step.place),
+            "has an epsilon that is known afterwards only, and a budget is kept: give total",
+        )
+    if "epsilon" in budget and "rho" in METHODS[step.method].cost(step.settings):
+        yield ("budget", "epsilon"), "cannot pay for a delta above 0: give rho, or delta = 0"
+
+
+def _files(plan: Plan) -> Iterator[Fault]:
+    given: list[tuple[Any, str]] = [((INPUT, "schema"), plan.table(INPUT)["schema"])]
+    if "control" in plan.table("assess"):
+        given.append((("assess", "control"), plan.table("assess")["control"]))
+    for i, step in enumerate(plan.steps):
+        for j, within in enumerate(step.settings.get("within", ())):
+            at = ("steps", i, "within", j)
+            if ("file" in within) == ("members" in within):
+                yield at, "needs members or a file, one of them"
+            if "file" in within:
+                given.append(((*at, "file"), within["file"]))
+    for at, name in given:
+        if not _is_file(plan.path(name)):
+            yield at, "names a file that is not there"
+    for name, entry in plan.table("columns").items():
+        if "hierarchy" in entry:
+            try:
+                recipe(entry["hierarchy"], plan.folder)
+            except SfumatoError as error:
+                yield ("columns", name, "hierarchy"), f": {said(error)}"
+            except (TypeError, ValueError):
+                yield ("columns", name, "hierarchy"), "has settings that do not fit together"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _limits(plan: Plan) -> Iterator[Fault]:
+    from sfumato.assessment.parts import PARTS
+    from sfumato.assessment.thresholds import require_known
+
+    known = [m for part in PARTS for m in part.gives]
+    for name, limit in plan.table("thresholds").items():
+        try:
+            require_known({name: limit}, known)
+        except SfumatoError as error:
+            yield ("thresholds", name), f": {said(error)} ({error.hint})"
+    if plan.table("thresholds") and plan.table("assess").get("skip"):
+        yield ("assess", "skip"), "cannot be: thresholds are set"
+
+
+def _columns(plan: Plan, schema: Schema) -> Iterator[Fault]:
+    """Entries about columns against the schema, and quasi-identifiers nothing is said about."""
+    unmatched = [n for n in plan.table("columns") if n not in schema]
+    for name in unmatched:
+        yield ("columns", name), "is not in the schema"
+    for name, entry in plan.table("columns").items():
+        if name in unmatched:
+            continue
+        numeric = schema[name].kind is Kind.NUMERIC
+        for end in ("top", "bottom"):
+            if end in entry and not numeric:
+                yield ("columns", name, end), f"is for numbers, and this column is {schema[name].kind}"
+        if entry.get("top", 1) <= entry.get("bottom", 0) and {"top", "bottom"} <= set(entry):
+            yield ("columns", name, "top"), "must lie above bottom"
+    for step in plan.steps:
+        if METHODS[step.method].does != GENERALIZE or step.of != INPUT:
+            continue
+        columns = step.settings.get("columns") or _quasi_identifiers(plan, schema)
+        bare = [n for n in columns if n in schema and "hierarchy" not in plan.table("columns").get(n, {})]
+        if bare:
+            yield (
+                ("steps", step.place),
+                f"needs a hierarchy for {listed([repr(n) for n in bare])} in [columns]",
+            )
+        if not columns:
+            yield ("steps", step.place), "has no quasi-identifier to make more general"
+
+
+def _quasi_identifiers(plan: Plan, schema: Schema) -> list[str]:
+    dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
+    return [n for n in schema.of_role(Role.QUASI_IDENTIFIER) if n not in dropped]
+
+
+def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
+    """Columns that steps, preparation and assessment name."""
+    for step in plan.steps:
+        at = ("steps", step.place)
+        for key in ("columns", "l", "t", "response", "target", "weight", "order"):
+            given = step.settings.get(key, ())
+            names = [given] if isinstance(given, str) else list(given)
+            unknown = [repr(n) for n in names if n not in schema]
+            if unknown:
+                yield (*at, key), f"names columns that are not in the schema: {listed(unknown)}"
+        if (
+            METHODS[step.method].does == SYNTHESIZE
+            and private(step.method, step.settings)
+            and step.of == INPUT
+        ):
+            yield from _domains(plan, schema, step)
+    for table, key in (("prepare", "target"), ("assess", "target"), ("assess", "weight")):
+        name = plan.table(table).get(key)
+        if name is not None and name not in schema:
+            yield (table, key), "is not a column of the schema"
+    prepare = plan.table("prepare")
+    if "least_information" in prepare and "target" not in prepare:
+        yield ("prepare", "least_information"), "needs a target"
+
+
+def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
+    """Differential privacy waits until a person has confirmed that the domains are public."""
+    apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
+    dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
+    wanted = step.settings.get("columns") or [
+        c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
+    ]
+    waiting = [repr(n) for n in wanted if n in schema and not schema[n].public]
+    if waiting:
+        n = len(waiting)
+        yield (
+            ("steps", step.place),
+            f"waits for confirmed domains of {n} column{'s' * (n > 1)}: {listed(waiting)} (set confirmed = "
+            f"true in the schema where levels or edges are public)",
+        )
+
+
+def is_address(data: str) -> bool:
+    """Whether the input is a database and not a file."""
+    return is_url(data)
+
+
+def hierarchies(plan: Plan) -> Mapping[str, Any]:
+    """The hierarchy or recipe of each column that has one."""
+    entries = plan.table("columns")
+    return {n: recipe(e["hierarchy"], plan.folder) for n, e in entries.items() if "hierarchy" in e}

@@ -1,0 +1,111 @@
+"""What is there already: a release is made once, and afterwards taken from its own record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import DataError, OutputError, VerificationError
+from sfumato.plan.plan import Plan, Step
+from sfumato.plan.steps import Workbench
+from sfumato.privacy import Guarantee
+from sfumato.release import Release, fingerprint, read_key, verify
+from sfumato.table import Table
+
+RECORD = "run.json"
+KEY = "release.key"
+
+
+def refuse_folder(out: Path) -> None:
+    """A folder of something else is never touched."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise OutputError(f"'{out.name}' is there and is no folder.", hint="choose another name")
+    if not out.is_dir() or not any(out.iterdir()):
+        if out.is_dir():
+            raise OutputError(f"'{out.name}' is an empty folder.", hint="remove it, or choose another name")
+        return
+    if not list(records(out)):
+        raise OutputError(f"'{out.name}' is there and no run has made it.", hint="choose a new folder")
+
+
+def records(out: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folders of the releases in a folder, with the record of the run."""
+    for path in (out / "internal" / RECORD, *sorted(out.glob(f"*/internal/{RECORD}"))):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict) and document.get("sfumato_run") == 1:
+            yield path.parent.parent, document
+
+
+def there(plan: Plan, out: Path, table: Table) -> str:
+    """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other."""
+    if not out.is_dir():
+        return "nothing"
+    found = {r["step"]: (folder, r) for folder, r in records(out)}
+    wanted = {s.name: s for s in plan.released}
+    if set(found) != set(wanted):
+        return "other"
+    same = True
+    for name, (folder, document) in found.items():
+        if not _is_of(document, folder, plan, wanted[name], table):
+            return "other"
+        same &= document.get("stamp") == stamp(plan)
+    return "same" if same else "restamp"
+
+
+def _is_of(document: Mapping[str, Any], folder: Path, plan: Plan, step: Step, table: Table) -> bool:
+    """Whether a release is what this step makes of this data."""
+    if document.get("made_by") != plan.made_by(step):
+        return False
+    return bool(document.get("fingerprint") == fingerprint(table, read_key(folder / "internal" / KEY)))
+
+
+def stamp(plan: Plan) -> dict[str, Any]:
+    """What a release says of its plan: which it was, and who has signed it."""
+    signed = plan.signed
+    return {
+        "digest": plan.digest,
+        "draft": plan.draft,
+        "signed": [signed[0], str(signed[1])] if signed else None,
+    }
+
+
+def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> None:
+    """The results of an earlier release as finished steps: the very bytes, with the record they came with."""
+    steps = {s.name: s for s in bench.plan.released}
+    taken = 0
+    for folder, document in records(source):
+        step = steps.get(document["step"])
+        if step is None or not _is_of(document, folder, bench.plan, step, table):
+            continue
+        taken += 1
+        if bench.done(step):
+            continue
+        release = Release.load(folder)
+        own = Guarantee.from_json(json.dumps(document["guarantee"]))
+        replace(release, about=document["about"], guarantee=own).save(bench.folder(step))
+    if asked and taken < len(steps):
+        raise DataError(
+            f"'{source.name}' is not what this plan makes of this data.", hint="run without --record"
+        )
+
+
+def require_sound(plan: Plan, out: Path) -> None:
+    """Refuse a release that is no longer what was written."""
+    broken = [name for name, folder in folders(plan, out).items() if not verify(folder).ok]
+    if broken:
+        raise VerificationError(
+            f"'{out.name}' is there, and was changed since it was made.",
+            hint="sfumato verify says what; --overwrite makes it anew",
+        )
+
+
+def folders(plan: Plan, out: Path) -> dict[str, Path]:
+    """One release is the folder itself; of several each has its own in it."""
+    steps = plan.released
+    return {steps[0].name: out} if len(steps) == 1 else {s.name: out / s.name for s in steps}

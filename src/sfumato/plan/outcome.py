@@ -1,0 +1,42 @@
+"""What comes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.plan.drift import Drift
+from sfumato.plan.preparing import Prepared
+from sfumato.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What came of a run.
+
+    releases: the folder of each released step. draft: why it is a draft; empty if it is none.
+    met: whether every threshold was met. refused: nothing was released because one was not.
+    unchanged: the release was there already. resumed: steps that an earlier run had finished.
+    """
+
+    out: Path
+    releases: Mapping[str, Path] = field(default_factory=dict)
+    draft: str = ""
+    met: bool = True
+    refused: bool = False
+    unchanged: bool = False
+    resumed: tuple[str, ...] = ()
+    assessments: Mapping[str, Assessment] = field(default_factory=dict)
+    drift: Drift | None = None
+    reports: tuple[Path, ...] = ()
+    prepared: Prepared | None = None
+    notes: tuple[str, ...] = ()
+
+    def load(self, step: str | None = None) -> Release:
+        """The release, or that of a named step."""
+        return Release.load(self.releases[step or next(iter(self.releases))])

@@ -1,0 +1,227 @@
+"""The report of a run: the assessment, and around it what was asked, done, and signed by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.assessment.thresholds import counts_as_risk
+from sfumato.plan.drift import Drift
+from sfumato.plan.methods import METHODS
+from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.preparing import Prepared
+from sfumato.release import Release
+from sfumato.report import Block, DataTable, Page, Promises, Section, Verdict
+from sfumato.schema import Role
+from sfumato.score import Score
+
+if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
+
+_TABLES = {"total variation, columns": "one column", "total variation, pairs": "two columns"}
+_ROLES = {
+    "identifier": "left out: it names a person or a record",
+    "person": "left out: it says which rows are one person's",
+}
+
+
+def page_of(
+    plan: Plan,
+    step: Step,
+    release: Release,
+    prepared: Prepared,
+    assessment: Assessment | None,
+    drift: Drift | None,
+    notable: float,
+) -> Page:
+    """The page for one released step; INTERNAL on every sheet, and DRAFT until somebody has signed."""
+    if assessment is not None:
+        page = assessment.page()
+    else:
+        words = "The plan says that nothing is assessed. What the release gives away was not looked at."
+        promised = Section(
+            "What was promised", "The release says this of itself.", [Promises(release.guarantee)]
+        )
+        page = Page("A release without an assessment", "", [Section("In short", words), promised])
+    summary = _summary(plan, release, prepared, assessment)
+    first = page.sections[0]
+    first = replace(
+        first,
+        prose=(*_signature(plan), *summary, *first.prose),
+        blocks=tuple(_shorter(b, assessment) for b in first.blocks),
+    )
+    own = [_run(plan, step, release), _columns(plan, release, prepared)]
+    own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
+    own += [_drift(drift, notable)] if drift is not None else []
+    data = Path(str(plan.table(INPUT)["data"])).name
+    title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
+    return replace(
+        page,
+        title=f"DRAFT: {title}" if plan.draft else title,
+        stamp=f"{plan.name}, {step.name}. {page.stamp}",
+        sections=(first, *page.sections[1:2], *own, *page.sections[2:]),
+    )
+
+
+def _summary(
+    plan: Plan, release: Release, prepared: Prepared, assessment: Assessment | None
+) -> tuple[str, ...]:
+    """The few things a reader wants to know first, in sentences."""
+    known = release.schema.of_role(Role.QUASI_IDENTIFIER)
+    said = [f"{len(release.columns)} of {len(plan.schema)} columns are released."]
+    said += [f"An intruder is taken to know {', '.join(known)}."] if known else []
+    if assessment is None:
+        return (" ".join(said),)
+    before, after = assessment.rows
+    said.insert(0, f"{before:,} rows went in, {after:,} came out.")
+    kept = [
+        f"{assessment[name].value:.2%} of the rows would have to change for a table of {words}"
+        for name, words in _TABLES.items()
+        if name in assessment.names
+    ]
+    out = [" ".join(said)]
+    if kept:
+        out.append(f"What it keeps: on average {', and '.join(kept)} to be as it was.")
+    attacks = [s for s in assessment.scores if counts_as_risk(s)]
+    if attacks:
+        worst = max(attacks, key=lambda s: s.value - (_reference(s) or 0.0))
+        against = _reference(worst)
+        held = "" if against is None else f", where {against:.2%} is what one reaches without the release"
+        out.append(
+            f"What it gives away: of {len(attacks)} attacks, '{worst.name}' gains most: it succeeds for "
+            f"{worst.value:.2%} of those attacked{held}."
+        )
+    return tuple(out)
+
+
+def _reference(score: Score) -> float | None:
+    """What is reached without the release: on people outside the data, or by a plain guess."""
+    return score.control if score.control is not None else score.baseline
+
+
+def _shorter(block: Block, assessment: Assessment | None) -> Block:
+    """The verdict on thresholds; what was not looked at for want of something is listed at the end."""
+    if not isinstance(block, Verdict) or assessment is None or not assessment.skipped:
+        return block
+    limits = tuple(t.sentence for t in assessment.thresholds if t.outcome == "not examined")
+    rest = f"{len(assessment.skipped)} further parts, for the reasons listed at the end"
+    return replace(block, not_examined=(*limits, rest))
+
+
+def _signature(plan: Plan) -> tuple[str, ...]:
+    if plan.draft:
+        return (
+            f"DRAFT: {plan.draft}. Roles, hierarchies and limits below may be guesses of a program. Do not "
+            f"let this release leave the house before a person has looked at every one of them and signed "
+            f"the plan.",
+        )
+    assert plan.signed is not None
+    by, on = plan.signed
+    return (f"Signed by {by} on {on.isoformat()}.",)
+
+
+def _run(plan: Plan, step: Step, release: Release) -> Section:
+    rows = []
+    for number, one in enumerate((*plan.before(step), step), 1):
+        settings = ", ".join(f"{k} = {_short(v)}" for k, v in one.settings.items()) or "no settings"
+        rows.append((str(number), one.name, one.method, settings, METHODS[one.method].doc))
+    blocks: list[Block] = [DataTable(("", "step", "method", "settings", "what it does"), rows, "Steps")]
+    extra = release.internal.extra if release.internal is not None else {}
+    prose = "What the plan asked for, and what came of it."
+    if "rows" in extra and "search" in extra:
+        prose += " " + _search(extra)
+        lost = [
+            (c["name"], c["before"], c["after"], round(c["loss"], 4), f"{c['share']:.0%}")
+            for c in extra["explanation"]["columns"]
+        ]
+        head = ("column", "values before", "values after", "loss (0 to 1)", "share of all loss")
+        blocks.append(DataTable(head, lost, "What each quasi-identifier lost"))
+    return Section("The run", prose, blocks)
+
+
+def _search(extra: Mapping[str, Any]) -> str:
+    rows, search = extra["rows"], extra["search"]
+    withheld, gone = rows["withheld"], rows["left_out"] + rows["with_rare_values"]
+    proven = "No better one exists under these hierarchies." if search.get("optimal") else ""
+    return (
+        f"Of {rows['read']:,} rows, {withheld:,} are released with * in every quasi-identifier and {gone:,} "
+        f"are left out. On average a cell of the quasi-identifiers lost {extra['loss']:.1%} of what it "
+        f"told. {proven}"
+    ).strip()
+
+
+def _short(value: object) -> str:
+    text = str(dict(value)) if isinstance(value, Mapping) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _columns(plan: Plan, release: Release, prepared: Prepared) -> Section:
+    dropped = dict(prepared.dropped)
+    schema = plan.schema
+    rows = []
+    for column in schema:
+        entry = plan.table("columns").get(column.name, {})
+        if column.name in dropped:
+            fate = f"left out: {dropped[column.name]}"
+        elif column.name in release.schema:
+            fate = _fate(column.role, entry)
+        else:
+            fate = _ROLES.get(str(column.role), "left out by the method")
+        guess = "guess" if not entry.get("reviewed", True) else ""
+        rows.append((column.name, str(column.kind), str(column.role), fate, guess, column.reason))
+    head = ("column", "kind", "role", "what happened", "reviewed?", "why this kind and role")
+    words = f"{len(release.columns)} of {len(schema)} columns are in the release."
+    return Section("The columns", words, [DataTable(head, rows, "Columns", folded=len(rows) > 30)])
+
+
+def _fate(role: object, entry: Mapping[str, Any]) -> str:
+    said = []
+    hierarchy = entry.get("hierarchy")
+    if str(role) == "quasi-identifier":
+        name = hierarchy if isinstance(hierarchy, str) else (hierarchy or {}).get("recipe", "")
+        said.append(f"made more general ({name})" if name else "an intruder may know it")
+    else:
+        said.append("released as it is")
+    said += [f"cut off at {entry[end]:g} ({end})" for end in ("bottom", "top") if end in entry]
+    return ", ".join(said)
+
+
+def _preparation(prepared: Prepared) -> Section:
+    blocks: list[Block] = []
+    if prepared.findings:
+        head = ("columns", "what", "what to do")
+        many = len(prepared.findings) > 20
+        blocks.append(DataTable(head, prepared.findings, "What was found before the steps", folded=many))
+    if prepared.ratios:
+        ratios = [(name, round(ratio, 2)) for name, ratio in prepared.ratios]
+        blocks.append(
+            DataTable(
+                ("column", "times a shuffled column"),
+                ratios,
+                "Information about the target",
+                folded=len(ratios) > 20,
+            )
+        )
+    words = "Looked at before anything was done. Findings are advice; only what the plan says was left out."
+    return Section("Before the steps", words, blocks)
+
+
+def _drift(drift: Drift, notable: float) -> Section:
+    rows: Sequence[Any] = [
+        (m.column, round(m.distance, 4), round(m.chance, 4), m.new, m.gone, f"{m.missing[0]:.1%}",
+         f"{m.missing[1]:.1%}")
+        for m in sorted(drift.columns, key=lambda m: -m.distance)
+    ]  # fmt: skip
+    head = (
+        "column",
+        "moved (0 to 1)",
+        "by chance",
+        "new codes",
+        "codes gone",
+        "missing before",
+        "missing now",
+    )
+    words = drift.sentences(notable)
+    return Section("What changed since", words, [DataTable(head, rows, "Drift", folded=len(rows) > 30)])

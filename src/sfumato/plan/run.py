@@ -1,0 +1,187 @@
+"""A plan is run: open, compare, prepare, do the steps, judge, write. It reads as what is done.
+
+Guarantee: at every moment the release is either not there, or there as a whole; noise is drawn once for what
+    the
+           ledger and the workplace say was spent; the same plan on the same data gives the same public bytes.
+Because:   everything is put together in a hidden folder and renamed (workplace.py); spending is on disk
+    before noise
+           is drawn (steps.py); a release that is there is never made again, only stamped anew, from its own
+           record.
+Assumes:   the hidden folder and the release's internal part are not removed between runs.
+Tested by: tests/plan/test_kill.py, tests/plan/test_resume.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import DataError, OutputError, SchemaError, listed
+from sfumato.plan import drift as drifting
+from sfumato.plan.checks import hierarchies
+from sfumato.plan.drift import Drift
+from sfumato.plan.existing import folders, records, refuse_folder, require_sound, take_over, there
+from sfumato.plan.methods import GENERALIZE, METHODS
+from sfumato.plan.outcome import Run
+from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.preparing import open_input, prepare
+from sfumato.plan.steps import Workbench, outdated, result, undo, work
+from sfumato.plan.workplace import workplace
+from sfumato.plan.writing import written
+from sfumato.progress import report
+from sfumato.release import fingerprint
+from sfumato.schema import Role
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
+
+__all__ = ["Run", "run"]
+
+_LABEL = "steps of the plan"
+
+
+def run(
+    plan: Plan,
+    out: Path,
+    *,
+    input: str | None = None,
+    previous: str | Path | None = None,
+    record: str | Path | None = None,
+    overwrite: bool = False,
+    spend_again: bool = False,
+) -> Run:
+    """Do what a plan says, and write the release.
+
+    input: other data than the plan names, of the same columns. previous: an earlier release to compare it
+        with.
+    record: an earlier release by the same plan of the same data: the result is taken from it, nothing is
+        drawn.
+    overwrite: replace a release that another plan or other data has made.
+    spend_again: draw noise again that a stopped run had drawn and lost; both count.
+    """
+    out = Path(out)
+    refuse_folder(out)
+    opened = open_input(plan, input)
+    drift = _compared(plan, opened.table, previous)
+    notes = [f"'{d.column}': {d.what}." for d in opened.differences.notes if "not observed" not in d.what]
+    with workplace(out) as place:
+        found = there(plan, out, opened.table)
+        if found == "same":
+            require_sound(plan, out)
+            place.remove()  # of a run that was killed after its last rename
+            return Run(out, folders(plan, out), plan.draft, unchanged=True, drift=drift, notes=tuple(notes))
+        if found == "other" and not overwrite:
+            raise OutputError(
+                f"'{out.name}' was made by another plan or from other data.",
+                hint="choose a new folder; --overwrite replaces it, and the old record is gone",
+            )
+        bench = Workbench(plan, place, fingerprint(opened.table, place.key), spend_again)
+        for source in (out if found == "restamp" else None, record):
+            if source is not None:
+                take_over(bench, Path(source), opened.table, asked=source is record)
+        prepared = prepare(plan, opened.table)
+        resumed = tuple(_do_steps(bench, prepared.table))
+        judged = _judged(bench, prepared.table)
+        done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=judged, prepared=prepared,
+                    notes=tuple(notes))  # fmt: skip
+        return written(bench, done, opened)
+
+
+# -- doing ---------------------------------------------------------------------------------------------
+
+
+def _compared(plan: Plan, table: Table, previous: str | Path | None) -> Drift | None:
+    """What changed since an earlier release; unknown codes stop the run."""
+    if previous is None:
+        return None
+    earlier = [folder for folder, _ in records(Path(previous))]
+    if not earlier:
+        raise DataError(
+            f"'{Path(previous).name}' is no release that a run has made.", hint="--previous release/"
+        )
+    found = drifting.compare(drifting.read(earlier[0]), table)
+    wanted = plan.table("drift")
+    stops = [f"'{n}' is new" for n in found.added] + [f"'{n}' is gone" for n in found.removed]
+    stops += [f"'{n}' is of another type" for n in found.retyped]
+    if wanted.get("unknown", "stop") == "stop":
+        stops += [f"'{m.column}' has {m.new:,} unknown codes in {m.cells:,} cells" for m in found.unknown]
+    if "most" in wanted:
+        far = [m for m in found.columns if m.distance > wanted["most"]]
+        stops += [f"'{m.column}' moved by {m.distance:.2f}" for m in far]
+    if stops:
+        raise SchemaError(
+            f"the data is not like that of the earlier release: {listed(stops, 40)}.",
+            hint="look at the new codes, extend schema and hierarchies; [drift] unknown = 'report' goes on",
+            values=[v for values in found.values.values() for v in values],
+        )
+    return found
+
+
+def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
+    """Do what is not done yet; gives the names of steps that were."""
+    steps = bench.plan.steps
+    for number, step in enumerate(steps):
+        report(_LABEL, number, len(steps))
+        if bench.done(step) and outdated(bench, step):
+            undo(bench, step)
+        if bench.done(step):
+            yield step.name
+            continue
+        later = [s for s in bench.plan.released if step in bench.plan.before(s)]
+        if later and all(bench.done(s) for s in later):
+            continue  # everything made of it is there
+        source = table
+        if step.of != INPUT:
+            source = result(bench, next(s for s in steps if s.name == step.of)).data
+        work(bench, step, source)
+    report(_LABEL, len(steps), len(steps))
+
+
+def _judged(bench: Workbench, table: Table) -> dict[str, Assessment]:
+    wanted = bench.plan.table("assess")
+    if wanted.get("skip"):
+        return {}
+    from sfumato.assessment.assess import assess
+
+    control = None
+    if "control" in wanted:
+        control = open_input(bench.plan, str(bench.plan.path(wanted["control"]))).table.select(table.columns)
+    return {
+        step.name: assess(
+            table,
+            result(bench, step),
+            control=control,
+            target=wanted.get("target"),
+            weight=wanted.get("weight"),
+            population=wanted.get("population"),
+            thresholds=dict(bench.plan.table("thresholds")),
+            hierarchies=_meanings(bench.plan, step, table),
+            key=bench.place.key.derive("assessment"),
+            effort=wanted.get("effort", "normal"),
+        )
+        for step in bench.plan.released
+    }
+
+
+def _meanings(plan: Plan, step: Step, table: Table) -> dict[str, dict[str, list[Any]]] | None:
+    """What generalized values stand for, so that the assessment need not guess it from their spelling."""
+    chain = (*plan.before(step), step)
+    if not any(METHODS[s.method].does == GENERALIZE for s in chain):
+        return None
+    found: dict[str, dict[str, list[Any]]] = {}
+    given = hierarchies(plan)
+    for name in table.schema.of_role(Role.QUASI_IDENTIFIER):
+        if name not in given or table.schema[name].edges is not None:
+            continue
+        levels = table.codebooks([name])[name].levels.to_pylist()
+        if not levels:
+            continue
+        hierarchy = given[name].over(levels)
+        place = {label: i for i, label in enumerate(hierarchy.labels[0])}
+        for height in range(1, len(hierarchy.labels) - 1):
+            for value in levels:
+                label = hierarchy.labels[height][hierarchy.ancestors[height, place[str(value)]]]
+                found.setdefault(name, {}).setdefault(label, []).append(value)
+    return found or None

@@ -1,0 +1,282 @@
+"""One step: a table in, a release out. What it costs is written down before anything is drawn."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymization.register import Register
+from sfumato.errors import BudgetError, DataError
+from sfumato.plan.checks import hierarchies
+from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion
+from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.workplace import Workplace
+from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy.base import ROW
+from sfumato.privacy.rounding import shown
+from sfumato.release import Release
+from sfumato.schema import Role
+from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What all steps of a run share. data: names the input within the workplace, as nobody else can."""
+
+    plan: Plan
+    place: Workplace
+    data: str
+    spend_again: bool = False
+
+    def name(self, step: Step) -> str:
+        """What a step's result is called: the same for the same step of the same data."""
+        whole = f"{self.plan.made_by(step)} {self.data}"
+        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+    def folder(self, step: Step) -> Path:
+        """Where the result of a step lies."""
+        return self.place.steps / self.name(step)
+
+    def done(self, step: Step) -> bool:
+        """Whether a step was finished before."""
+        return self.place.finished(self.name(step))
+
+
+def work(bench: Workbench, step: Step, table: Table) -> None:
+    """Do a step and keep its result in the workplace, whole or not at all."""
+    name = bench.name(step)
+    key = bench.place.key.derive("plan", name)
+    attempts = _pay(bench, step)
+    method = METHODS[step.method]
+    if method.does in (GENERALIZE, EXCHANGE):
+        release = _anonymized(bench, step, table, key)
+    elif method.does == REPLACE:
+        release = _replaced(bench, step, table, key)
+    else:
+        release = _synthesized(bench, step, table, key)
+    release = replace(release, guarantee=_promise(bench, step, release.guarantee, attempts))
+    release.save(bench.folder(step))
+
+
+def result(bench: Workbench, step: Step) -> Release:
+    """The finished step as a release."""
+    return Release.load(bench.folder(step))
+
+
+# -- what it costs -----------------------------------------------------------------------------------
+
+
+def _pay(bench: Workbench, step: Step) -> int:
+    """Write down what a step is about to spend; how often it was spent in all."""
+    method = METHODS[step.method]
+    if not method.claims(step.settings) or step.of != INPUT:
+        return 1
+    cost = method.cost(step.settings)
+    model = _model(bench, step)
+    if model.exists():  # fitted by a run that was stopped later: what was drawn is still there
+        return bench.place.attempts(bench.name(step))
+    words = ", ".join(f"{kind} = {shown(amount)}" for kind, amount in cost.items()) or "its epsilon"
+    if bench.place.attempts(bench.name(step)) and not bench.spend_again:
+        bench.place.attempt(bench.name(step), words, again=False)
+    _charge(bench.plan, step, cost)
+    return bench.place.attempt(bench.name(step), words, bench.spend_again)
+
+
+def _charge(plan: Plan, step: Step, cost: Mapping[str, float]) -> None:
+    """Debit the plan's ledger, if it has one; the grant stands for the noise that the method draws itself."""
+    wanted = plan.table("budget")
+    if not wanted:
+        return
+    from sfumato.privacy import Budget, Ledger
+    from sfumato.synthesis.private import PrivateSynthesizer
+
+    method = METHODS[step.method].make(_settings(plan, step))
+    unit = method.unit(plan.schema) if isinstance(method, PrivateSynthesizer) else None
+    path = plan.path(wanted["ledger"])
+    budget = None
+    if not path.exists():
+        amounts = {k: wanted[k] for k in ("epsilon", "rho") if k in wanted}
+        if not amounts:
+            raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
+        budget = Budget(**amounts, unit=unit or ROW)
+    ledger = Ledger.open(path, budget)
+    if unit is not None and ledger.budget.unit != unit:
+        raise BudgetError(
+            f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
+            hint="a ledger is for one kind of promise",
+        )
+    ledger.grant(
+        epsilon=cost.get("epsilon"),
+        rho=cost.get("rho"),
+        delta=cost.get("delta", 0.0),
+        purpose=f"{plan.name}: {step.name} ({step.method})",
+    ).burn()
+
+
+def _promise(bench: Workbench, step: Step, own: Guarantee, attempts: int) -> Guarantee:
+    """What the result promises about the input.
+
+    Because: a step on top of another looks at the other's result only. What was differentially private stays
+    so (post-processing). An epsilon of the later step is about rows of the earlier result, and one person may
+    have moved many of those: it promises nothing about persons, and is not claimed. Noise that was drawn
+    several times, and lost, counts each time.
+    Tested by: tests/plan/test_run.py::test_a_chain_promises_what_holds_of_the_input
+    """
+    if attempts > 1:
+        total = own.compose(*[own] * (attempts - 1))
+        spent = f"The noise was drawn {attempts} times, of which only the last was kept; all of it counts"
+        paid = tuple(c.assuming(spent) for c in total.claims if c.differential and not c.scope)
+        own = Guarantee((*paid, *(c for c in own.claims if not c.differential)))
+    before = bench.plan.before(step)
+    if not before:
+        return own
+    first = result(bench, before[-1]).guarantee.post_processed()
+    kept = tuple(c for c in own.claims if not c.differential)
+    lost = [c for c in own.claims if c.differential]
+    if lost and not any(c.differential for c in first.claims):
+        titles = ", ".join(c.title for c in lost)
+        kept += (
+            NoGuarantee(
+                "chained",
+                f"The last step alone would give {titles}, for rows of the file it was made from. That file "
+                f"was made from the data by a step that looks at all rows, so nothing follows for a person.",
+            ),
+        )
+    return Guarantee((*first.claims, *kept))
+
+
+# -- doing -------------------------------------------------------------------------------------------
+
+
+def _settings(plan: Plan, step: Step) -> dict[str, Any]:
+    """The settings with groups of codes as constraints."""
+    given = dict(step.settings)
+    rules = given.pop("within", None)
+    if rules:
+        from sfumato.synthesis.constraints import Within
+
+        given["constraints"] = tuple(
+            Within(r["column"], r["group"], r["members"] if "members" in r else _groups(plan.path(r["file"])))
+            for r in rules
+        )
+    return given
+
+
+def _groups(path: Path) -> dict[str, list[str]]:
+    """{group: its codes} from a CSV file of code and group with a header."""
+    members: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file))[1:]
+    except (OSError, ValueError, csv.Error):
+        raise DataError(f"{path.name} cannot be read.", hint="a CSV file of code and group") from None
+    if not rows or any(len(row) != 2 for row in rows):
+        raise DataError(f"{path.name} is no table of code and group.", hint="two columns and a header")
+    for code, group in rows:
+        members.setdefault(group, []).append(code)
+    return members
+
+
+def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
+    from sfumato.anonymization.anonymize import anonymize
+
+    given, plan = step.settings, bench.plan
+    method = METHODS[step.method]
+    options: dict[str, Any] = {}
+    if method.does == GENERALIZE:
+        columns = given.get("columns") or table.schema.of_role(Role.QUASI_IDENTIFIER)
+        entries = {n: plan.table("columns").get(n, {}) for n in columns}
+        options = {
+            "weights": {n: e["weight"] for n, e in entries.items() if "weight" in e},
+            "max_level": {n: e["max_level"] for n, e in entries.items() if "max_level" in e},
+            "drop_rarer_than": given.get("drop_rarer_than"),
+            "register": _register(bench, step),
+        }
+    found = hierarchies(plan)
+    return anonymize(
+        table,
+        criterion(given),
+        method=method.make(given),
+        hierarchies={n: h for n, h in found.items() if n in table.schema} or None,
+        quasi_identifiers=given.get("columns"),
+        keep_text=bool(plan.table("prepare").get("keep_text", False)),
+        key=key,
+        **options,
+    )
+
+
+def _replaced(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
+    from sfumato.pseudonyms import pseudonymize
+
+    given = step.settings
+    shared = bench.plan.path(given["key"]) if "key" in given else key.derive("pseudonyms")
+    return pseudonymize(
+        table,
+        key=shared,
+        columns=given.get("columns"),
+        shift_dates=given.get("shift_dates"),
+        keep_text=bool(bench.plan.table("prepare").get("keep_text", False)),
+    )
+
+
+def _synthesized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
+    method = METHODS[step.method].make(_settings(bench.plan, step))
+    if step.method != "private":
+        from sfumato.synthesis.synthesize import synthesize
+
+        return synthesize(table, method, int(step.settings["rows"]), key=key)
+    from sfumato.synthesis.private import PrivateModel
+
+    path = _model(bench, step)
+    model = PrivateModel.load(path) if path.exists() else method.fit(table)
+    if not path.exists():  # what was drawn is kept before anything else is done with it
+        model.save(path)
+    release: Release = model.sample(step.settings.get("rows"), key=key)
+    return release
+
+
+def _model(bench: Workbench, step: Step) -> Path:
+    return bench.place.steps / f"{bench.name(step)}.model"
+
+
+# -- earlier releases ----------------------------------------------------------------------------------
+
+
+def _register(bench: Workbench, step: Step) -> Register | None:
+    """A copy of the register: the entry goes into the register itself when the release is about to leave."""
+    wanted = bench.plan.table("register")
+    if not wanted or step not in bench.plan.released:
+        return None
+    return Register(bench.plan.path(wanted["folder"])).copied(_copy(bench, step))
+
+
+def enter(bench: Workbench, steps: Sequence[Step]) -> None:
+    """Enter the releases into the register; a second time changes nothing."""
+    wanted = bench.plan.table("register")
+    for step in steps if wanted else ():
+        if _copy(bench, step).is_dir():
+            Register(bench.plan.path(wanted["folder"])).adopt(Register(_copy(bench, step)))
+
+
+def outdated(bench: Workbench, step: Step) -> bool:
+    """Whether a finished step was held against a register that has grown since."""
+    wanted = bench.plan.table("register")
+    copy = _copy(bench, step)
+    return (
+        bool(wanted) and copy.is_dir() and Register(bench.plan.path(wanted["folder"])).grown(Register(copy))
+    )
+
+
+def undo(bench: Workbench, step: Step) -> None:
+    """Forget a finished step, so that it is done again; what it drew from its key it draws the same."""
+    shutil.rmtree(bench.folder(step), ignore_errors=True)
+    shutil.rmtree(_copy(bench, step), ignore_errors=True)
+
+
+def _copy(bench: Workbench, step: Step) -> Path:
+    return bench.place.steps / f"{bench.name(step)}.register"

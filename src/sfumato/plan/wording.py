@@ -1,0 +1,175 @@
+"""The words of a proposed plan and schema: comments say why, and what a person has to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from sfumato.plan.spec import NAME
+from sfumato.schema import Kind, Role, Schema
+
+if TYPE_CHECKING:
+    from sfumato.plan.proposal import Guess
+
+_IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the levels are
+_SCHEMA_HEAD = """\
+# What the columns mean, as sfumato init took them. Levels and edges were read off the data and may hold
+# values of single persons: keep this file as safe as the data. Methods with an epsilon wait until levels and
+# edges that do not come from the data are declared, and marked `confirmed = true`.
+
+"""
+
+_HEAD = """\
+#:schema ./{name}
+# Written by sfumato init. Everything below is a guess until a person has looked at it: set `reviewed = true`
+# column by column, then sign (sfumato sign plan.toml --name "..."). Until then each release is stamped DRAFT.
+# Reasons may hold counts of the data: keep this file as safe as the data.
+#
+#   sfumato plan check plan.toml           every fault of the plan, with its line
+#   sfumato run plan.toml --out release    as it stands: {k}-anonymous, and a report beside it
+#   sfumato run plan.toml --input next.csv --previous release --out next
+
+sfumato_plan = 1
+title = ""                   # what this release is; it stands on the card that goes with it
+
+[review]
+by = ""                      # who has looked at every guess below
+on = ""                      # when, as 2026-03-01
+
+"""
+
+_STEPS = """\
+# What is done, one after the other. docs/plan.md lists the methods; two of them:
+#
+#   [[steps]]                # each group of rows as general as it must be, instead of each column
+#   method = "local"
+#   k = {k}
+#
+#   [[steps]]                # new rows under one promise of differential privacy; waits for confirmed domains
+#   method = "private"
+#   epsilon = 1.0
+[[steps]]
+method = "optimal"
+k = {k}                        # every combination of quasi-identifiers is shared by {k} {unit} or more
+max_suppressed = 0.05        # up to this share of the rows may have * in all of them instead
+{l}
+[prepare]
+redundant = "report"         # or "drop": columns that say what another one says
+
+[assess]
+effort = "{effort}"           # quick, normal or thorough
+# target = "..."             # what models predict: trained on the release, tried on the data
+# control = "..."            # people who are not in the data: attacks are held against them
+
+# Limits that must hold, or nothing is released (outputs.unmet = "mark" releases it marked).
+# [thresholds]
+# risk = 0.05                # no attack gains more than this over people who are not in the data, or a guess
+# utility = 0.8              # no score of the whole table below this
+
+# [register]                 # earlier releases of the same people: together they must not give them away
+# folder = "register"
+
+[outputs]
+format = "parquet"
+reports = ["html"]
+unmet = "refuse"
+"""
+
+_GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (
+    ("They name a person or a record, or say which rows are one person's: never released as they are.",
+     lambda g: g.column.role in (Role.IDENTIFIER, Role.PERSON)),
+    ("Left out: nothing is in them, or too much. Take `drop` away to keep one.", lambda g: bool(g.drop)),
+    ("Others may know them of a person (quasi-identifiers): made more general.",
+     lambda g: g.column.role is Role.QUASI_IDENTIFIER),
+    ("Somebody would like to know them (sensitive): released as they are, unless you say otherwise.",
+     lambda g: g.column.role is Role.SENSITIVE),
+    ("Free text: left out, it names people.", lambda g: g.column.kind is Kind.TEXT),
+    ("The others. A sensitive or identifying column under a name that says nothing lands here: look twice.",
+     lambda g: True),
+)  # fmt: skip
+
+
+def plan_text(
+    guesses: Sequence[Guess], data: str, schema: str, options: Mapping[str, Any], k: int, rows: int
+) -> str:
+    """The plan as a person reads it."""
+    persons = any(g.column.role is Role.PERSON for g in guesses)
+    wanted = [g.column.name for g in guesses if g.column.role is Role.SENSITIVE and not g.drop]
+    diverse = (
+        f"# l = {{ {_key(wanted[0])} = 2 }}           # and has so many different values there\n"
+        if wanted
+        else ""
+    )
+    large = rows * len(guesses) > 500_000 or len(guesses) > 30
+    parts = [
+        _HEAD.format(name=NAME, k=k),
+        *_input(data, schema, options),
+        *_columns(guesses),
+        _STEPS.format(
+            k=k, unit="persons" if persons else "rows", l=diverse, effort="quick" if large else "normal"
+        ),
+    ]
+    return "".join(parts)
+
+
+def schema_text(schema: Schema) -> str:
+    """The schema with a word of caution."""
+    return _SCHEMA_HEAD + schema.to_toml()
+
+
+def _input(data: str, schema: str, options: Mapping[str, Any]) -> Iterator[str]:
+    yield f"[input]\ndata = {value(data)}\nschema = {value(schema)}\n"
+    yield from (f"{name} = {value(given)}\n" for name, given in options.items())
+    yield "\n"
+
+
+def _columns(guesses: Sequence[Guess]) -> Iterator[str]:
+    yield "# What happens to each column, and why it was taken for what it is.\n[columns]\n"
+    left = list(guesses)
+    for words, belongs in _GROUPS:
+        here = [g for g in left if belongs(g)]
+        left = [g for g in left if not belongs(g)]
+        if not here:
+            continue
+        yield f"\n# -- {words}\n\n"
+        for guess in here:
+            yield from _entry(guess)
+    yield "\n"
+
+
+def _entry(guess: Guess) -> Iterator[str]:
+    column = guess.column
+    read = [part for part in column.reason.split("; ") if not part.startswith(_IN_THE_SCHEMA)]
+    why = "; ".join(part for part in (*read, guess.drop, guess.because) if part)
+    if guess.top is not None:
+        why += f"; cut off at {guess.top:g}, as HIPAA's Safe Harbor asks"
+    parts = [f"role = {value(str(column.role))}"]
+    if guess.drop or column.kind is Kind.TEXT:
+        parts.append("drop = true")
+    if guess.hierarchy is not None:
+        parts.append(f"hierarchy = {value(guess.hierarchy)}")
+    if guess.top is not None:
+        parts.append(f"top = {value(guess.top)}")
+    yield f"# {_one_line(f'{column.kind}: {why}' if why else str(column.kind))}\n"
+    yield f"{_key(column.name)} = {{ {', '.join(parts)}, reviewed = false }}\n"
+
+
+def _one_line(text: str) -> str:
+    """Comments end with their line and hold no control signs."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _key(name: str) -> str:
+    """A column's name as a key of TOML."""
+    return tomli_w.dumps({name: 1}).rpartition(" = ")[0]
+
+
+def value(given: Any) -> str:
+    """A value of TOML on one line."""
+    if isinstance(given, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in given.items()) + " }"
+    if isinstance(given, list | tuple):
+        return "[" + ", ".join(value(v) for v in given) + "]"
+    return tomli_w.dumps({"x": given}).partition(" = ")[2].strip()

@@ -1,0 +1,181 @@
+"""Where a run keeps what is finished: beside its release, hidden, for the owner alone, until all is done.
+
+    .release.sfumato/
+      run.key          the secret everything of this run is drawn from
+      steps/DIGEST     a finished step: a release by itself
+      steps/DIGEST.log one line for each time privacy noise was about to be drawn for it
+      draft/           the release while it is put together; renamed into place when it is whole
+      replaced/        the release it takes the place of, for the moment between two renames
+
+A killed run leaves this folder and nothing else. The next one takes the finished steps from it, and draws
+what was not finished from the same key, so that it draws the same. Noise that comes from the operating system
+cannot be drawn the same again: its spending is written down, on disk, before it is drawn, and a run that
+finds the line without the result says so instead of drawing twice for one budget.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfumato.errors import BudgetError, OutputError
+from sfumato.io.atomic import explained, owner_only
+from sfumato.release import read_key, write_key
+from sfumato.seeds import Key
+
+
+class Workplace:
+    """The hidden folder of one run. Made by `workplace`, which also keeps others out."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.folder = target.with_name(f".{target.name}.sfumato")
+        self.steps = self.folder / "steps"
+        self.draft = self.folder / "draft"
+        self._replaced = self.folder / "replaced"
+
+    @property
+    def key(self) -> Key:
+        """The secret of this run, the same until its release is in place."""
+        path = self.folder / "run.key"
+        if not path.exists():
+            fresh = self.folder / "fresh.key"
+            fresh.unlink(missing_ok=True)
+            write_key(fresh, Key.fresh())
+            _to_disk(fresh)
+            os.replace(fresh, path)
+            _to_disk(self.folder)
+        return read_key(path)
+
+    # -- finished steps --------------------------------------------------------------------------------
+
+    def finished(self, name: str) -> bool:
+        """Whether a step is there, whole."""
+        return (self.steps / name / "public").is_dir()
+
+    def attempts(self, name: str) -> int:
+        """How often noise was about to be drawn for a step."""
+        try:
+            return len((self.steps / f"{name}.log").read_bytes())
+        except FileNotFoundError:
+            return 0
+
+    def attempt(self, name: str, cost: str, again: bool) -> int:
+        """Write down, on disk, that noise will be drawn now; refused if it was before, unless `again`."""
+        before = self.attempts(name)
+        if before and not again:
+            raise BudgetError(
+                f"a run that was stopped had begun to draw noise for {cost}, and what it drew is gone. "
+                f"Drawing again spends it again.",
+                hint="sfumato run --spend-again: the release will then promise what was spent in all",
+            )
+        path = self.steps / f"{name}.log"
+        with path.open("ab") as file:
+            file.write(b"+")
+            file.flush()
+            os.fsync(file.fileno())
+        _to_disk(self.steps)
+        return before + 1
+
+    # -- the end ---------------------------------------------------------------------------------------
+
+    def fresh_draft(self) -> Path:
+        """An empty folder to put the release together in."""
+        shutil.rmtree(self.draft, ignore_errors=True)
+        self.draft.mkdir()
+        return self.draft
+
+    def put_in_place(self) -> None:
+        """The draft becomes the release: whole or not at all."""
+        for folder, _, files in os.walk(self.draft):
+            for name in files:
+                _to_disk(Path(folder, name))
+            _to_disk(Path(folder))
+        if self.target.exists():
+            os.rename(self.target, self._replaced)
+        os.rename(self.draft, self.target)
+        _to_disk(self.target.parent)
+
+    def recover(self) -> None:
+        """What a killed run left: the old release goes back, half-written things are removed."""
+        if self._replaced.exists() and not self.target.exists():
+            os.rename(self._replaced, self.target)
+        for path in (self._replaced, self.draft, *self.steps.glob(".*.tmp")):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Nothing of the run is needed any more."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def forget_if_empty(self) -> None:
+        """A run that came to nothing leaves nothing, unless something was finished or spent."""
+        shutil.rmtree(self.draft, ignore_errors=True)
+        if not any(self.steps.iterdir()):
+            self.remove()
+
+
+@contextmanager
+def workplace(target: Path) -> Iterator[Workplace]:
+    """The workplace of a release, for one run at a time."""
+    target = Path(os.path.realpath(target))
+    place = Workplace(target)
+    if not target.parent.is_dir():
+        raise OutputError(f"the folder for '{target.name}' does not exist.", hint="make the folder first")
+    try:
+        with _alone(place):
+            place.steps.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+            owner_only(place.folder)
+            place.recover()
+            try:
+                yield place
+            finally:
+                if place.steps.is_dir():
+                    place.forget_if_empty()
+    except OSError as error:
+        raise explained(error, target) from None
+
+
+@contextmanager
+def _alone(place: Workplace) -> Iterator[None]:
+    """Hold the lock of a workplace; the system lets go of it when a process ends, however it ends."""
+    while True:
+        place.folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+        try:
+            held = (place.folder / "lock").open("a")
+        except FileNotFoundError:  # another run has just ended, and removed the folder
+            continue
+        with held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise
+                raise OutputError(
+                    f"another run is making '{place.target.name}'.",
+                    hint="wait for it, or choose another folder",
+                ) from None
+            try:
+                current = (place.folder / "lock").stat().st_ino
+            except FileNotFoundError:
+                continue
+            if current == os.fstat(held.fileno()).st_ino:  # not one that was removed in between
+                yield
+                return
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until the disk has it; some file systems cannot do that for a directory."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,129 @@
+"""The end of a run: releases are put together, checked as a stranger would, and put in place."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from sfumato.errors import VerificationError
+from sfumato.io.atomic import owner_only, write_text
+from sfumato.plan import drift as drifting
+from sfumato.plan.existing import KEY, RECORD, folders, stamp
+from sfumato.plan.outcome import Run
+from sfumato.plan.page import page_of
+from sfumato.plan.plan import Plan, Step
+from sfumato.plan.preparing import Opened
+from sfumato.plan.steps import Workbench, enter, result
+from sfumato.privacy import Guarantee
+from sfumato.release import Release, fingerprint, manifest, read_key, verify
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+
+def written(bench: Workbench, found: Run, opened: Opened) -> Run:
+    """Put the releases together, check them as a stranger would, and rename; or refuse."""
+    plan, place = bench.plan, bench.place
+    met = all(a.met for a in found.assessments.values())
+    if not met and plan.table("outputs").get("unmet", "refuse") == "refuse":
+        return replace(found, met=False, refused=True, reports=tuple(_refused(bench, found)))
+    shutil.rmtree(place.draft, ignore_errors=True)
+    parts = folders(plan, place.draft)
+    if len(parts) > 1:
+        place.draft.mkdir()
+    profile = drifting.profile(opened.table)
+    for step in plan.released:
+        _assemble(bench, step, parts[step.name], found, met, opened.table)
+        drifting.write(parts[step.name] / "internal", profile)
+        manifest.seal(parts[step.name], read_key(parts[step.name] / "internal" / KEY))
+        if not verify(parts[step.name]).ok:
+            raise VerificationError(
+                f"the release of '{step.name}' does not verify, and was not written.",
+                hint="please report this: it is a fault of Sfumato",
+            )
+    enter(bench, plan.released)
+    place.put_in_place()
+    place.remove()
+    final = folders(plan, found.out)
+    reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("report.*"))]
+    return replace(found, releases=final, met=met, reports=tuple(reports))
+
+
+def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool, table: Table) -> None:
+    """One release: the finished step under its stamp, with the plan, the report and the record of the run."""
+    plan = bench.plan
+    release = result(bench, step)
+    outputs = plan.table("outputs")
+    stamped = replace(
+        release, about=_about(plan, step, release.about, met), guarantee=_promised(plan, release)
+    )
+    stamped.save(folder, format=outputs.get("format", "parquet"))
+    internal = folder / "internal"
+    write_text(internal / "plan.toml", plan.text, private=True)
+    assert found.prepared is not None
+    notable = plan.table("drift").get("notable", 0.1)
+    page = page_of(
+        plan, step, release, found.prepared, found.assessments.get(step.name), found.drift, notable
+    )
+    for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
+        page.save(internal / f"report.{suffix}")
+    key: Key = read_key(internal / KEY)
+    document = {
+        "note": "internal: must not leave the house",
+        "sfumato_run": 1,
+        "step": step.name,
+        "made_by": plan.made_by(step),
+        "fingerprint": fingerprint(table, key),
+        "stamp": stamp(plan),
+        "about": release.about,
+        "guarantee": json.loads(release.guarantee.to_json()),
+        "met": met,
+        "dropped": dict(found.prepared.dropped),
+        "drift": None if found.drift is None else found.drift.to_dict(),
+    }
+    write_text(internal / RECORD, json.dumps(document, indent=1, ensure_ascii=False) + "\n", private=True)
+    owner_only(internal)
+
+
+def _promised(plan: Plan, release: Release) -> Guarantee:
+    """A release that was refused otherwise tells, by being there, that it met its limits on the data."""
+    if not plan.table("thresholds"):
+        return release.guarantee
+    chosen = (
+        "That it was released says that it met limits that were measured on the data; that is not covered"
+    )
+    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in release.guarantee.claims))
+
+
+def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
+    """What the card says first. Nothing of the data is in it but whether thresholds were met."""
+    parts = []
+    if plan.draft:
+        parts.append(
+            "DRAFT: no person has signed for this release. It is not to be passed on or relied upon."
+        )
+    if not met:
+        parts.append("MARKED: it does not meet what its publisher asked of it.")
+    title = " ".join(str(plan.document.get("title", "")).split())
+    if title:
+        parts.append(f"{title.rstrip('.')}.")
+    if plan.before(step):
+        parts.append(
+            "Made in several steps: each later one has seen the result of the earlier one only, never the "
+            "data, so that this file tells nothing that the first result does not tell."
+        )
+    return " ".join([*parts, own])
+
+
+def _refused(bench: Workbench, found: Run) -> Iterator[Path]:
+    """The reports of what was refused, beside where the release would have been."""
+    assert found.prepared is not None
+    for step in bench.plan.released:
+        release = result(bench, step)
+        page = page_of(bench.plan, step, release, found.prepared, found.assessments.get(step.name),
+        found.drift,
+                       bench.plan.table("drift").get("notable", 0.1))  # fmt: skip
+        name = found.out.name if len(bench.plan.released) == 1 else f"{found.out.name}-{step.name}"
+        yield page.save(found.out.with_name(f"{name}-refused.html"), overwrite=True)

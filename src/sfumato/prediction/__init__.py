@@ -1,0 +1,1 @@
+"""Prediction: risk scores learnt from persons, and what their answers give away."""

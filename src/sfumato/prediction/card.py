@@ -1,0 +1,143 @@
+"""What a model card says of a score's quality: calibration, discrimination, and both for subgroups.
+
+From a public test set the counts are what they are. A private one is counted with noise, for an epsilon of
+its own, and the promise of the model then covers both:
+
+Guarantee: epsilon-DP for the rows of the test set, adding or removing one.
+Because:   all that is asked of them is, for the whole and for each of G public ways to divide them, the
+           counts of ten bins of the score by outcome. A row is in one cell of each, so the counts change by
+           G + 1 in L1, L rows of a person by L (G + 1); discrete Laplace noise. All figures are arithmetic on
+           them.
+Assumes:   the levels of the subgroups are public; no person has more than L rows in the test set. Where the
+           test set shares no person with the training data by a public rule, `disjoint` says so, and the
+           larger epsilon counts instead of the sum.
+Tested by: tests/prediction/test_card.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.prediction.models import ReleasedModel
+from sfumato.prediction.spending import debit, wanted
+from sfumato.privacy import Guarantee
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.noise import laplace
+from sfumato.schema import Kind
+from sfumato.table import Table
+
+Ints = NDArray[np.int64]
+BINS = 10
+
+
+def evaluated(
+    model: ReleasedModel, test: Table, target: str, *, epsilon: float | None, subgroups: Sequence[str] = (),
+    ledger: Ledger | None = None, disjoint: str = "", max_rows_per_person: int = 1,
+) -> ReleasedModel:  # fmt: skip
+    """The model with an evaluation in its card, and a guarantee that covers the test set as well.
+
+    epsilon: what the test set may cost; None says that it is public, and nothing is promised to its rows.
+    subgroups: columns of the test set with confirmed public levels.
+    disjoint: the public rule by which no person is both in the test set and in the training data.
+    """
+    groups = _groups(test, target, subgroups)
+    scores, outcome, codes = _scored(model, test, target, list(groups))
+    cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
+    sizes = [1, *groups.values()]
+    parts = [
+        np.bincount(code * 2 * BINS + cell, minlength=2 * BINS * size)
+        for code, size in zip([np.zeros_like(cell), *codes], sizes, strict=True)
+    ]
+    counts = np.concatenate(parts).astype(np.int64)
+    scale = 0.0
+    guarantee = model.guarantee
+    if epsilon is not None:
+        grant = debit(ledger, wanted(epsilon, max_rows_per_person), "model card")
+        own = grant.claim("The subgroups of the model card and their levels are public")
+        noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
+        counts, scale = noisy.values, noisy.scale
+        guarantee = guarantee.compose(Guarantee.of(own), disjoint=disjoint)
+    tables = [p.reshape(-1, BINS, 2) for p in np.split(counts, np.cumsum([2 * BINS * s for s in sizes])[:-1])]
+    entry: dict[str, Any] = {
+        "source": "a public test set" if epsilon is None else "a private test set, counted with noise",
+        "noise_scale": scale,
+        **_figures(tables[0][0]),
+        "calibration": _calibration(tables[0][0]),
+        "subgroups": [
+            {"column": name, "level": level, **_figures(table)}
+            for (name, _), found in zip(groups.items(), tables[1:], strict=True)
+            for level, table in zip(_levels(test, name), found, strict=True)
+        ],
+    }
+    return replace(model, guarantee=guarantee, card={**model.card, "evaluation": entry})
+
+
+def _groups(test: Table, target: str, subgroups: Sequence[str]) -> dict[str, int]:
+    test.schema.require([target, *subgroups])
+    wrong = [repr(n) for n in subgroups if not test.schema[n].public or test.schema[n].kind is Kind.CODES]
+    if wrong or target in subgroups or len(set(subgroups)) < len(subgroups):
+        raise SchemaError(
+            f"subgroups need confirmed public levels, once each, and are not the target: {listed(wrong)}.",
+            hint="declare levels or edges, and set confirmed = true",
+        )
+    column = test.schema[target]
+    if column.levels is None or len(column.levels) != 2:
+        raise SchemaError(f"the target '{target}' needs two levels.", hint="declare them in the schema")
+    return {name: len(_levels(test, name)) for name in subgroups}
+
+
+def _levels(test: Table, name: str) -> list[str]:
+    book = test.codebooks([name])[name]
+    return [*(str(v) for v in book.levels.to_pylist()), *(["missing"] * book.missing)]
+
+
+def _scored(
+    model: ReleasedModel, test: Table, target: str, groups: list[str]
+) -> tuple[NDArray[np.float64], Ints, list[Ints]]:
+    """Scores, outcomes and subgroups of the rows that have an outcome."""
+    names = [f.name for f in model.features]
+    absent = [repr(n) for n in names if n not in test.schema]
+    if absent:
+        raise ParameterError(f"the test set lacks features: {listed(absent)}.", hint="give all of them")
+    codes = test.encode([target, *groups]).codes.astype(np.int64)
+    rows = test.select(names).to_arrow().to_pylist()
+    scores = np.array([s.probability for s in model.score(rows)])
+    kept = codes[0] < 2
+    return scores[kept], codes[0][kept], [c[kept] for c in codes[1:]]
+
+
+def _figures(table: Ints) -> Mapping[str, Any]:
+    """Rows, rate, mean score and the area under the curve, from counts of score bins by outcome."""
+    counts = np.maximum(table, 0).astype(np.float64)
+    negative, positive = counts.sum(axis=0)
+    rows = negative + positive
+    if min(negative, positive) < 1:
+        return {"rows": float(rows), "rate": None, "mean_score": None, "auroc": None}
+    above = np.cumsum(counts[::-1, 1])[::-1] - counts[:, 1]
+    wins = float((counts[:, 0] * (above + 0.5 * counts[:, 1])).sum())
+    middle = (np.arange(BINS) + 0.5) / BINS
+    return {
+        "rows": float(rows),
+        "rate": float(positive / rows),
+        "mean_score": float(counts.sum(axis=1) @ middle / rows),
+        "auroc": wins / float(negative * positive),
+    }
+
+
+def _calibration(table: Ints) -> list[dict[str, Any]]:
+    counts = np.maximum(table, 0)
+    return [
+        {
+            "low": i / BINS,
+            "high": (i + 1) / BINS,
+            "rows": float(counts[i].sum()),
+            "rate": float(counts[i, 1] / counts[i].sum()) if counts[i].sum() else None,
+        }
+        for i in range(BINS)
+    ]

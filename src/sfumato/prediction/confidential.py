@@ -1,0 +1,262 @@
+"""A DPaT or EDPaT as one confidential file, `.dpat`: JSON, for its owner alone. Never a release.
+
+    DPaT().fit(table, "diabetes").save("diabetes.dpat")
+    model = load_confidential("diabetes.dpat")
+    model.score_noisy({"glucose": 130, ...}, ledger.grant(epsilon=model.claimed_epsilon, purpose="a call"))
+
+It holds the true counts of every leaf, because the noise is drawn at each call. Whoever can read the file
+can read the counts; that is said in its first field. Loading makes plain numbers and texts, runs nothing, and
+lists all faults at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import stat
+import warnings
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
+from sfumato.io.atomic import owner_only, write_text
+from sfumato.prediction.inputs import Feature, Inputs
+from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.structures import Node, Tree
+from sfumato.prediction.variables import Variable
+from sfumato.privacy.grants import Grant
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.rounding import exact
+
+if TYPE_CHECKING:
+    from sfumato.prediction.dpat import NoisyTrees
+
+__all__ = ["NoisyModel", "load_confidential", "write"]
+
+FORMAT = 1
+MARK = "This file holds true counts of persons. It must not leave the house; it is not a release."
+MOST_BYTES = 32 * 2**20
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_KEYS = ("name", "nonce", "method", "target", "claimed_epsilon", "variables", "trees")
+_ROUNDED_UP = 1e-9
+_METHODS = ("DPaT", "EDPaT")
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyModel:
+    """A noisy model as the service asks it: one row and one grant a call.
+
+    name, target, features, guarantee, card: what may be told to who asks; no count is among them.
+    claimed_epsilon: what each call claims and costs; the claim is unproved, and in known cases false.
+    version: of the file; made from a nonce too, so that it confirms nobody's guess of the counts.
+    """
+
+    name: str
+    kind: str
+    target: str
+    claimed_epsilon: float
+    variables: tuple[Variable, ...] = field(repr=False)
+    trees: tuple[Tree, ...] = field(repr=False)
+    version: str = ""
+
+    noisy: ClassVar[bool] = True
+    signer: ClassVar[str] = ""
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """What a row may hold."""
+        return tuple(_feature(v) for v in self.variables)
+
+    @cached_property
+    def _inputs(self) -> Inputs:
+        return Inputs(self.features)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """No guarantee, and why."""
+        from sfumato.prediction.dpat import claim
+
+        return claim(self.claimed_epsilon, self.variables)
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """The method and its claim; nothing that was computed from the data."""
+        return {
+            "method": self.kind,
+            "source": "Park 2014, chapter 5",
+            "claimed epsilon per call": self.claimed_epsilon,
+            "limits": [c.promise() for c in self.guarantee],
+        }
+
+    def checked(self, row: Mapping[str, object]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The row as the model takes it, and the names of numbers that were clamped to their bounds.
+
+        Raises FeatureError naming every field and rule that is broken, and no value.
+        """
+        clamped: list[str] = []
+        self._inputs.codes(row, clamped)  # refuses what no row may hold
+        out: dict[str, Any] = {}
+        for f in self.features:
+            value = row.get(f.name)
+            if value is not None and f.kind == "number":
+                low, high = f.low, f.high  # compared before it is a float: a whole number may be too large
+                value = low if low is not None and value < low else value  # type: ignore[operator]
+                value = float(high if high is not None and value > high else value)  # type: ignore[operator, arg-type]
+            out[f.name] = value
+        return out, tuple(clamped)
+
+    def score_noisy(self, row: Mapping[str, object], grant: Grant) -> float:
+        """The answer to one call: share plus Laplace noise, not clamped. Burns a grant of claimed_epsilon."""
+        asked, _ = self.checked(row)
+        # A ledger counts in whole units and rounds up, so a grant may be a little more than was asked for.
+        if grant.epsilon is None or not 0 <= grant.loss - exact(self.claimed_epsilon) < _ROUNDED_UP:
+            raise BudgetError(
+                "a call costs the claimed epsilon.", hint="ledger.grant(epsilon=model.claimed_epsilon, ...)"
+            )
+        codes = [_code(v, asked[v.name]) for v in self.variables]
+        return float(noised(output([_leaf(t, codes) for t in self.trees]), 1, grant)[0])
+
+
+def _feature(v: Variable) -> Feature:
+    kind = "category" if v.kind == "ordered" else v.kind
+    return Feature(
+        v.name, kind, v.low, v.high, v.levels, (), v.unit, v.label, missing_allowed=v.missing
+    )  # fmt: skip
+
+
+def _code(v: Variable, value: Any) -> int:
+    """The code of a checked value; `Variable.codes` for one cell, without a compiler."""
+    if value is None:
+        return v.cuts + 1
+    return bisect_left(v.thresholds, value) if v.kind == "number" else v.levels.index(value)
+
+
+def _leaf(tree: Tree, codes: list[int]) -> Node:
+    node = tree.nodes[0]
+    while not node.is_leaf:
+        right = tree.variables[node.variable].passes(codes[node.variable], node.test)
+        node = tree.nodes[node.right if right else node.left]
+    return node
+
+
+# -- writing -----------------------------------------------------------------------------------------
+
+
+def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bool = False) -> Path:
+    """Write a fitted model for its owner alone (mode 0600), whole or not at all."""
+    target = Path(path)
+    name = name or target.stem
+    faults = []
+    if target.suffix != ".dpat":
+        faults.append("the file's suffix is .dpat")
+    if not _NAME.fullmatch(name):
+        faults.append("the name is 1 to 64 letters, digits, '.', '_' or '-'")
+    if not hasattr(fitted, "trees_"):
+        faults.append("the model is not fitted")
+    elif fitted.epsilon is None or len(fitted.classes_) < 2:
+        faults.append("a model to be asked has an epsilon, and saw two classes")
+    elif not all(isinstance(x, str | int | float) for v in fitted.variables_ for x in v.levels):
+        faults.append("levels are texts, numbers, or true and false")
+    if faults:
+        raise ParameterError(f"no confidential file: {'; '.join(faults)}.", hint='save("diabetes.dpat")')
+    content = {
+        "name": name, "nonce": secrets.token_hex(16), "method": type(fitted).__name__,
+        "target": fitted.target_, "claimed_epsilon": float(fitted.epsilon or 0),
+        "variables": [v.to_dict() for v in fitted.variables_],
+        "trees": [{"alpha": t.alpha, "nodes": t.to_list()} for t in fitted.trees_],
+    }  # fmt: skip
+    document = {
+        "CONFIDENTIAL": MARK,
+        "sfumato_noisy_model": FORMAT,
+        "checksum": _checksum(content),
+        **content,
+    }
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if overwrite and target.is_file():
+        owner_only(target)  # a file that is replaced hands down who may read it
+    write_text(target, text, overwrite=overwrite, private=True)
+    return target
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    spelled = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(spelled.encode()).hexdigest()
+
+
+# -- reading -----------------------------------------------------------------------------------------
+
+
+def load_confidential(path: str | Path) -> NoisyModel:
+    """Read a .dpat file; every fault is listed, and a file that others may read is warned of."""
+    source = Path(path)
+    try:
+        with source.open("rb") as opened:
+            mode, raw = source.stat().st_mode, opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"{source.name} cannot be read: {error.strerror}.", hint="check the path") from None
+    document = _document(source.name, raw)
+    content = {k: document[k] for k in _KEYS}
+    faults, made = [], None
+    try:
+        if _checksum(content) != document["checksum"]:
+            faults.append("its checksum is not that of its content")
+        made = _model(content)
+    except SfumatoError as error:
+        faults.append(error.message.rstrip("."))
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+        faults.append("a field has not the type it should have")
+    if faults or made is None:
+        raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
+    return made
+
+
+def _document(name: str, raw: bytes) -> dict[str, Any]:
+    hint = "give a file that DPaT or EDPaT saved"
+    if len(raw) > MOST_BYTES:
+        raise DataError(f"{name} is larger than {MOST_BYTES >> 20} MiB.", hint=hint)
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise DataError(f"{name} is not JSON.", hint=hint) from None
+    keys = {"CONFIDENTIAL", "sfumato_noisy_model", "checksum", *_KEYS}
+    if not isinstance(document, dict) or set(document) != keys:
+        raise DataError(f"{name} is no confidential model, or has other fields.", hint=hint)
+    if document["sfumato_noisy_model"] != FORMAT or document["CONFIDENTIAL"] != MARK:
+        raise DataError(f"{name} is of another version than {FORMAT}.", hint="make the file anew")
+    return document
+
+
+def _model(content: Mapping[str, Any]) -> NoisyModel:
+    variables = tuple(
+        Variable(**{**v, "thresholds": tuple(v["thresholds"]), "levels": tuple(v["levels"])})
+        for v in content["variables"]
+    )
+    faults = []
+    if not isinstance(content["name"], str) or not _NAME.fullmatch(content["name"]):
+        faults.append("its name is no name")
+    if content["method"] not in _METHODS:
+        faults.append(f"its method is none of {', '.join(_METHODS)}")
+    if not all(isinstance(content[k], str) and content[k] for k in ("target", "nonce")):
+        faults.append("target and nonce are texts")
+    epsilon = content["claimed_epsilon"]
+    if type(epsilon) not in (int, float) or not 0 < epsilon <= 1000:
+        faults.append("its epsilon is not above 0 and up to 1000")
+    trees = tuple(Tree.from_list(t["nodes"], variables, float(t["alpha"])) for t in content["trees"])
+    if not trees or not variables:
+        faults.append("it has no tree or no variable")
+    if faults:
+        raise DataError(f"{'; '.join(faults)}.", hint="make the file anew")
+    model = NoisyModel(
+        content["name"], content["method"], content["target"], float(epsilon), variables, trees,
+        _checksum(content)[:16],
+    )  # fmt: skip
+    Inputs(model.features)  # a feature that cannot be asked is refused here
+    return model

@@ -1,0 +1,238 @@
+"""DPaT and EDPaT as the dissertation has them, with what they really guarantee: nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import BudgetError, ParameterError
+from sfumato.prediction.ensemble import ALPHAS, distinct, real_alphas
+from sfumato.prediction.learner import Learner
+from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
+from sfumato.prediction.tree import real_alpha
+from sfumato.prediction.variables import Bounds, Variable
+from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy.grants import UNIT
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.rounding import ceil_units, exact, up
+
+if TYPE_CHECKING:
+    from sfumato.report import Page
+
+_MOST = 1000  # the largest budget there is
+REASON = "a claim of differential privacy that does not hold"
+
+
+def claim(epsilon: float | None, variables: Sequence[Variable]) -> Guarantee:
+    """What DPaT and EDPaT promise: nothing, and why."""
+    said = "The true shares are answered." if epsilon is None else (
+        f"Each call claims epsilon = {epsilon:g}, and the claim is false."
+    )  # fmt: skip
+    detail = (
+        f"{said} The structure of the trees is computed from the data without noise, and whether a "
+        "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
+        "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
+        "beyond any bound."
+    )
+    if not all(v.public for v in variables):
+        detail += " Thresholds or levels were read off the data, too."
+    return Guarantee.of(NoGuarantee(REASON, detail))
+
+
+class NoisyTrees(Learner):
+    """What DPaT and EDPaT share: structures by Algorithm 5, and noise at each call."""
+
+    epsilon: float | None
+    max_depth: int | None
+    trees_: tuple[Tree, ...]
+
+    def _alphas(self) -> tuple[float, ...]:
+        raise NotImplementedError
+
+    def fit(self, x: Any, y: Any = None) -> Self:
+        """Learn the structures from rows x and labels y, or from a table x and the name y of its target."""
+        alphas = self._alphas()
+        _check_epsilon(self.epsilon)
+        stopping = Stopping(self.max_depth)
+        codes, labels = self._learn_from(x, y)
+        grown = [zero_diff_structure(codes, labels, self.variables_, a, stopping) for a in alphas]
+        self.trees_ = distinct(grown)
+        self.tree_ = self.trees_[0]
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.epsilon is not None
+        return tags
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """No guarantee, and why."""
+        return claim(self.epsilon, getattr(self, "variables_", ()))
+
+    def answer(self, x: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
+        """What the calls answer, one for each row: share plus Laplace noise; may lie outside [0, 1].
+
+        ledger: debited the claimed epsilon for each row before any noise is drawn; refused if it does not
+            cover all. Without one nobody counts the calls, which is for experiments only.
+        """
+        codes = self._codes(x)
+        reached = np.array([t.leaf_of(codes) for t in self.trees_])
+        ways, which = np.unique(reached, axis=1, return_inverse=True)
+        outputs = [output([t.nodes[i] for t, i in zip(self.trees_, way, strict=True)]) for way in ways.T]
+        if self.epsilon is None:
+            return np.array([o.chance for o in outputs])[which.ravel()]
+        answers = np.empty(codes.shape[1])
+        plan = list(self._payments(which.ravel(), len(outputs)))
+        if ledger is not None:
+            _affordable(ledger, [cost for _, _, cost in plan], codes.shape[1])
+        for i, rows, cost in plan:
+            book = ledger if ledger is not None else Ledger.in_memory(_MOST)
+            grant = book.grant(epsilon=up(cost), purpose=f"{len(rows)} calls of {type(self).__name__}")
+            answers[rows] = noised(outputs[i], len(rows), grant)
+        return answers
+
+    def _payments(
+        self, which: NDArray[np.int64], ways: int
+    ) -> Iterator[tuple[int, NDArray[np.int64], Fraction]]:
+        """Rows that reach the same leaves, in parts that one grant can pay, and their cost, rounded up."""
+        epsilon = exact(self.epsilon or 0)
+        for i in range(ways):
+            mine = np.flatnonzero(which == i)
+            for rows in np.array_split(mine, math.ceil(len(mine) * epsilon / _MOST)):
+                yield i, rows, Fraction(ceil_units(epsilon * len(rows), UNIT), UNIT)
+
+    def predict_proba(self, x: Any) -> NDArray[np.float64]:
+        """The answers brought into [0, 1]; new noise at each call, and nobody counts the calls."""
+        return self._as_classes(np.clip(self.answer(x), 0.0, 1.0))
+
+    def save(self, path: str | Path, name: str = "", *, overwrite: bool = False) -> Path:
+        """Write the confidential file (.dpat), for its owner alone: it holds true counts, no release."""
+        from sfumato.prediction.confidential import write
+
+        return write(self, path, name, overwrite=overwrite)
+
+    def text(self) -> str:
+        """The trees as lines of text."""
+        from sfumato.prediction.drawing import texts
+
+        return texts(self.trees_, self.target_)
+
+    def svg(self) -> str:
+        """The first structure as a drawing (SVG), as figure 5.4 of the chapter."""
+        from sfumato.prediction.drawing import svg
+
+        return svg(self.tree_, self.target_)
+
+    def page(self, title: str = "A 0-DiffStructure", stamp: str = "") -> Page:
+        """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
+        from sfumato.prediction.drawing import tree_page
+        from sfumato.report import Promises, Section
+
+        promise = Section("What is promised", (), [Promises(self.guarantee)])
+        return tree_page(self.trees_, self.target_, title, stamp, [promise])
+
+
+class DPaT(NoisyTrees):
+    """Park's differentially private alpha-tree, faithfully; it is **not** differentially private.
+
+    The structure is Algorithm 5's 0-DiffStructure: a node is split on a variable whose gain stays ahead of
+    all others' whichever single row comes or goes. Each call then adds Laplace noise to the share of
+    positives in the leaf, scaled by the leaf's local sensitivity over epsilon.
+
+    Why the claim fails. A deterministic function that is not constant is epsilon-differentially private
+    for no epsilon, and 0-DiffStructure is one. With alpha = 2 and records (x1, x2; y),
+
+        D  = 2 x (0, 0; 0), 2 x (0, 1; 1)     splits on x2,
+        D' = D and one more row (0, 0; 1)     is a single leaf,
+
+    so whoever sees two different answers for x2 = 0 and x2 = 1 knows that the row is not there. And with the
+    structure fixed, the scale of the noise depends on the leaf: of n negative rows it is 1/((n + 1) epsilon),
+    with one positive more 2/((n + 2) epsilon); the two laws differ by a factor without bound.
+
+    alpha: any real number. epsilon: what each call claims; None answers the true shares.
+    max_depth, thresholds, bounds: as in `AlphaTree`.
+
+    Fitted: `tree_`, `variables_`, `classes_`; `answer`, `predict_proba` (new noise at each call), `save` (a
+    confidential file: it holds true counts). Use `AdditiveScore` or `AlphaForest` for a promise that holds.
+
+    Guarantee: none (`guarantee` says so).
+    Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
+    """
+
+    tree_: Tree
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        epsilon: float | None = 1.0,
+        *,
+        max_depth: int | None = None,
+        thresholds: int | None = None,
+        bounds: Bounds = None,
+    ) -> None:
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.thresholds = thresholds
+        self.bounds = bounds
+
+    def _alphas(self) -> tuple[float, ...]:
+        return (real_alpha(self.alpha),)
+
+
+class EDPaT(NoisyTrees):
+    """The ensemble of DPaTs over several alphas (Section 5.2.3); it is **not** differentially private.
+
+    Of the structures that the alphas give, those that differ are kept. A call answers the mean of their
+    shares with one Laplace noise, scaled by the mean of their local sensitivities. The claim fails for the
+    same reasons as `DPaT`'s, which see; parameters as there.
+
+    Fitted: `trees_`, those that are kept, each with its alpha.
+
+    Guarantee: none (`guarantee` says so).
+    Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = ALPHAS,
+        epsilon: float | None = 1.0,
+        *,
+        max_depth: int | None = None,
+        thresholds: int | None = None,
+        bounds: Bounds = None,
+    ) -> None:
+        self.alphas = alphas
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.thresholds = thresholds
+        self.bounds = bounds
+
+    def _alphas(self) -> tuple[float, ...]:
+        return real_alphas(self.alphas)
+
+
+def _affordable(ledger: Ledger, costs: Sequence[Fraction], calls: int) -> None:
+    """Refuse before the first debit what the last one could not pay."""
+    if ledger.budget.kind != "epsilon":
+        raise BudgetError("calls are paid in epsilon.", hint="a ledger with Budget(epsilon=...)")
+    if sum(costs) > exact(ledger.left):
+        raise BudgetError(
+            f"{calls} calls cost more than what is left of the budget.", hint="ask for fewer rows"
+        )
+
+
+def _check_epsilon(epsilon: object) -> None:
+    number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
+    if epsilon is not None and not (number and 0 < float(epsilon) <= _MOST):  # type: ignore[arg-type]
+        raise ParameterError(
+            f"epsilon is a number above 0 and up to {_MOST}, or None for no noise.", hint="epsilon=1.0"
+        )

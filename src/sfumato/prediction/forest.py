@@ -1,0 +1,206 @@
+"""AlphaForest: private trees whose splits are chosen by alpha-impurity and whose leaves are noised once.
+
+    forest = sf.AlphaForest(epsilon=1.0, schema=schema).fit(X, y)
+
+Guarantee: epsilon-DP, adding or removing one row (or one person with at most L rows).
+Because:   the number of rows with each outcome takes a share of epsilon (sensitivity L, discrete Laplace);
+           each of T trees takes 1/T of the rest: one part for each of its levels and one for its leaves
+           (`growing.py`). All trees see all rows, so their parts add up. T, depth and shares follow from the
+           first answer and from what is public; the features each tree may use are drawn without the data;
+           the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
+           trees' mean by outcome take a share: a row is in one, sensitivity L.
+Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
+           undeclared level or outcome are refused before anything is spent, and that refusal is not covered:
+           it is for who holds the data.
+Tested by: tests/prediction/test_score_audit.py, tests/prediction/test_forest.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.prediction.calibration import BINS, fitted, moments, where
+from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
+from sfumato.prediction.grid import STEPS, Codes
+from sfumato.prediction.growing import Candidates, Tree, grow
+from sfumato.prediction.impurity import LARGEST_ALPHA, Impurity
+from sfumato.prediction.models import ForestModel, ReleasedModel
+from sfumato.prediction.nodes import linked, node_values, ordered
+from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
+from sfumato.prediction.spending import Purse
+from sfumato.privacy import Guarantee
+from sfumato.privacy.noise import laplace
+from sfumato.progress import report
+from sfumato.schema import Schema
+from sfumato.seeds import Key
+
+OUTCOMES, CALIBRATION = Fraction(1, 50), Fraction(1, 20)  # of epsilon; the trees get the rest
+EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
+
+
+class AlphaForest(PrivateClassifier):
+    """A differentially private forest of alpha-impurity trees.
+
+    epsilon: of the whole fit; scoring afterwards is free.
+    schema: public bounds and levels of the features, confirmed; or one pair (low, high) for all columns.
+    alpha: above 1; 2 is Gini's impurity. The larger, the less noise and the blunter the score.
+    trees, depth: None follows the rule of `rule.forest_plan`.
+    structure: the share of epsilon that chooses splits; the leaves get the rest.
+    rows: the number of rows, if it is public; otherwise the noisy counts of the outcomes say it.
+    classes: the two outcomes, the one that is scored last. (With a Table its schema says.)
+    monotone: {feature: "increasing" or "decreasing"}: scores in that order only.
+    max_rows_per_person: L; with L > 1 the promise is to persons.
+    anyway: fit although the rule says that nothing useful can come of it.
+    """
+
+    def __init__(
+        self, epsilon: float = 1.0, schema: Schema | tuple[float, float] | None = None, *, alpha: float = 4.0,
+        trees: int | None = None, depth: int | None = None, structure: float = 0.5, rows: int | None = None,
+        classes: Sequence[Any] = (0, 1), monotone: Mapping[str, str] | None = None,
+        max_rows_per_person: int = 1, anyway: bool = False,
+    ) -> None:  # fmt: skip
+        self.epsilon = epsilon
+        self.schema = schema
+        self.alpha = alpha
+        self.trees = trees
+        self.depth = depth
+        self.structure = structure
+        self.rows = rows
+        self.classes = classes
+        self.monotone = monotone
+        self.max_rows_per_person = max_rows_per_person
+        self.anyway = anyway
+
+    _purpose = "alpha forest"
+
+    def _own_faults(self) -> list[str]:
+        faults = []
+        if not isinstance(self.alpha, int | float) or not 1 < self.alpha <= LARGEST_ALPHA:
+            faults.append(f"alpha is a number above 1, at most {LARGEST_ALPHA:g}")
+        if self.trees is not None and not (isinstance(self.trees, int) and 1 <= self.trees <= 200):
+            faults.append("trees is a whole number from 1 to 200, or None")
+        if self.depth is not None and not (isinstance(self.depth, int) and 1 <= self.depth <= 10):
+            faults.append("depth is a whole number from 1 to 10, or None")
+        if not isinstance(self.structure, int | float) or not 0.05 <= self.structure <= 0.95:
+            faults.append("structure is a share from 0.05 to 0.95")
+        return faults
+
+    def _plan(self, rows: float) -> ForestPlan:
+        plan = forest_plan(float(self.epsilon), rows, self.max_rows_per_person)
+        if plan.hopeless and not self.anyway:
+            raise refuse(rows, float(self.epsilon), self.rows is not None)
+        return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
+
+    def _plan_before(self, training: Training) -> None:
+        if self.rows is not None:
+            self._plan(self.rows)
+
+    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
+        axes, most = training.grid.axes, self.max_rows_per_person
+        outcomes = laplace(
+            np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
+        )
+        rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
+        plan = self._plan(certain(rows, outcomes.sigma) if self.rows is None else rows)
+        positive, negative = (max(float(v), outcomes.scale, 1.0) for v in outcomes.values[::-1])
+        base = math.log(positive / negative)
+        self._groups = [a.groups(STEPS) for a in axes]
+        codes = self._merged(training.codes)
+        trees = self._grown(training, codes, plan, purse)
+        ups = [(self.monotone or {}).get(a.book.name) for a in axes]
+        values = [ordered(t, node_values(t, base) / plan.trees, ups) for t in trees]
+        sizes = [int(g[-1]) + 1 for g in self._groups]
+        model = ForestModel(
+            name=training.target, target=training.target, guarantee=guarantee, card=self._card(plan, rows),
+            features=tuple(a.feature(STEPS) for a in axes), base=0.0,
+            trees=tuple((linked(t, sizes), tuple(v.tolist())) for t, v in zip(trees, values, strict=True)),
+        )  # fmt: skip
+        base, slope = self._calibrated(model, codes, training.outcome, trees, values, base, purse)
+        self.plan_ = plan
+        scaled = tuple((nodes, tuple(slope * v for v in value)) for nodes, value in model.trees)
+        return replace(model, base=base, trees=scaled)
+
+    def _grown(self, training: Training, codes: Codes, plan: ForestPlan, purse: Purse) -> list[Tree]:
+        candidates = Candidates.of(training.grid, STEPS)
+        impurity = Impurity.of(float(self.alpha))
+        each = (1 - OUTCOMES - CALIBRATION) / plan.trees
+        structure = Fraction(self.structure).limit_denominator(1000)
+        shares = (each * structure / plan.depth, each * (1 - structure))
+        grown = []
+        for place, features in enumerate(_choices(len(training.grid.axes), plan.trees)):
+            report("growing trees", place, plan.trees)
+            grown.append(
+                grow(codes, training.outcome, candidates, features, impurity, plan.depth, purse, shares,
+                     self.max_rows_per_person)
+            )  # fmt: skip
+        return grown
+
+    def _calibrated(
+        self, model: ForestModel, codes: Codes, outcome: Codes, trees: Sequence[Tree],
+        values: Sequence[Floats], base: float, purse: Purse,
+    ) -> tuple[float, float]:  # fmt: skip
+        """Base and slope from the counts of the sums by outcome: a row is in one of them."""
+        leaves = [v[len(t.splits) :] for t, v in zip(trees, values, strict=True)]
+        means, variances = moments([t.leaves.values.sum(axis=1) for t in trees], leaves)
+        # Trees agree: their spreads add up, not their variances.
+        centre, spread = float(means.sum()), float(np.sqrt(variances).sum())
+        place = where(_sums(model, codes), centre, spread)
+        counts = np.bincount(2 * place + outcome, minlength=2 * BINS).reshape(BINS, 2)
+        noisy = laplace(counts, self.max_rows_per_person, purse.share(CALIBRATION, "scores by outcome"))
+        return fitted(noisy.values, noisy.scale, centre, spread, base, EXPECTED_SLOPE)
+
+    def _card(self, plan: ForestPlan, rows: float) -> dict[str, Any]:
+        return {
+            "method": "alpha forest",
+            "rows": {"number": rows, "source": "declared" if self.rows is not None else "counted with noise"},
+            "plan": {"trees": plan.trees, "depth": plan.depth, "alpha": float(self.alpha)},
+        }
+
+    def _merged(self, codes: Codes) -> Codes:
+        return np.stack([g[c] for g, c in zip(self._groups, codes, strict=True)])
+
+    def _log_odds(self, codes: Codes) -> Floats:
+        assert isinstance(self.model_, ForestModel)
+        return _sums(self.model_, codes)
+
+
+def _sums(model: ForestModel, codes: Codes) -> Floats:
+    """The log-odds of all rows: what `ForestModel.log_odds` does for one."""
+    total = np.full(codes.shape[1], model.base)
+    every = np.arange(codes.shape[1])
+    for nodes, values in model.trees:
+        place = np.zeros(codes.shape[1], np.int64)
+        feature = np.array([f for f, _ in nodes])
+        widest = max(len(n) for _, n in nodes)
+        following = np.array([(*n, *([0] * (widest - len(n)))) for _, n in nodes])
+        while (inner := place < len(nodes)).any():
+            at = place[inner]
+            place[inner] = following[at, codes[feature[at], every[inner]]]
+        total += np.array(values)[place]
+    return total
+
+
+def _choices(features: int, trees: int) -> list[list[int]]:
+    """The features of each tree, drawn without looking at the data: half of them, at least three.
+
+    Dealt out in turn from shuffled packs, so that none is forgotten.
+    """
+    wanted = min(features, max(3, math.ceil(features / 2)))
+    key = Key.fresh()
+    hands: list[list[int]] = []
+    pack: list[int] = []
+    while len(hands) < trees:
+        if len(pack) < wanted:
+            fresh = [
+                int(j) for j in np.argsort(key.words(0, len(hands) * features, features).ravel()[:features])
+            ]
+            pack += [j for j in fresh if j not in pack]
+        hands.append(sorted(pack[:wanted]))
+        pack = pack[wanted:]
+    return hands

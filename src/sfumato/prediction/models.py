@@ -1,0 +1,190 @@
+"""Released models: what was published, and nothing else. Scoring them is arithmetic on public numbers.
+
+    model.score([{"glucose": 130, "bmi": 25}])     # probabilities, and which inputs were clamped
+    model.explain({"glucose": 130, "bmi": 25})     # what each feature adds
+
+Each model rests on its document alone (see artefact.py). Nothing here can reach the data it was learnt from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+from sfumato.prediction.inputs import Fault, Feature, FeatureError, Inputs
+from sfumato.privacy.guarantee import Guarantee
+
+_FARTHEST = 700.0  # log-odds beyond which exp overflows; the probability is 0 or 1 there to all digits
+
+
+class Scored(NamedTuple):
+    """One answer: the probability of the target, and the features that were clamped to public bounds."""
+
+    probability: float
+    clamped: tuple[str, ...]
+
+
+class Explanation(NamedTuple):
+    """Why a score is what it is, in log-odds: the base plus all contributions is the score's."""
+
+    base: float
+    contributions: tuple[tuple[str, float], ...]
+
+    @property
+    def log_odds(self) -> float:
+        """The sum."""
+        return self.base + math.fsum(c for _, c in self.contributions)
+
+
+def probability(log_odds: float) -> float:
+    """The probability of some log-odds."""
+    z = min(max(log_odds, -_FARTHEST), _FARTHEST)
+    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedModel:
+    """What all released models share.
+
+    target: what a score is the probability of.
+    card: the model card: plan, evaluation, limits; plain JSON.
+    version: of the published content: another content has another version.
+    versions: of the software that made it; empty stands for this one.
+    signer: the public key (hex) whose signature was checked, or empty before the model was written.
+    """
+
+    name: str
+    target: str
+    features: tuple[Feature, ...]
+    guarantee: Guarantee
+    card: Mapping[str, Any]
+    version: str = ""
+    signer: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    kind: ClassVar[str] = ""
+    noisy: ClassVar[bool] = False
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The features, prepared for reading rows."""
+        return Inputs(self.features)
+
+    def log_odds(self, codes: Sequence[int]) -> float:
+        """The log-odds for the codes of a row."""
+        raise NotImplementedError
+
+    def contributions(self, codes: Sequence[int]) -> Explanation:
+        """What each feature adds to the log-odds."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """What the document holds of this kind alone."""
+        raise NotImplementedError
+
+    def score(self, rows: Sequence[Mapping[str, object]]) -> list[Scored]:
+        """The probability for each row. If any breaks a rule, all that do are named and none is scored."""
+        out: list[Scored] = []
+        faults: list[Fault] = []
+        read, log_odds = self.inputs.codes, self.log_odds
+        for place, row in enumerate(rows):
+            clamped: list[str] = []
+            try:
+                codes = read(row, clamped)
+            except FeatureError as error:
+                faults += [(place, name, rule) for _, name, rule in error.faults]
+                continue
+            if not faults:
+                out.append(Scored(probability(log_odds(codes)), tuple(clamped)))
+        if faults:
+            raise FeatureError(faults)
+        return out
+
+    def explain(self, row: Mapping[str, object]) -> Explanation:
+        """What each feature adds to the score of a row: arithmetic on what is public, and free."""
+        return self.contributions(self.inputs.codes(row, []))
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel(ReleasedModel):
+    """An additive score: a base, and for each feature one number per bin or level.
+
+    weights: in log-odds, one tuple per feature, missing last where it is allowed.
+    """
+
+    base: float = 0.0
+    weights: tuple[tuple[float, ...], ...] = field(default=())
+
+    kind: ClassVar[str] = "additive score"
+
+    def log_odds(self, codes: Sequence[int]) -> float:
+        """The base and one weight per feature."""
+        total = self.base
+        for weights, code in zip(self.weights, codes, strict=True):
+            total += weights[code]
+        return total
+
+    def contributions(self, codes: Sequence[int]) -> Explanation:
+        """Each feature's weight."""
+        return Explanation(
+            self.base,
+            tuple((f.name, w[c]) for f, w, c in zip(self.features, self.weights, codes, strict=True)),
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Base and weights."""
+        return {"base": self.base, "weights": [list(w) for w in self.weights]}
+
+
+@dataclass(frozen=True, eq=False)
+class ForestModel(ReleasedModel):
+    """An alpha-forest: the mean of trees in log-odds.
+
+    trees: of each the inner nodes, root first, and the values of all nodes. A node is (feature, next): the
+        code of the feature says which node comes next. Nodes after the last inner one are leaves. The value
+        of a leaf is its part of the score; that of an inner node is what was known of the row so far.
+    """
+
+    base: float = 0.0
+    trees: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[float, ...]], ...] = field(default=())
+
+    kind: ClassVar[str] = "alpha forest"
+
+    def log_odds(self, codes: Sequence[int]) -> float:
+        """The base and one leaf per tree."""
+        total = self.base
+        for nodes, values in self.trees:
+            inner = len(nodes)
+            place = 0
+            while place < inner:
+                feature, following = nodes[place]
+                place = following[codes[feature]]
+            total += values[place]
+        return total
+
+    def contributions(self, codes: Sequence[int]) -> Explanation:
+        """Each step down a tree changes what is expected; the change is its feature's."""
+        base = self.base
+        changes = [0.0] * len(self.features)
+        for nodes, values in self.trees:
+            place = 0
+            base += values[0]
+            while place < len(nodes):
+                feature, following = nodes[place]
+                deeper = following[codes[feature]]
+                changes[feature] += values[deeper] - values[place]
+                place = deeper
+        return Explanation(base, tuple((f.name, c) for f, c in zip(self.features, changes, strict=True)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Base and trees."""
+        return {
+            "base": self.base,
+            "trees": [
+                {"nodes": [{"feature": f, "next": list(n)} for f, n in nodes], "values": list(values)}
+                for nodes, values in self.trees
+            ],
+        }

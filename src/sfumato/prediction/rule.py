@@ -1,0 +1,88 @@
+"""How fine a private model may be, and when none is worth publishing: a rule of public numbers.
+
+Everything here follows from the number of features, epsilon and a number of rows that was declared or
+counted with noise. Nothing looks at the data, so nothing here costs anything.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sfumato.errors import ParameterError
+
+_FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
+_HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
+_ROWS_PER_NOISE = 10.0
+_BARREN = 150.0  # rows times epsilon, below which a forest has nothing to say
+
+
+@dataclass(frozen=True)
+class AdditivePlan:
+    """The bins of an ordered feature, and what the plan rests on.
+
+    evidence: rows times epsilon over the root of the number of features. Each of F counts has F times the
+        noise that one alone would have, and in a sum of F weights noise grows with the root of F only.
+    """
+
+    bins: int
+    evidence: float
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether scores would hardly be better than a coin."""
+        return self.evidence < _HOPELESS
+
+
+def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1) -> AdditivePlan:
+    """The rule of the additive score."""
+    worth = max(rows, 0.0) * epsilon / max_rows
+    return AdditivePlan(8 if worth < _FINE * features else 16, worth / math.sqrt(features))
+
+
+def certain(rows: float, sigma: float) -> float:
+    """What a noised number of rows is worth to the rules: a standard deviation less, not to hope on noise.
+
+    sigma: of each of the two counts that it is the sum of.
+    """
+    return max(rows - math.sqrt(2) * sigma, 0.0)
+
+
+def refuse(rows: float, epsilon: float, declared: bool) -> ParameterError:
+    """The refusal of a hopeless fit; it tells of the data only what was declared or noised already."""
+    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less its deviation'})"
+    spent = "Nothing was spent." if declared else "The epsilon is spent."
+    return ParameterError(
+        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: noise would outweigh them. "
+        f"{spent}",
+        hint="fewer features, more rows or a larger epsilon; anyway=True fits all the same",
+    )
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """How many trees of which depth. evidence: rows times epsilon."""
+
+    trees: int
+    depth: int
+    evidence: float
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether leaves would hold more noise than rows."""
+        return self.evidence < _BARREN
+
+
+def forest_plan(epsilon: float, rows: float, max_rows: int = 1) -> ForestPlan:
+    """The rule of the alpha-forest: the most trees that may have three levels, then the most levels.
+
+    A level more is allowed as long as a leaf keeps, on average, `_ROWS_PER_NOISE` times the scale of its
+    noise, which is about 2 trees / epsilon.
+    """
+    evidence = max(rows, 0.0) * epsilon / max_rows
+    for trees in (32, 16, 8, 4):
+        leaves = evidence / (2 * trees * _ROWS_PER_NOISE)
+        depth = int(math.log2(leaves)) if leaves >= 1 else 0
+        if depth >= 3:
+            return ForestPlan(trees, min(depth, 7), evidence)
+    return ForestPlan(4, 2, evidence)

@@ -1,0 +1,73 @@
+"""The budget of one fit, and the two ways it is divided: one after another, and over disjoint parts.
+
+Guarantee: all draws for the grants of one purse together cost at most the grant that it was opened with.
+Because:   1. `share` cuts grants from a ledger with that budget, and the ledger refuses what does not fit:
+              sequential composition, also for draws that depend on earlier answers.
+           2. `disjoint` cuts one grant of the ledger and gives its whole amount to each of several draws
+              *about different rows*: parallel composition. One row added or removed changes the data of one
+              draw only; the laws of all others are the same on both neighbours, so their ratio is 1.
+Assumes:   of `disjoint`, that the caller's parts share no row, by a rule that looks at each row alone and at
+           what is public or was drawn before. Add/remove neighbours: a replaced row could move.
+Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sfumato.errors import BudgetError
+from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.grants import UNIT, Budget, Grant
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.rounding import down, exact
+
+
+def wanted(epsilon: float, max_rows: int) -> Budget:
+    """What a ledger must have left for a fit of this epsilon."""
+    unit = ROW if max_rows == 1 else Unit.person(max_rows)
+    return Budget(epsilon=epsilon, unit=unit, neighbours=Neighbours.ADD_REMOVE)
+
+
+def debit(ledger: Ledger | None, budget: Budget, purpose: str) -> Grant:
+    """One grant for the whole fit, on disk before anything is drawn; without a ledger one for this fit."""
+    if ledger is None:
+        ledger = Ledger.in_memory(budget)
+    have = ledger.budget
+    if have.kind != "epsilon" or (have.unit, have.neighbours) != (budget.unit, budget.neighbours):
+        raise BudgetError(
+            f"the ledger is of {have.kind} for {have.unit}, {have.neighbours} neighbours; this fit takes "
+            f"epsilon for {budget.unit}, {budget.neighbours}.",
+            hint="open a ledger of epsilon with the same unit and neighbours",
+        )
+    return ledger.grant(epsilon=budget.amount, purpose=purpose)
+
+
+class Purse:
+    """The total of one fit, spent in shares of it."""
+
+    def __init__(self, grant: Grant) -> None:
+        self.total = grant.loss
+        self._ledger = Ledger.within(grant)
+
+    def amount(self, share: Fraction) -> float:
+        """A share of the total in whole units of the ledger, rounded down."""
+        return down(Fraction(int(self.total * share * UNIT), UNIT))
+
+    def share(self, share: Fraction, purpose: str) -> Grant:
+        """A grant for one draw."""
+        return self._ledger.grant(epsilon=self.amount(share), purpose=purpose)
+
+    def disjoint(self, share: Fraction, purpose: str) -> Iterator[Grant]:
+        """Grants of the same share for draws about rows of which no two draws have one in common."""
+        grant = self._ledger.grant(epsilon=self.amount(share), purpose=purpose)
+        budget = Budget(
+            epsilon=down(exact(grant.epsilon)), unit=grant.budget.unit, neighbours=grant.budget.neighbours
+        )
+        grant.burn()
+
+        def parts() -> Iterator[Grant]:
+            while True:
+                yield Ledger.in_memory(budget).grant(epsilon=budget.amount, purpose=purpose)
+
+        return parts()

@@ -1,0 +1,189 @@
+"""A determination file: what a run says beside what a person says, for who decides that a file may leave.
+
+The person writes a TOML file: whom the data go to, under which terms, what the recipient may know, where
+each threshold comes from, what risk is left, and signs it. The numbers come from the report of an assessment
+and from the release; nobody types them. What is not filled in is shown as open, and the page is a draft
+until it is.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import DataError
+from sfumato.privacy import Guarantee
+from sfumato.report.page import Block, DataTable, Page, Promises, Section, Verdict
+from sfumato.report.words import number
+
+# Key, heading, and what belongs there: the words of the template.
+FIELDS = (
+    ("data", "The data", "What they are, of whom, from when, how they were collected, how many people."),
+    ("purpose", "The purpose", "What the recipient will do with them, and why less would not do."),
+    ("recipient", "The recipient", "Who gets them, and who else can reach them there."),
+    ("context", "The context", "Contract, controls, what happens after a breach; or: published to all."),
+    ("knowledge", "What the recipient may know", "Which columns, from which sources; why not others."),
+    ("residual_risk", "The risk that is left", "After the numbers: who could still be found, and how."),
+    ("limits", "Limits", "Until when this holds, what would end it (another release), who looks again."),
+)
+SIGNATURE = (("name", "name"), ("role", "role"), ("date", "date"))
+_OPEN = "(open)"
+
+
+def template() -> str:
+    """The TOML file to fill in."""
+    lines = ["# What a person says beside the numbers. Every text may run over several lines.", ""]
+    for key, title, words in FIELDS:
+        lines += [f"# {title}. {words}", f'{key} = """"""', ""]
+    lines += [
+        "# Where each threshold comes from: its name as in the report, and its source.",
+        "[thresholds]",
+        '# "risk" = "policy of the institution, section 4"',
+        "",
+        "# Who decides. The page is a draft until all of it is there.",
+        "[signature]",
+        *(f'{key} = ""' for key, _ in SIGNATURE),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the person wrote, checked: all faults at once."""
+
+    texts: Mapping[str, str]
+    sources: Mapping[str, str]
+    signature: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Said:
+        """From the TOML file."""
+        path = Path(path)
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"no file {path.name}.", hint="sfumato determination new writes one") from None
+        except (OSError, UnicodeDecodeError):
+            raise DataError(f"{path.name} cannot be read.", hint="a TOML file in UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise DataError(f"{path.name} is no TOML: {error}.", hint="correct the file") from None
+        texts = {key for key, *_ in FIELDS}
+        faults = [
+            f"{key!r} is not asked for" for key in document if key not in {*texts, "thresholds", "signature"}
+        ]
+        faults += [f"{key!r} is no text" for key in texts if not isinstance(document.get(key, ""), str)]
+        tables = {}
+        for name in ("thresholds", "signature"):
+            table = document.get(name, {})
+            whole = isinstance(table, dict) and all(
+                str(v) and not isinstance(v, dict | list) for v in table.values()
+            )
+            if not isinstance(table, dict) or (table and not whole and name == "thresholds"):
+                faults.append(f"[{name}] holds texts")
+                table = {}
+            tables[name] = {str(k): str(v).strip() for k, v in table.items()}
+        if faults:
+            raise DataError(
+                f"{path.name}: {'; '.join(faults)}.", hint="sfumato determination new shows the form"
+            )
+        written = {key: str(document.get(key, "")).strip() for key in texts}
+        return cls(written, tables["thresholds"], tables["signature"])
+
+    @property
+    def missing(self) -> list[str]:
+        """What is still open."""
+        texts = [title for key, title, _ in FIELDS if not self.texts.get(key)]
+        return texts + [f"signature: {title}" for key, title in SIGNATURE if not self.signature.get(key)]
+
+
+def determination(said: Said, found: Mapping[str, Any]) -> Page:
+    """The page. found: what `sfumato assess --report report.json` wrote."""
+    limits = [(str(t["name"]), _line(t), t["outcome"]) for t in found["thresholds"]]
+    open_ = said.missing + [f"source of the threshold '{n}'" for n, *_ in limits if not said.sources.get(n)]
+    verdict = Verdict(
+        [line for _, line, outcome in limits if outcome == "met"],
+        [line for _, line, outcome in limits if outcome != "met"],
+        [str(part) for part in found["not_examined"]],
+    )
+    sections = [Section("What was asked, and what came out", _opening(open_), [verdict])]
+    sections += [_written(said, key, title) for key, title, _ in FIELDS[:5]]
+    rows = [(line, said.sources.get(name) or _OPEN) for name, line, _ in limits]
+    sourced = [DataTable(("threshold and result", "source"), rows, "Thresholds")] if rows else []
+    sections.append(Section("Thresholds and their sources", () if rows else "None was set.", sourced))
+    sections += [_promised(found), Section("What was measured", _MEASURED, _tables(found["scores"]))]
+    sections += [_written(said, key, title) for key, title, _ in FIELDS[5:]]
+    signed = [*((title, said.signature.get(key) or _OPEN) for key, title in SIGNATURE), ("signature", "")]
+    sections.append(Section("Decision", (), [DataTable(("of", "who decides"), signed, "Signed by")]))
+    rows_ = found["rows"]
+    stamp = f"{rows_['original']:,} rows of the original against {rows_['released']:,} of the release."
+    return Page(f"{'DRAFT: ' if open_ else ''}Determination", stamp, sections)
+
+
+_MEASURED = (
+    "Risks and attacks, with intervals where they were estimated. The control is the same attack on people "
+    "who are not in the data; only what lies above it is due to the release."
+)
+
+
+def _opening(open_: list[str]) -> str:
+    if open_:
+        return f"A draft. Still open: {'; '.join(open_)}."
+    return "The numbers are those of the report; the judgement is that of the person who signed."
+
+
+def _written(said: Said, key: str, title: str) -> Section:
+    return Section(title, [p.strip() for p in (said.texts.get(key) or _OPEN).split("\n\n")])
+
+
+def _line(threshold: Mapping[str, Any]) -> str:
+    """A threshold with what was measured."""
+    value = threshold.get("value")
+    measured = (
+        "not examined" if value is None else f"{number(value)} ({threshold.get('score') or 'measured'})"
+    )
+    return f"{threshold['name']}, limit {number(threshold['limit'])}: {measured}"
+
+
+def _promised(found: Mapping[str, Any]) -> Section:
+    if found.get("guarantee") is None:
+        return Section("What was promised", "A plain file: it promises nothing by itself.")
+    promises = Promises(Guarantee.from_json(json.dumps(found["guarantee"])))
+    return Section("What was promised", "The release says this of itself.", [promises])
+
+
+def _tables(scores: Sequence[Mapping[str, Any]]) -> list[Block]:
+    out: list[Block] = []
+    for section, caption in (("risk", "What the release gives away"), ("attack", "Attacks")):
+        rows = [
+            (
+                str(s["name"]),
+                number(s["value"]),
+                "" if s["low"] is None else f"{number(s['low'])} to {number(s['high'])}",
+                "" if s["control"] is None else number(s["control"]),
+                str(s["knowledge"] or s["meaning"]),
+            )
+            for s in scores
+            if s["section"] == section
+        ]
+        if rows:
+            out.append(DataTable(("measure", "value", "interval", "control", "about"), rows, caption))
+    return out
+
+
+def read_report(path: str | Path) -> dict[str, Any]:
+    """The report of an assessment, as JSON."""
+    path = Path(path)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"no file {path.name}.", hint="sfumato assess ... --report report.json") from None
+    except (OSError, ValueError):
+        document = None
+    parts = {"sfumato_assessment", "thresholds", "not_examined", "rows", "scores"}
+    if not isinstance(document, dict) or not parts <= set(document):
+        raise DataError(f"{path.name} is no assessment.", hint="sfumato assess ... --report report.json")
+    return document

@@ -1,0 +1,97 @@
+"""What stands before every route: a request id, headers that browsers obey, logs, metrics, a last catch."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.service import logs
+from sfumato.service.metrics import Metrics
+from sfumato.service.replies import Refusal
+
+NOTE = "sfumato.note"  # where in an ASGI scope the note of a request is
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", PAGE_POLICY.encode()),
+]
+_SECURE = (b"strict-transport-security", b"max-age=31536000")
+
+
+@dataclass
+class Note:
+    """What a log may say about a request. The key's id is public; model and version are ours."""
+
+    id: str
+    route: str = "other"
+    key: str = ""
+    model: str = ""
+    version: str = ""
+    status: int = 0
+    code: str = ""
+
+
+class Front:
+    """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, secure: bool = False) -> None:
+        self._app, self._metrics = app, metrics
+        self._headers = [*_HEADERS, _SECURE] if secure else _HEADERS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        start = time.perf_counter()
+        note = scope[NOTE] = Note(secrets.token_hex(8))
+        if _two_lengths(scope):
+            await _refuse(send, Refusal("bad_request"), [(b"connection", b"close")])
+            return self._account(replace(note, status=400, code="bad_request"), time.perf_counter() - start)
+        added = [*self._headers, (b"x-request-id", note.id.encode())]
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                note.status = message["status"]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:
+            logs.event("fault", logging.ERROR, id=note.id, route=note.route, **logs.fault(error))
+            if not note.status:
+                await _refuse(answer, Refusal("fault"))
+        finally:
+            self._account(note, time.perf_counter() - start)
+
+    def _account(self, note: Note, seconds: float) -> None:
+        self._metrics.request(note.route, note.status, seconds)
+        said: dict[str, Any] = {"id": note.id, "route": note.route, "status": note.status}
+        said |= {k: v for k in ("code", "key", "model", "version") if (v := getattr(note, k))}
+        logs.event("request", ms=round(1000 * seconds, 2), **said)
+
+
+def _two_lengths(scope: Scope) -> bool:
+    """Whether a request says in two ways where it ends: proxies and servers may differ, and smugglers do."""
+    names = [name for name, _ in scope["headers"]]
+    return b"transfer-encoding" in names and b"content-length" in names
+
+
+async def _refuse(send: Send, refusal: Refusal, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    headers = [(b"content-type", b"application/json"), *more]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": refusal.body()})

@@ -1,0 +1,54 @@
+"""Rate limits per key that hold over all workers together.
+
+Each key has one number in a shared file: the time at which its calls so far would all have arrived, had
+they come evenly (the generic cell rate algorithm). A call is let through if that time is no more than a
+burst ahead.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import mmap
+import os
+import struct
+import time
+from pathlib import Path
+
+from sfumato.service.installation import MOST_KEYS
+from sfumato.service.keys import Key
+
+_TIME = struct.Struct("<d")
+
+
+class Limits:
+    """The shared numbers, one for each key. The clock is the machine's monotonic one, common to all
+    processes."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        size = MOST_KEYS * _TIME.size
+        if os.fstat(self._file).st_size != size:
+            os.ftruncate(self._file, size)  # a hole: nothing is written until a key calls
+        self._times = mmap.mmap(self._file, size)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._times.close()
+        os.close(self._file)
+
+    def wait(self, key: Key) -> int:
+        """0 if the call may pass, which is then counted; else the whole seconds until the next may."""
+        place = key.number * _TIME.size
+        interval = 1 / key.rate
+        fcntl.lockf(self._file, fcntl.LOCK_EX, _TIME.size, place)  # held for a few instructions only
+        try:
+            now = time.monotonic()
+            due: float = max(now, _TIME.unpack_from(self._times, place)[0])
+            ahead = due - now - interval * (key.burst - 1)
+            if ahead > 1e-9:
+                return max(1, math.ceil(ahead))
+            _TIME.pack_into(self._times, place, due + interval)
+            return 0
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, _TIME.size, place)

@@ -1,0 +1,317 @@
+"""The OpenAPI document: written by hand, because the routes read their bodies by hand.
+
+To everybody it is told in general; to who has a key, with an address for each model the key is for, its
+features and an example. A test compares it with the routes, and schemathesis compares it with what the
+service does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.service.registry import Served, middle
+from sfumato.service.replies import MOST_FAULTS, REFUSALS
+
+Json = dict[str, Any]
+_NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
+_ONE = {"glucose": 130, "bmi": 25, "age": 44, "sex": "female"}
+_ANSWER = {
+    "model": "diabetes",
+    "version": "3f9a1c04d2e87b65",
+    "target": "diabetes",
+    "guarantee": "differential privacy, epsilon = 1",
+    "risk_score": 0.31,
+    "clamped": [],
+}
+
+
+def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = ()) -> Json:
+    """The whole document; `models` are described one by one."""
+    paths = _paths(body_bytes, most_rows)
+    schemas = _schemas(most_rows)
+    if models:
+        score = paths.pop("/v1/models/{name}/score")["post"]
+        for served in models:
+            paths[f"/v1/models/{served.name}/score"] = {"post": _for_model(score, served, most_rows)}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sfumato risk scores",
+            "version": version,
+            "description": "Risk scores from released models. Each answer names the model's version and "
+            "what it promises to the persons the model was learnt from.",
+        },
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key: sfm_..."}
+            },
+            "schemas": schemas,
+        },
+    }
+
+
+# -- paths ---------------------------------------------------------------------------------------------
+
+_MODEL = {
+    "name": "name", "in": "path", "required": True, "schema": _NAME, "example": "diabetes",
+    "description": "A model, as /v1/models lists it.",
+}  # fmt: skip
+_VERSION = {
+    "name": "version", "in": "query", "schema": {**_NAME, "default": "current"},
+    "description": "A version of the model, or `current`.",
+}  # fmt: skip
+_EXPLAIN = {
+    "name": "explain", "in": "query", "schema": {"type": "boolean", "default": False},
+    "description": "Add what each feature contributes; free, and not for noisy models.",
+}  # fmt: skip
+_IDEMPOTENCY = {
+    "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    "description": "A repeat with the same key and question returns the same bytes and costs nothing.",
+}  # fmt: skip
+
+
+def _paths(body_bytes: int, most_rows: int) -> Json:
+    own: Json = {"security": []}
+    score = _operation(
+        "score", "Score one person or many",
+        f"An object is one person, a list of up to {most_rows} objects is many; at most {body_bytes} bytes. "
+        "A number outside its public bounds is clamped, and the answer says so. A noisy model answers one "
+        "row a call, debits its claimed epsilon before it draws, and says the same again when asked again.",
+        _answers({200: "Scored"}, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+        [_MODEL, _VERSION, _EXPLAIN, _IDEMPOTENCY],
+    )  # fmt: skip
+    score["requestBody"] = {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/Question"},
+                "examples": {
+                    "one": {"value": _ONE},
+                    "many": {"value": [_ONE, {"glucose": 171, "bmi": 33, "age": 58}]},
+                },
+            }
+        },
+    }
+    score["responses"]["200"]["content"]["application/json"]["examples"] = {"one": {"value": _ANSWER}}
+    activate = _operation(
+        "activate", "Make a version current",
+        "Needs the scope `admin`. Holds in every worker from the next request on, and after a restart.",
+        _answers({200: "Current"}, 400, 401, 403, 404, 408, 413, 415, 422, 429, 503), [_MODEL],
+    )  # fmt: skip
+    activate["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Activation"}}},
+    }
+    return {
+        "/v1/models": {
+            "get": _operation(
+                "models", "The models this key may ask", "", _answers({200: "Models"}, 401, 422, 429, 503)
+            )
+        },
+        "/v1/models/{name}": {
+            "get": _operation(
+                "model", "One model: guarantee, features, card",
+                "The guarantee in full, in words and as JSON.",
+                _answers({200: "Model"}, 401, 404, 422, 429, 503), [_MODEL, _VERSION],
+            )
+        },
+        "/v1/models/{name}/score": {"post": score},
+        "/v1/models/{name}/activate": {"post": activate},
+        "/v1/models/{name}/rollback": {
+            "post": _operation(
+                "rollback", "Make the version current that was so before", "Needs the scope `admin`.",
+                _answers({200: "Current"}, 401, 403, 404, 409, 422, 429, 503), [_MODEL],
+            )
+        },
+        "/v1/budget": {
+            "get": _operation(
+                "budget", "What is left of the privacy budget",
+                "Null where every model is released: calls are free.",
+                _answers({200: "Budget"}, 401, 422, 429, 503),
+            )
+        },
+        "/healthz": {"get": own | _operation("healthz", "It is there", "", _answers({200: "Status"}))},
+        "/readyz": {
+            "get": own | _operation("readyz", "All is at hand", "", _answers({200: "Status"}, 503))
+        },
+        "/metrics": {
+            "get": _operation(
+                "metrics", "Counters for Prometheus", "Needs the scope `metrics`.",
+                {
+                    "200": {"description": "Prometheus' text format",
+                            "content": {"text/plain": {"schema": {"type": "string"}}}},
+                    **_answers({}, 401, 403, 429, 503),
+                },
+            )
+        },
+    }  # fmt: skip
+
+
+def _operation(
+    name: str, summary: str, description: str, responses: Json, parameters: list[Json] | None = None
+) -> Json:
+    operation: Json = {"operationId": name, "summary": summary, "responses": responses}
+    if description:
+        operation["description"] = description
+    if parameters:
+        operation["parameters"] = parameters
+    return operation
+
+
+def _answers(good: dict[int, str], *bad: int) -> Json:
+    answers: Json = {
+        str(status): {
+            "description": "Done",
+            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
+        }
+        for status, schema in good.items()
+    }
+    for status in bad:
+        codes = {code: message for code, (s, message) in REFUSALS.items() if s == status}
+        answers[str(status)] = {
+            "description": " ".join(f"`{code}`: {message}" for code, message in codes.items()),
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+    return answers
+
+
+def _for_model(score: Json, served: Served, most_rows: int) -> Json:
+    """The operation for one model: its own features, and no choice of name."""
+    row = row_schema(served.model.features)
+    many = {"type": "array", "items": row, "minItems": 1, "maxItems": most_rows}
+    own = (_MODEL, _EXPLAIN) if served.noisy else (_MODEL,)
+    return score | {
+        "operationId": f"score_{served.name}",
+        "summary": f"Score by {served.name}",
+        "parameters": [p for p in score["parameters"] if p not in own],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": row if served.noisy else {"oneOf": [row, many]},
+                    "examples": {"one": {"value": middle(served.model.features)}},
+                }
+            },
+        },
+    }
+
+
+def row_schema(features: Sequence[Any]) -> Json:
+    """What a row may hold, and must. Bounds are no rule here: beyond them a number is clamped."""
+    properties: Json = {}
+    for f in features:
+        if f.kind == "number":
+            properties[f.name] = {"type": ["number", "null"] if f.missing_allowed else "number"}
+            known = [f"{f.low:g} to {f.high:g}" if None not in (f.low, f.high) else "", f.unit, f.label]
+            properties[f.name]["description"] = "; ".join(filter(None, known)) or "a number"
+        else:
+            properties[f.name] = {"enum": [*f.levels, *([None] if f.missing_allowed else [])]}
+    return {
+        "type": "object", "properties": properties, "additionalProperties": False,
+        "required": [f.name for f in features if not f.missing_allowed],
+    }  # fmt: skip
+
+
+# -- schemas -------------------------------------------------------------------------------------------
+
+
+def _object(required: Json, optional: Json | None = None, *, more: bool = False) -> Json:
+    return {
+        "type": "object", "properties": {**required, **(optional or {})}, "required": list(required),
+        "additionalProperties": more,
+    }  # fmt: skip
+
+
+def _schemas(most_rows: int) -> Json:
+    text, names, number = (
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "number"},
+    )
+    maybe = {"type": ["number", "null"]}
+    row = {
+        "type": "object",
+        "description": "Features by name. /v1/models/{name} says which there are, with bounds and levels.",
+        "additionalProperties": {"type": ["number", "string", "boolean", "null"]},
+    }
+    explanation = _object(
+        {
+            "scale": {"const": "log-odds"},
+            "base": number,
+            "contributions": {"type": "array", "items": _object({"feature": text, "contribution": number})},
+        }
+    )
+    score = {"risk_score": {"type": "number", "minimum": 0, "maximum": 1}, "clamped": names}
+    opening = {"model": _NAME, "version": _NAME, "target": text, "guarantee": text}
+    unproved = {"claimed_epsilon": number, "note": text}
+    summary = {
+        "name": _NAME, "version": _NAME, "kind": text, "target": text, "noisy": {"type": "boolean"},
+        "guarantee": names,
+    }  # fmt: skip
+    claim = _object({"title": text, "promise": text, "limits": text, "assumptions": names})
+    feature = _object(
+        {"name": text, "kind": {"enum": ["number", "category", "flag"]},
+         "missing_allowed": {"type": "boolean"}},
+        {"label": text, "unit": text, "low": number, "high": number,
+         "levels": {"type": "array", "items": {"type": ["number", "string", "boolean"]}}},
+    )  # fmt: skip
+    fault = _object({"row": {"type": "integer", "minimum": 0}, "field": text, "rule": text})
+    error = _object(
+        {"code": {"enum": list(REFUSALS)}, "message": text},
+        {"faults": {"type": "array", "items": fault, "minItems": 1, "maxItems": MOST_FAULTS}},
+    )
+    return {
+        "Row": row,
+        "Question": {
+            "oneOf": [
+                {"$ref": "#/components/schemas/Row"},
+                {
+                    "type": "array",
+                    "items": {"$ref": "#/components/schemas/Row"},
+                    "minItems": 1,
+                    "maxItems": most_rows,
+                },
+            ]
+        },
+        "Scored": {
+            "oneOf": [
+                _object({**opening, **score}, {"explanation": explanation, **unproved}),
+                _object(
+                    {
+                        **opening,
+                        "scores": {"type": "array", "items": _object(score, {"explanation": explanation})},
+                    },
+                    unproved,
+                ),
+            ]
+        },
+        "Models": _object({"models": {"type": "array", "items": _object(summary)}}),
+        "Model": _object(
+            summary
+            | {
+                "guarantee": {"type": "array", "items": claim},
+                "guarantee_json": {"type": "object"},
+                "features": {"type": "array", "items": feature},
+                "card": {"type": "object"},
+                "signer": {"type": ["string", "null"]},
+                "versions": {"type": "array", "items": _NAME},
+                "current": {"type": ["string", "null"]},
+            },
+            unproved,
+        ),
+        "Activation": _object({"version": _NAME}),
+        "Current": _object({"model": _NAME, "current": _NAME}),
+        "Budget": _object(
+            {
+                "client": text,
+                "kind": {"enum": ["epsilon", "rho", None]},
+                "left": maybe,
+                "left_of_client": maybe,
+            }
+        ),
+        "Status": _object({"status": {"enum": ["ok", "ready"]}}),
+        "Error": _object({"error": error}),
+    }

@@ -1,0 +1,156 @@
+// Sign in, choose a model, try a score. Text is only ever set as text, never as markup.
+import { h, drawn } from "./drawing.js";
+
+const $ = (id) => document.getElementById(id);
+let key = "";
+let model = null;
+
+async function ask(path, body) {
+  const answer = await fetch(path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      Authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    cache: "no-store",
+    credentials: "omit",
+  });
+  const content = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.error.message), { faults: content.error.faults ?? [] });
+  return content;
+}
+
+function trouble(text) {
+  $("trouble").textContent = text;
+  $("trouble").hidden = !text;
+}
+
+async function guarded(work) {
+  trouble("");
+  try {
+    await work();
+  } catch (error) {
+    marked(error.faults ?? []);
+    trouble(error.message);
+  }
+}
+
+// -- models ---------------------------------------------------------------------------------------------
+
+async function signIn() {
+  key = $("key").value.trim();
+  const { models } = await ask("/v1/models");
+  $("key").value = "";
+  $("sign-in").hidden = true;
+  $("house").hidden = false;
+  $("models").replaceChildren(
+    ...models.map((m) =>
+      h("li", {}, h("button", { type: "button", class: "chip", "data-model": m.name }, m.name)),
+    ),
+  );
+  for (const chip of document.querySelectorAll(".chip")) {
+    chip.addEventListener("click", () => guarded(() => show(chip.dataset.model)));
+  }
+  if (models.length) await show(models[0].name);
+  else trouble("This key may ask no model.");
+}
+
+async function show(name) {
+  model = await ask(`/v1/models/${encodeURIComponent(name)}`);
+  for (const chip of document.querySelectorAll(".chip")) {
+    chip.setAttribute("aria-pressed", String(chip.dataset.model === name));
+  }
+  $("model-title").textContent = model.name;
+  $("model-stamp").textContent =
+    `${model.kind}; the probability of ${model.target}; version ${model.version}` +
+    (model.versions.length > 1 ? `, one of ${model.versions.length}` : "");
+  $("promises").replaceChildren(...(model.noisy ? [h("p", { class: "warn" }, model.note)] : []), ...promises());
+  $("fields").replaceChildren(...model.features.map(field));
+  $("try-hint").textContent = model.noisy
+    ? `Each new question costs an epsilon of ${model.claimed_epsilon}; the same question again costs nothing.`
+    : "Scores cost nothing: privacy was paid for once, when the model was fitted. The fields start in the middle of their ranges.";
+  $("result").hidden = true;
+  await budget();
+}
+
+function promises() {
+  return model.guarantee.map((c) =>
+    h("div", { class: "claim" },
+      h("h3", {}, c.title[0].toUpperCase() + c.title.slice(1)),
+      h("p", {}, c.promise),
+      h("p", { class: "limits" }, c.limits),
+      ...(c.assumptions.length
+        ? [h("details", {}, h("summary", {}, "What this rests on"), h("ul", {}, ...c.assumptions.map((a) => h("li", {}, a))))]
+        : []),
+    ),
+  );
+}
+
+async function budget() {
+  const b = await ask("/v1/budget");
+  $("budget").textContent =
+    b.kind === null
+      ? "Remaining budget: none is needed, as nothing here is spent by asking."
+      : `Remaining budget of ${b.client}: ${b.kind} ${b.left_of_client}; of the data set: ${b.left}.`;
+}
+
+// -- the form -------------------------------------------------------------------------------------------
+
+function field(f, i) {
+  const id = `field-${i}`;
+  const named = h("label", { for: id }, f.name.replaceAll("_", " "), ...(f.unit ? [h("span", { class: "unit" }, ` ${f.unit}`)] : []));
+  const said = h("span", { class: "fault", id: `${id}-fault` });
+  return h("div", { class: "field", title: f.label ?? "" }, named, input(f, id), said);
+}
+
+function input(f, id) {
+  const shared = { id, name: f.name, "aria-describedby": `${id}-fault` };
+  if (f.kind !== "number") {
+    const levels = f.levels ?? [];
+    return h("select", shared,
+      ...(f.missing_allowed ? [h("option", { value: "" }, "not known")] : []),
+      ...levels.map((v, k) => h("option", { value: String(k) }, v === true ? "yes" : v === false ? "no" : String(v))),
+    );
+  }
+  const middle = f.low !== undefined && f.high !== undefined ? (f.low + f.high) / 2 : "";
+  const bounds = middle === "" ? {} : { placeholder: `${f.low} to ${f.high}` };
+  return h("input", { ...shared, type: "number", step: "any", inputmode: "decimal", ...bounds, value: f.missing_allowed ? "" : String(middle) });
+}
+
+function row() {
+  const out = {};
+  model.features.forEach((f, i) => {
+    const text = $(`field-${i}`).value;
+    if (text !== "") out[f.name] = f.kind === "number" ? Number(text) : f.levels[Number(text)];
+  });
+  return out;
+}
+
+function marked(faults) {
+  model?.features.forEach((f, i) => {
+    const found = faults.find((x) => x.field === f.name);
+    const said = $(`field-${i}-fault`);
+    if (said) said.textContent = found ? found.rule : "";
+    $(`field-${i}`)?.setAttribute("aria-invalid", String(Boolean(found)));
+  });
+}
+
+async function score() {
+  marked([]);
+  const query = model.noisy ? "" : "?explain=true";
+  const answer = await ask(`/v1/models/${encodeURIComponent(model.name)}/score${query}`, row());
+  $("answer").replaceChildren(...drawn(answer));
+  $("result").hidden = false;
+  $("result").scrollIntoView({ block: "nearest" });
+  if (model.noisy) await budget();
+}
+
+$("key-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  guarded(signIn);
+});
+$("row-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  guarded(score);
+});

@@ -1,0 +1,138 @@
+"""Reads a question: size, type, form. Everything is refused here before it costs anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from sfumato.service.replies import Fault, Refusal
+
+Row = dict[str, Any]
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_JSON = re.compile(r'application/json(\s*;\s*charset\s*=\s*"?utf-?8"?)?\s*', re.IGNORECASE)
+_IDEMPOTENCY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+async def body_of(request: Request, most: int, seconds: float) -> bytes:
+    """The whole body, if it is JSON by its header, small enough and quick enough."""
+    headers = request.headers
+    types = headers.getlist("content-type")
+    if len(types) != 1 or not _JSON.fullmatch(types[0]) or headers.get("content-encoding"):
+        raise Refusal("not_json_type")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
+        raise Refusal("too_large")
+    try:
+        async with asyncio.timeout(seconds):
+            return await _collected(request, most)
+    except TimeoutError:
+        raise Refusal("too_slow", headers={"connection": "close"}) from None
+    except ClientDisconnect:
+        raise Refusal("bad_request") from None
+
+
+async def _collected(request: Request, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise Refusal("too_large", headers={"connection": "close"})
+        parts.append(part)
+    return b"".join(parts)
+
+
+def rows_of(body: bytes, most: int, fields: int) -> tuple[list[Row], bool]:
+    """The rows, and whether several were asked for: an object is one, a list of objects is many.
+
+    fields: how many a row may sensibly have. One with ten thousand is refused before each is looked at.
+    """
+    content = parsed(body)
+    if isinstance(content, dict):
+        return _finite(_few([content], fields)), False
+    if not isinstance(content, list):
+        raise Refusal("invalid", [Fault(0, "", "an object of features, or a list of such objects")])
+    if not 1 <= len(content) <= most:
+        raise Refusal("invalid", [Fault(0, "", f"a list has 1 to {most} rows")])
+    wrong = [i for i, row in enumerate(content) if not isinstance(row, dict)]
+    if wrong:
+        raise Refusal("invalid", [Fault(i, "", "a row is an object of features") for i in wrong])
+    return _finite(_few(content, fields)), True
+
+
+def _few(rows: list[Row], fields: int) -> list[Row]:
+    faults = [
+        Fault(i, "", f"a row has at most {fields} fields") for i, row in enumerate(rows) if len(row) > fields
+    ]
+    if faults:
+        raise Refusal("invalid", faults)
+    return rows
+
+
+def _finite(rows: list[Row]) -> list[Row]:
+    """NaN and the infinities are no JSON, though Python reads them (and 1e999); their fields are named."""
+    faults = [
+        Fault(place, name, "must be a finite number")
+        for place, row in enumerate(rows)
+        for name, cell in row.items()
+        if type(cell) is float and cell - cell != 0
+    ]
+    if faults:
+        raise Refusal("invalid", faults)
+    return rows
+
+
+def parsed(body: bytes) -> Any:
+    """JSON as the standard has it, UTF-8 only, no name twice."""
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        raise Refusal("not_json") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Row:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def idempotency_key(request: Request) -> str | None:
+    """The header of that name, or None."""
+    given = request.headers.getlist("idempotency-key")
+    if not given:
+        return None
+    if len(given) > 1 or not _IDEMPOTENCY.fullmatch(given[0]):
+        raise Refusal("bad_idempotency_key")
+    return given[0]
+
+
+def parameters(request: Request, *known: str) -> dict[str, str]:
+    """The query's parameters: each known, each once."""
+    if not request.scope.get("query_string"):
+        return {}
+    found = request.query_params.multi_items()
+    faults = [Fault(0, name, "no such parameter") for name, _ in found if name not in known]
+    names = [name for name, _ in found]
+    faults += [Fault(0, name, "given more than once") for name in known if names.count(name) > 1]
+    if faults:
+        raise Refusal("invalid", faults)
+    return dict(found)
+
+
+def version_of(given: dict[str, str]) -> str:
+    """The version asked for, `current` if none is."""
+    version = given.get("version", "current")
+    if not NAME.fullmatch(version):
+        raise Refusal("invalid", [Fault(0, "version", "1 to 64 letters, digits, '.', '_', '-'")])
+    return version
+
+
+def truth_of(given: dict[str, str], name: str) -> bool:
+    """A parameter that is true or false; false if it is not given."""
+    if given.get(name, "false") not in ("true", "false"):
+        raise Refusal("invalid", [Fault(0, name, "true or false")])
+    return given.get(name) == "true"

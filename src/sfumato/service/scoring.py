@@ -1,0 +1,180 @@
+"""What a score says, and what it costs.
+
+A released model's score is post-processing: free. A noisy model's is paid for first, in this order: look
+whether the same was answered before; debit the ledger (on disk); draw; keep the answer (on disk); send it.
+A process that dies in between has at worst spent more than it said.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import BudgetError, SfumatoError
+from sfumato.privacy import Ledger
+from sfumato.privacy.noise import laplace
+from sfumato.service.answers import Answers
+from sfumato.service.keys import Key
+from sfumato.service.reading import Row
+from sfumato.service.registry import Served
+from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call, read and found well-formed."""
+
+    served: Served
+    rows: list[Row]
+    many: bool
+    explain: bool
+    key: Key
+    idempotency: str | None = None
+    decimals: int | None = None
+    told: bytes = b""  # what an idempotency key stands for: address, parameters and body as they came
+
+
+def released(question: Question) -> bytes:
+    """The answer of a released model."""
+    served = question.served
+    try:
+        scored = served.model.score(question.rows)
+    except SfumatoError as error:
+        raise refused(error) from None
+    parts = []
+    for row, score in zip(question.rows, scored, strict=True):
+        said = coarse(score.probability, question.decimals)
+        part = f'"risk_score":{said!r},"clamped":{json.dumps(score.clamped)}'
+        if question.explain:
+            why = explanation(served.model, row, question.decimals)
+            part += f',"explanation":{json.dumps(why, allow_nan=False)}'
+        parts.append(part)
+    if question.many:
+        return b"%b,%b" % (served.opening, ('"scores":[{' + "},{".join(parts) + "}]}").encode())
+    return b"%b,%b}" % (served.opening, parts[0].encode())
+
+
+def refused(error: SfumatoError) -> Refusal:
+    """A model's complaint about rows as a refusal; anything else is our fault."""
+    faults = getattr(error, "faults", None)
+    if faults is None:
+        raise error
+    return Refusal("invalid", [Fault(int(r), str(f), str(rule)) for r, f, rule in list(faults)[:MOST_FAULTS]])
+
+
+def coarse(number: float, decimals: int | None) -> float:
+    """A number with no more decimals than wanted."""
+    return number if decimals is None else round(number, decimals)
+
+
+def explanation(model: Any, row: Row, decimals: int | None = None) -> dict[str, Any]:
+    """What each feature contributed to a score; free, as the score is."""
+    explained = model.explain(row)
+    return {
+        "scale": "log-odds",
+        "base": coarse(explained.base, decimals),
+        "contributions": [
+            {"feature": f, "contribution": coarse(c, decimals)} for f, c in explained.contributions
+        ],
+    }
+
+
+class Scoring:
+    """Answers that have to be kept: under an idempotency key, and of noisy models."""
+
+    def __init__(self, answers: Answers, ledger: Ledger | None, *, share: bool) -> None:
+        self._answers, self._ledger, self._share = answers, ledger, share
+        self._debit = threading.Lock()  # threads that wait here do not wake each other up in vain in SQLite
+        if ledger is not None:
+            _warm_up()
+
+    def answer(self, question: Question) -> tuple[bytes, str]:
+        """The answer's bytes and how it came about; blocks, so it is called on a thread."""
+        make = self._noisy if question.served.noisy else self._free
+        if question.idempotency is None:
+            return make(question, {})
+        under = self._answers.hash(
+            b"idempotency", question.key.client.encode(), question.idempotency.encode()
+        )
+        told = self._answers.hash(b"told", question.told)
+        with self._answers.alone(under):
+            kept = self._answers.find(under)
+            if kept is None:
+                return make(question, {under: told})
+            if kept.body != told:
+                raise Refusal("another_body")
+            return kept.answer, "repeated"
+
+    def _free(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
+        self._answers.require_room(paid=False)
+        answer = released(question)
+        self._answers.keep(also, answer)
+        return answer, "released"
+
+    def _noisy(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
+        asked, clamped = _noisy_row(question)
+        whose = b"" if self._share else question.key.client.encode()
+        served = question.served
+        same = self._answers.hash(
+            b"question",
+            served.name.encode(),
+            served.version.encode(),
+            whose,
+            json.dumps(asked, sort_keys=True).encode(),
+        )
+        with self._answers.alone(same):
+            kept = self._answers.find(same)
+            if kept is not None:
+                if also:
+                    self._answers.keep(also, kept.answer)
+                return kept.answer, "repeated"
+            self._answers.require_room(paid=True)
+            answer = self._drawn(question, asked, clamped)
+            self._answers.keep({same: b"", **also}, answer)
+            return answer, "drawn"
+
+    def _drawn(self, question: Question, asked: Row, clamped: Sequence[str]) -> bytes:
+        """Debit, then draw. What fails after the debit stays debited."""
+        model = question.served.model
+        assert self._ledger is not None
+        try:
+            with self._debit:
+                grant = self._ledger.grant(
+                    epsilon=model.claimed_epsilon,
+                    purpose=f"a score by {question.served.name} {question.served.version}",
+                    client=question.key.client,
+                )
+        except BudgetError:
+            # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
+            if left(self._ledger, question.key.client) >= model.claimed_epsilon:
+                raise Refusal("unavailable", headers={"retry-after": "1"}) from None
+            raise Refusal("budget_spent") from None
+        # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
+        score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
+        said = {"risk_score": coarse(score, question.decimals), "clamped": list(clamped)}
+        return question.served.opening + b"," + dumps(said)[1:]
+
+
+def _warm_up() -> None:
+    """Load the samplers before the first question, with a draw that has to do with nobody."""
+    laplace([0], 1, Ledger.in_memory(1.0).grant(epsilon=1.0, purpose="warming up"))
+
+
+def left(ledger: Ledger, client: str) -> float:
+    """What a client may still spend; nothing, if it was given no budget."""
+    return ledger.left_of(client) if any(c.name == client for c in ledger.clients()) else 0.0
+
+
+def _noisy_row(question: Question) -> tuple[Row, tuple[str, ...]]:
+    """The one row a noisy model is asked about, as the model takes it: clamped, every number a float."""
+    if question.many or question.explain:
+        rule = "a noisy model answers one row a call, without an explanation"
+        raise Refusal("invalid", [Fault(0, "", rule)])
+    check: Callable[[Row], tuple[Row, tuple[str, ...]]] = question.served.model.checked
+    try:
+        return check(question.rows[0])
+    except SfumatoError as error:
+        raise refused(error) from None

@@ -1,0 +1,80 @@
+"""What is served and how: paths and limits, no secret among them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError
+
+VARIABLE = "SFUMATO_SERVICE"  # how the settings reach the worker processes
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All a worker needs to know.
+
+    models: files (.sfm, .dpat) or folders of them. A folder is looked through again when a version is
+        activated that is not known yet.
+    keys: the installation's file: keys, active versions, the secret of its keyed hashes.
+    answers: what was answered under an idempotency key, and by noisy models; entries expire.
+    ledger: path or URL; needed for noisy models only.
+    trusted: public keys (hex) whose signatures are taken. None given: the file's own is, which only shows
+        that the file was not damaged.
+    share_answers: a noisy answer is repeated to every client who asks the same; else to the same client only.
+    body_bytes, most_rows: how large a question may be. seconds_to_send: how long its sending may take.
+    decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
+    keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
+    secure: answers tell browsers to come back by TLS only.
+    """
+
+    models: tuple[str, ...]
+    keys: str = "sfumato.keys"
+    answers: str = "sfumato.answers"
+    ledger: str = ""
+    trusted: tuple[str, ...] = ()
+    allow_unproved: bool = False
+    share_answers: bool = True
+    body_bytes: int = 1 << 20
+    most_rows: int = 1000
+    seconds_to_send: float = 15.0
+    keep_hours: float = 24.0
+    decimals: int | None = None
+    runtime: str = ""
+    secure: bool = False
+
+    def __post_init__(self) -> None:
+        faults = []
+        for name in ("models", "trusted"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        if not self.models:
+            faults.append("at least one model is served")
+        if not 1 <= self.most_rows <= 100_000 or not 1 <= self.body_bytes <= 1 << 30:
+            faults.append("a question has 1 to 100,000 rows and at most a gigabyte")
+        if not 0 < self.keep_hours <= 24 * 366 or not 0 < self.seconds_to_send <= 600:
+            faults.append("answers are kept up to a year, and a question is sent within 600 seconds")
+        if self.decimals is not None and not 1 <= self.decimals <= 15:
+            faults.append("a score has 1 to 15 decimals")
+        if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
+            faults.append("a trusted key is 64 hexadecimal digits")
+        if faults:
+            raise ParameterError(
+                f"the settings of the service: {'; '.join(faults)}.", hint="sfumato serve --help"
+            )
+
+    def to_json(self) -> str:
+        """For the environment of a worker."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """Read back what `to_json` wrote."""
+        given: dict[str, Any] = json.loads(text)
+        return cls(**{f.name: given[f.name] for f in fields(cls) if f.name in given})
+
+    @property
+    def folder(self) -> Path:
+        """Where the counters of this run are."""
+        return Path(self.runtime)

@@ -1,0 +1,75 @@
+"""fit and model at the command line: from rows to a signed score and back."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from cli_support import Sfumato
+from score_tables import MIXED, mixed
+
+from sfumato.privacy import Budget, Ledger
+
+
+@pytest.fixture
+def folder(sfumato: Sfumato, tmp_path: Path) -> Path:
+    for name, rows, seed in (("people", 800, 0), ("test", 300, 1)):
+        pyarrow.csv.write_csv(mixed(rows, seed).to_arrow(), tmp_path / f"{name}.csv")
+    (tmp_path / "people.toml").write_text(MIXED.to_toml())
+    assert sfumato("model", "key", "my.key").code == 0
+    return tmp_path
+
+
+FIT = (
+    "fit",
+    "people.csv",
+    "--schema",
+    "people.toml",
+    "--target",
+    "sick",
+    "--sign",
+    "my.key",
+    "--out",
+    "m.sfm",
+)
+
+
+def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
+    assert stat.S_IMODE((folder / "my.key").stat().st_mode) == 0o600
+    Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
+    done = sfumato(
+        *FIT, "--epsilon", "8", "--ledger", "study.ledger", "--rising", "dose", "--test", "test.csv",
+        "--test-epsilon", "1", "--subgroup", "ward", "--disjoint", "other wards", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["kind"] == "additive score" and told["guarantee"]["claims"][0]["epsilon"] == 8.0
+    assert told["card"]["evaluation"]["auroc"] > 0.6
+    assert Ledger.open(folder / "study.ledger").spent == 9.0
+    shown = sfumato("model", "show", "m.sfm")
+    assert shown.code == 0 and "epsilon = 8" in shown.out and "dose" in shown.out
+    checked = sfumato("model", "verify", "m.sfm", "--trust", told["signer"], "--json")
+    assert checked.code == 0 and json.loads(checked.out)["trusted"] is True
+    assert sfumato("model", "verify", "m.sfm", "--trust", "00" * 32).code == 2
+    scored = sfumato("model", "score", "m.sfm", "dose=99", "ward=a", "grade=2", "smoker=true", "--json")
+    assert scored.code == 0, scored.err
+    assert json.loads(scored.out)["clamped"] == ["dose"] and 0 < json.loads(scored.out)["probability"] < 1
+    wrong = sfumato("model", "score", "m.sfm", "dose=1", "ward=secretward", "grade=2")
+    assert wrong.code == 2 and "ward: must be one of 3 declared levels" in wrong.err
+    assert "secretward" not in wrong.err
+    again = sfumato(*FIT, "--epsilon", "0.5", "--ledger", "study.ledger")
+    assert again.code == 2 and "exists already" in again.err
+
+
+def test_a_forest_and_refusals(sfumato: Sfumato, folder: Path) -> None:
+    done = sfumato(*FIT, "--method", "forest", "--epsilon", "4", "--rows", "800")
+    assert done.code == 0, done.err
+    assert sfumato(*FIT, "--method", "oracle", "--overwrite").code == 2
+    assert sfumato(*FIT, "--epsilon", "0.01", "--rows", "800", "--overwrite").code == 2
+    assert sfumato(*FIT, "--test", "test.csv", "--overwrite").code == 2
+    (folder / "m.sfm").write_text("{}")
+    assert sfumato("model", "show", "m.sfm").code == 2
+    assert sfumato("model", "key", "my.key").code == 2

@@ -1,0 +1,120 @@
+"""init, run, sign, plan check and plan schema through the real entry point."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from cli_support import Sfumato, environment, everything
+from planned import CANARY, PLAN, rows, written
+
+from sfumato.plan.spec import json_schema_text
+
+QUICK = PLAN.replace("skip = true", 'effort = "quick"')
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+def test_from_a_file_to_a_signed_release(tmp_path: Path, sfumato: Sfumato) -> None:
+    (tmp_path / "visits.csv").write_text(rows(200), encoding="utf-8")
+    answer = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path, "--k", "3")
+    assert answer.code == 0 and "3 quasi-identifier" in answer.out and CANARY not in answer.all
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true"), encoding="utf-8"
+    )
+    assert sfumato("plan", "check", plan).code == 0
+    answer = sfumato("run", plan, "--out", tmp_path / "release")
+    assert answer.code == 0 and "DRAFT release written" in answer.out and CANARY not in answer.all
+    assert "6 guesses about columns are not reviewed" in answer.err
+    refused = sfumato("sign", plan, "--name", "A. Miller")
+    assert refused.code == 2 and "--all" in refused.err
+    assert sfumato("sign", plan, "--name", "A. Miller", "--all").code == 0
+    answer = sfumato("run", plan, "--out", tmp_path / "release", "--json")
+    assert answer.code == 0
+    said = parsed(answer.out)
+    assert said["draft"] is None and said["met"] and said["resumed"] == ["step-1"]
+    assert said["guarantees"]["step-1"]["claims"][0]["k"] >= 3
+    assert sfumato("verify", tmp_path / "release").code == 0
+    again = sfumato("run", plan, "--out", tmp_path / "release", "--quiet")
+    assert again.code == 0 and "is there already" in again.out and again.err == ""
+
+
+def test_init_keeps_what_is_there(tmp_path: Path, sfumato: Sfumato) -> None:
+    (tmp_path / "visits.csv").write_text(rows(60), encoding="utf-8")
+    (tmp_path / "schema.toml").write_text("mine", encoding="utf-8")
+    answer = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path)
+    assert answer.code == 2 and "--force" in answer.err
+    assert everything(tmp_path) == {"visits.csv", "schema.toml"}
+    said = parsed(sfumato("init", tmp_path / "visits.csv", "--out", tmp_path, "--force", "--json").out)
+    assert said["hierarchies"]["age"] == {"recipe": "ages", "widths": [5, 10, 20]}
+
+
+def test_every_fault_on_its_own_line(tmp_path: Path, sfumato: Sfumato) -> None:
+    path = written(tmp_path, PLAN.replace("k = 3", "k = 1\nspeed = 9"))
+    answer = sfumato("plan", "check", path)
+    assert answer.code == 1 and "line 15" in answer.out and "line 16" in answer.out
+    said = parsed(sfumato("plan", "check", path, "--json").out)
+    assert [f["line"] for f in said["faults"]] == [15, 16]
+    run = sfumato("run", path, "--out", tmp_path / "release")
+    assert run.code == 2 and "2 faults" in run.err and "Hint:" in run.err
+
+
+def test_the_schema_for_editors(sfumato: Sfumato) -> None:
+    plain, asked = sfumato("plan", "schema").out, sfumato("plan", "schema", "--json").out
+    assert plain == json_schema_text() and parsed(asked) == parsed(plain)
+
+
+def test_thresholds_and_exit_codes(tmp_path: Path, sfumato: Sfumato) -> None:
+    path = written(tmp_path, QUICK + "\n[thresholds]\nutility = 0.999\n")
+    answer = sfumato("run", path, "--out", tmp_path / "release")
+    assert answer.code == 1 and "Nothing was released" in answer.out and not (tmp_path / "release").exists()
+    assert (tmp_path / "release-refused.html").exists()
+    path.write_text(QUICK + "\n[thresholds]\nutility = 0.01\n", encoding="utf-8")
+    answer = sfumato("run", path, "--out", tmp_path / "release")
+    assert answer.code == 0 and "met: utility at least 0.01" in answer.out and "report" in answer.out
+
+
+def test_the_next_quarter(tmp_path: Path, sfumato: Sfumato) -> None:
+    path = written(tmp_path)
+    assert sfumato("run", path, "--out", tmp_path / "release").code == 0
+    (tmp_path / "next.csv").write_text(rows(150, seed=4), encoding="utf-8")
+    more = ("--input", tmp_path / "next.csv", "--previous", tmp_path / "release", "--out", tmp_path / "q2")
+    answer = sfumato("run", path, *more)
+    assert answer.code == 0 and "150 rows, 120 before" in answer.out
+    (tmp_path / "next.csv").write_text(rows(150, seed=4).replace(CANARY, "okapi5521"), encoding="utf-8")
+    answer = sfumato("run", path, *more[:-1], tmp_path / "q3")
+    assert answer.code == 2 and "okapi" not in answer.all and "unlisted level" in answer.err
+
+
+def test_the_shell_completes_the_commands(tmp_path: Path) -> None:
+    for typed, wanted in (
+        ("sfumato r", "run"),
+        ("sfumato plan sch", "schema"),
+        ("sfumato run --prev", "--previous"),
+    ):
+        words = {
+            "_SFUMATO_COMPLETE": "complete_bash",
+            "COMP_WORDS": typed,
+            "COMP_CWORD": str(typed.count(" ")),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "sfumato"], env={**environment(), **words}, capture_output=True, text=True,
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert wanted in done.stdout.split()
+    home = {
+        **environment(),
+        "HOME": str(tmp_path),
+        "SHELL": "/bin/bash",
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
+    command = [sys.executable, "-m", "sfumato", "--install-completion", "bash"]
+    done = subprocess.run(command, env=home, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "sfumato" in (tmp_path / ".bash_completions" / "sfumato.sh").read_text(encoding="utf-8")

@@ -1,0 +1,276 @@
+"""Running a plan: what is written, what is refused, what a chain promises, who has signed."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from planned import CANARY, PLAN, SCHEMA, public_bytes, ran, rows, with_steps, written
+
+import sfumato as sf
+from sfumato.errors import BudgetError, DataError, OutputError, PlanError, SchemaError
+from sfumato.plan import Plan
+from sfumato.plan.signing import sign
+from sfumato.privacy import Ledger
+
+
+def card(folder: Path) -> str:
+    return (folder / "public" / "card.md").read_text(encoding="utf-8")
+
+
+def hidden(folder: Path) -> list[str]:
+    return [p.name for p in folder.iterdir() if p.name.startswith(".")]
+
+
+# -- a release -------------------------------------------------------------------------------------
+
+
+def test_a_release_that_verifies_and_is_a_draft(tmp_path: Path) -> None:
+    found = ran(tmp_path)
+    out = tmp_path / "release"
+    assert found.draft and sf.verify(out).ok and hidden(tmp_path) == []
+    assert "DRAFT" in card(out) and "Visits of a small clinic" in card(out)
+    report = (out / "internal" / "report.html").read_text(encoding="utf-8")
+    assert "DRAFT: Visits" in report and "nobody has signed" in report
+    release = found.load()
+    assert release.columns == ("sex", "age", "region", "dx", "cost")
+    assert release.guarantee.claims[0].k >= 3
+    assert (out / "internal" / "plan.toml").read_text(encoding="utf-8") == PLAN
+    assert (out / "internal").stat().st_mode & 0o077 == 0
+
+
+def test_numbers_are_cut_off_and_columns_left_out(tmp_path: Path) -> None:
+    plan = PLAN.replace("[[steps]]", "cost = { top = 250, bottom = 50 }\ndx = { drop = true }\n[[steps]]")
+    plan = plan.replace("max_suppressed = 0.2", "max_suppressed = 1.0")
+    release = ran(tmp_path, plan).load()
+    costs = release.data.to_arrow()["cost"].to_pylist()
+    assert min(costs) == 50 and max(costs) == 250 and "dx" not in release.columns
+    before = [int(line.split(",")[5]) for line in rows().splitlines()[1:]]
+    assert sum(c == 250 for c in costs) == sum(c >= 250 for c in before)
+
+
+def test_columns_that_say_nothing_or_the_same_are_left_out(tmp_path: Path) -> None:
+    doubled = "\n".join(f"{line},{line.split(',')[3]}" for line in rows().splitlines()) + "\n"
+    doubled = doubled.replace("region,dx,cost,region", "region,dx,cost,place")
+    schema = SCHEMA + '[columns.place]\nkind = "nominal"\n'
+    written(
+        tmp_path, PLAN + '\n[prepare]\nredundant = "drop"\n', **{"data.csv": doubled, "schema.toml": schema}
+    )
+    found = Plan.read(tmp_path / "plan.toml").run(tmp_path / "release")
+    assert dict(found.prepared.dropped) == {"place": "'region' says what it says"}
+    assert "place" not in found.load().columns
+
+
+def test_screening_by_information(tmp_path: Path) -> None:
+    told = dict(ran(tmp_path, PLAN + '\n[prepare]\ntarget = "dx"\n').prepared.ratios)
+    assert set(told) == {"sex", "age", "region", "cost"}
+    least = sorted(told.values())[0] + 1e-9
+    found = ran(
+        tmp_path, PLAN + f'\n[prepare]\ntarget = "dx"\nleast_information = {least!r}\n', out="screened"
+    )
+    ((name, why),) = found.prepared.dropped
+    assert told[name] == min(told.values()) and "shuffled column" in why
+    assert name not in found.load().columns
+
+
+def test_unknown_codes_stop_the_run_without_being_shown(tmp_path: Path) -> None:
+    schema = SCHEMA.replace(', "zebra7319"]', "]")
+    path = written(tmp_path, PLAN, **{"schema.toml": schema})
+    with pytest.raises(SchemaError, match="1 unlisted level in 1 cell") as caught:
+        Plan.read(path).run(tmp_path / "release")
+    assert CANARY not in str(caught.value) and CANARY in caught.value.values
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "data.csv",
+        "plan.toml",
+        "region.csv",
+        "schema.toml",
+    ]
+
+
+def test_folders_of_something_else_are_not_touched(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("ten years of work")
+    (tmp_path / "empty").mkdir()
+    for name in ("mine", "empty", "data.csv", "gone/release"):
+        with pytest.raises(OutputError):
+            Plan.read(path).run(tmp_path / name, overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "ten years of work"
+
+
+# -- the signature ---------------------------------------------------------------------------------
+
+
+def test_signing_takes_the_stamp_away_and_leaves_the_bytes(tmp_path: Path) -> None:
+    ran(tmp_path)
+    out = tmp_path / "release"
+    before = public_bytes(out)
+    plan = sign(tmp_path / "plan.toml", "A. Miller", on=date(2026, 3, 1))
+    assert plan.draft == "" and plan.signed == ("A. Miller", date(2026, 3, 1))
+    found = plan.run(out)
+    assert not found.draft and found.resumed == ("step-1",)
+    assert public_bytes(out) == before and sf.verify(out).ok
+    assert "DRAFT" not in card(out)
+    assert "Signed by A. Miller on 2026-03-01" in (out / "internal" / "report.html").read_text(
+        encoding="utf-8"
+    )
+    again = plan.run(out)
+    assert again.unchanged and public_bytes(out) == before
+
+
+def test_a_signature_covers_what_was_signed(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, PLAN.replace('hierarchy = "suppress" }', 'hierarchy = "suppress", reviewed = false }')
+    )
+    with pytest.raises(PlanError, match="1 guess about columns is not reviewed: 'sex'"):
+        sign(path, "A. Miller")
+    assert Plan.read(path).draft.count("not reviewed") == 1
+    assert sign(path, "A. Miller", all_reviewed=True).draft == ""
+    text = path.read_text(encoding="utf-8")
+    assert "reviewed = true" in text and text.count("[review]") == 1
+    path.write_text(text.replace("k = 3", "k = 2"), encoding="utf-8")
+    assert Plan.read(path).draft == "the plan was changed after it was signed"
+    (tmp_path / "schema.toml").write_text(SCHEMA + "# and more\n", encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    assert "changed after" in Plan.read(path).draft
+    by_hand = PLAN + '\n[review]\nby = "B. Moss"\non = "2026-03-02"\n'
+    assert Plan.read(written(tmp_path, by_hand)).draft == ""
+
+
+# -- thresholds ------------------------------------------------------------------------------------
+
+
+def test_a_threshold_that_is_not_met_refuses_or_marks(tmp_path: Path) -> None:
+    strict = PLAN.replace("skip = true", 'effort = "quick"') + "\n[thresholds]\nutility = 0.999\n"
+    found = ran(tmp_path, strict)
+    assert found.refused and not found.met and not (tmp_path / "release").exists()
+    (report,) = found.reports
+    assert report.name == "release-refused.html" and "utility at least" in report.read_text(encoding="utf-8")
+    marked = ran(tmp_path, strict + '\n[outputs]\nunmet = "mark"\n')
+    assert not marked.refused and not marked.met and marked.resumed == ("step-1",)
+    assert "MARKED" in card(tmp_path / "release") and sf.verify(tmp_path / "release").ok
+
+
+# -- several steps ---------------------------------------------------------------------------------
+
+
+def test_several_releases_of_one_plan(tmp_path: Path) -> None:
+    plan = with_steps('name = "tables"\nmethod = "optimal"\nk = 3\nmax_suppressed = 0.2',
+                      'name = "rows"\nof = "input"\nmethod = "marginals"\nrows = 40')  # fmt: skip
+    found = ran(tmp_path, plan)
+    assert sorted(found.releases) == ["rows", "tables"]
+    assert all(sf.verify(folder).ok for folder in found.releases.values())
+    assert found.load("rows").data.rows() == 40
+    assert Plan.read(tmp_path / "plan.toml").run(tmp_path / "release").unchanged
+
+
+def test_a_chain_promises_what_holds_of_the_input(tmp_path: Path) -> None:
+    pegs = 'method = "pegs"\nrows = 30\ntotal = 2.0\nparents = 1\ncolumns = ["sex", "dx"]'
+    alone = ran(tmp_path, with_steps(pegs)).load().guarantee
+    assert any(c.differential for c in alone)
+    generalize = 'name = "base"\nmethod = "optimal"\nk = 3\nmax_suppressed = 0.2'
+    data = pegs.replace("total = 2.0", 'log_l = 0.2\ndomain = "data"\ncap = true')
+    release = ran(tmp_path, with_steps(generalize, data), out="chained").load()
+    assert not any(c.differential for c in release.guarantee)
+    assert "Lost: k-anonymity" in release.guarantee.text() or "Lost:" in release.guarantee.text()
+    assert "several steps" in card(tmp_path / "chained") and release.data.rows() == 30
+    noisy = 'name = "noisy"\nmethod = "marginals"\nrows = 60\nepsilon = 1.0'
+    later = 'method = "resample"\nk = 3'
+    kept = ran(tmp_path, with_steps(noisy, later), out="private-first").load().guarantee
+    assert [c.epsilon for c in kept if c.differential] == [1.0]
+
+
+def test_detailed_codes_in_two_steps(tmp_path: Path) -> None:
+    within = 'within = [{ column = "dx", group = "region", file = "groups.csv" }]'
+    step = (
+        f'method = "pegs"\nrows = 50\ntotal = 3.0\nparents = 1\ncolumns = ["sex", "region", "dx"]\n{within}'
+    )
+    groups = "dx,region\na,east\nb,west\nc,north\nzebra7319,south\na,north\nb,south\n"
+    written(tmp_path, with_steps(step), **{"groups.csv": groups})
+    found = Plan.read(tmp_path / "plan.toml").run(tmp_path / "release").load().data.to_arrow().to_pylist()
+    allowed = {tuple(line.split(",")[::-1]) for line in groups.splitlines()[1:]}
+    pairs = {(r["region"], r["dx"]) for r in found if r["region"] is not None and r["dx"] is not None}
+    assert pairs and pairs <= allowed
+
+
+def test_pseudonyms_and_exchange(tmp_path: Path) -> None:
+    found = ran(tmp_path, with_steps('method = "pseudonymize"\ncolumns = ["id"]'), out="names")
+    assert "p0007" not in found.load().data.to_arrow()["id"].to_pylist()
+    exchanged = ran(tmp_path, with_steps('method = "resample"\nk = 3\nresponse = "cost"'), out="exchanged")
+    assert exchanged.load().guarantee.claims[0].k >= 3
+
+
+# -- budgets and registers -------------------------------------------------------------------------
+
+
+def test_a_ledger_is_debited_once_for_one_release(tmp_path: Path) -> None:
+    plan = with_steps('method = "marginals"\nrows = 40\nepsilon = 1.0')
+    plan += '\n[budget]\nledger = "study.ledger"\nepsilon = 1.5\n'
+    ran(tmp_path, plan)
+    ledger = Ledger.open(tmp_path / "study.ledger")
+    assert ledger.spent == 1.0 and "plan.toml" in ledger.entries()[0].purpose
+    assert ran(tmp_path, plan).unchanged and ledger.spent == 1.0
+    again = Plan.read(tmp_path / "plan.toml").run(tmp_path / "again", record=tmp_path / "release")
+    assert public_bytes(again.out) == public_bytes(tmp_path / "release") and ledger.spent == 1.0
+    with pytest.raises(BudgetError, match="does not cover"):
+        ran(tmp_path, plan, out="other")
+    assert not (tmp_path / "other").exists() and hidden(tmp_path) == []
+
+
+def test_the_register_is_entered_once_and_checked(tmp_path: Path) -> None:
+    plan = PLAN + '\n[register]\nfolder = "register"\n'
+    ran(tmp_path, plan)
+    entries = sorted((tmp_path / "register").glob("release-*.parquet"))
+    assert len(entries) == 1
+    assert ran(tmp_path, plan).unchanged
+    coarser = plan.replace("top = 90 }", "top = 90, max_level = 0 }").replace(
+        "max_suppressed = 0.2", "max_suppressed = 1.0"
+    )
+    with pytest.raises(sf.ParameterError, match="earlier release"):
+        ran(tmp_path, coarser, out="other")
+    assert len(list((tmp_path / "register").glob("release-*.parquet"))) == 1
+
+
+def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
+    ran(tmp_path)
+    with pytest.raises(DataError, match="not what this plan makes"):
+        ran(tmp_path, PLAN.replace("k = 3", "k = 4"), out="other", record=tmp_path / "release")
+    with pytest.raises(OutputError, match="another plan or from other data"):
+        ran(tmp_path, PLAN.replace("k = 3", "k = 4"))
+    assert ran(tmp_path, PLAN.replace("k = 3", "k = 4"), overwrite=True).load().guarantee.claims[0].k >= 4
+    record = json.loads((tmp_path / "release" / "internal" / "run.json").read_text(encoding="utf-8"))
+    assert CANARY not in json.dumps(record)
+
+
+def test_a_promise_says_that_limits_were_measured_on_the_data(tmp_path: Path) -> None:
+    plan = with_steps('method = "marginals"\nrows = 60\nepsilon = 1.0').replace(
+        "skip = true", 'effort = "quick"'
+    )
+    found = ran(tmp_path, plan + "\n[thresholds]\nutility = 0.01\n")
+    (claim,) = [c for c in found.load().guarantee if c.differential]
+    assert any("met limits" in a for a in claim.assumptions)
+    looser = ran(tmp_path, plan)  # the same rows, without limits: the sentence goes too
+    (claim,) = [c for c in looser.load().guarantee if c.differential]
+    assert looser.resumed and not any("met limits" in a for a in claim.assumptions)
+
+
+def test_names_of_steps_stay_inside_the_release(tmp_path: Path) -> None:
+    for name in ("..", "../x", "/tmp/x", ".hidden", "public", "a/b", ""):
+        with pytest.raises(PlanError):
+            ran(tmp_path, with_steps(f"name = '{name}'\nmethod = \"optimal\"\nk = 3"))
+
+
+def test_a_register_needs_classes(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"\[register\] compares classes"):
+        ran(tmp_path, with_steps('method = "resample"\nk = 3') + '\n[register]\nfolder = "register"\n')
+
+
+def test_an_epsilon_that_is_known_afterwards_only(tmp_path: Path) -> None:
+    step = 'method = "pegs"\nrows = 10\nalpha = 50.0\nparents = 0\ncolumns = ["sex", "dx"]'
+    with pytest.raises(PlanError, match="known afterwards only"):
+        ran(tmp_path, with_steps(step) + '\n[budget]\nledger = "x"\nepsilon = 1\n')
+    with pytest.raises(PlanError, match="looks at the data"):
+        ran(tmp_path, with_steps(step) + '\n[prepare]\nredundant = "drop"\n')
+    assert any(c.differential for c in ran(tmp_path, with_steps(step)).load().guarantee)

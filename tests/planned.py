@@ -1,0 +1,114 @@
+"""A small folder with data, schema, levels and a plan: what a person who has just begun would have."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from sfumato.plan import Plan
+
+CANARY = "zebra7319"
+HEADER = "id,sex,age,region,dx,cost"
+
+SCHEMA = """\
+[columns.id]
+kind = "nominal"
+role = "identifier"
+[columns.sex]
+kind = "flag"
+role = "quasi-identifier"
+levels = ["f", "m"]
+confirmed = true
+[columns.age]
+kind = "numeric"
+type = "integer"
+role = "quasi-identifier"
+edges = [0, 20, 40, 60, 80, 120]
+confirmed = true
+[columns.region]
+kind = "nominal"
+role = "quasi-identifier"
+levels = ["east", "north", "south", "west"]
+confirmed = true
+[columns.dx]
+kind = "nominal"
+role = "sensitive"
+levels = ["a", "b", "c", "zebra7319"]
+confirmed = true
+[columns.cost]
+kind = "numeric"
+type = "integer"
+role = "sensitive"
+edges = [0, 100, 200, 400]
+confirmed = true
+"""
+
+LEVELS = """\
+east;east or west;*
+west;east or west;*
+north;north or south;*
+south;north or south;*
+"""
+
+PLAN = """\
+sfumato_plan = 1
+title = "Visits of a small clinic"
+
+[input]
+data = "data.csv"
+schema = "schema.toml"
+
+[columns]
+sex = { role = "quasi-identifier", hierarchy = "suppress" }
+age = { hierarchy = { recipe = "ages", widths = [5, 20] }, top = 90 }
+region = { hierarchy = { recipe = "levels", file = "region.csv" } }
+
+[[steps]]
+method = "optimal"
+k = 3
+max_suppressed = 0.2
+
+[assess]
+skip = true
+"""
+
+
+def rows(number: int = 120, seed: int = 1) -> str:
+    """Data as CSV text; one diagnosis is rare, and must never be shown."""
+    rng = random.Random(seed)
+    lines = [HEADER]
+    for i in range(number):
+        dx = CANARY if i == 7 else rng.choice("aaabbc")
+        line = (
+            f"p{i:04d}",
+            rng.choice("fm"),
+            rng.randrange(95),
+            rng.choice(["east", "west", "north", "south"]),
+        )
+        lines.append(",".join(map(str, (*line, dx, rng.randrange(400)))))
+    return "\n".join(lines) + "\n"
+
+
+def written(folder: Path, plan: str = PLAN, **files: str) -> Path:
+    """The folder filled; gives back the path of the plan."""
+    texts = {"data.csv": rows(), "schema.toml": SCHEMA, "region.csv": LEVELS, "plan.toml": plan}
+    for name, text in {**texts, **files}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / "plan.toml"
+
+
+def with_steps(*steps: str, more: str = "") -> str:
+    """The plan with other steps."""
+    head = PLAN.partition("[[steps]]")[0]
+    return head + "\n".join(f"[[steps]]\n{s}\n" for s in steps) + "\n[assess]\nskip = true\n" + more
+
+
+def ran(folder: Path, plan: str = PLAN, out: str = "release", **options: Any) -> Any:
+    """The plan, run."""
+    return Plan.read(written(folder, plan)).run(folder / out, **options)
+
+
+def public_bytes(folder: Path) -> bytes:
+    """The released data, as the file has it."""
+    return (folder / "public" / "data.parquet").read_bytes()

@@ -1,0 +1,92 @@
+"""The score of a split: what its privacy rests on holds exactly, for every alpha and every count."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.assessment.audit import exact_epsilon
+from sfumato.errors import ParameterError
+from sfumato.prediction.impurity import UNIT, Impurity
+
+ALPHAS = st.one_of(st.floats(1.0001, 64), st.sampled_from([1.001, 1.5, 2.0, 3.0, 64.0]))
+COUNTS = st.integers(0, 5_000_000)
+
+
+def oracle(n0: int, n1: int, alpha: float) -> float:
+    n = n0 + n1
+    return n * (1 - (n0 / n) ** alpha - (n1 / n) ** alpha) / (alpha - 1) if n else 0.0
+
+
+@given(ALPHAS, COUNTS, COUNTS, st.integers(0, 1))
+def test_a_row_raises_the_impurity_by_0_to_its_sensitivity(alpha: float, n0: int, n1: int, y: int) -> None:
+    impurity = Impurity.of(alpha)
+    counts = np.array([n0, n1])
+    step = impurity.of_counts(counts + np.eye(2, dtype=int)[y]) - impurity.of_counts(counts)
+    assert 0 <= step <= impurity.sensitivity
+    assert impurity.sensitivity <= math.ceil(UNIT * alpha / (alpha - 1))
+
+
+@given(st.floats(1.05, 64), st.integers(0, 10_000), st.integers(0, 10_000))
+def test_it_is_the_alpha_impurity_but_for_what_noise_hides(alpha: float, n0: int, n1: int) -> None:
+    found = int(Impurity.of(alpha).of_counts(np.array([n0, n1]))) / UNIT
+    # Planes 1/256 apart leave a gap of f''/8 (1/256)^2 a row, the largest f'' being about alpha^2 here.
+    assert found - oracle(n0, n1, alpha) <= (n0 + n1) * (alpha * alpha / 8 / 256**2 + 2 / UNIT) + 1e-6
+    assert found - oracle(n0, n1, alpha) >= -(n0 + n1) * 2 / UNIT
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.5, 65.0, math.nan])
+def test_alpha_must_be_above_one(alpha: float) -> None:
+    with pytest.raises(ParameterError):
+        Impurity.of(alpha)
+
+
+def test_planes_that_could_fall_are_refused() -> None:
+    with pytest.raises(ParameterError):
+        Impurity(2.0, np.array([[0, -1]]))
+
+
+def permute_and_flip(scores: list[int], scale: float) -> list[float]:
+    """Its exact law: walk through every order; accept each in turn with exp((score - best) / scale)."""
+    best = max(scores)
+    accept = [math.exp((s - best) / scale) for s in scores]
+    law = [0.0] * len(scores)
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        open_ = 1.0
+        for i in order:
+            law[i] += open_ * accept[i] / len(orders)
+            open_ *= 1 - accept[i]
+    return law
+
+
+TABLES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=2)
+
+
+@given(
+    st.sampled_from([1.2, 2.0, 4.0]),
+    st.lists(TABLES, min_size=2, max_size=4),
+    st.lists(st.integers(0, 1), min_size=4, max_size=4),
+    st.integers(0, 1),
+    st.sampled_from([0.1, 1.0, 4.0]),
+)
+def test_a_choice_among_splits_keeps_its_epsilon_exactly(
+    alpha: float, tables: list[list[tuple[int, int]]], sides: list[int], y: int, epsilon: float
+) -> None:
+    """One row more, on whatever side of each split: the two exact laws are within epsilon, without a 2."""
+    impurity = Impurity.of(alpha)
+    before, after = [], []
+    for table, side in zip(tables, sides, strict=False):
+        cells = np.array(table)
+        before.append(int(impurity.score(cells[0], cells.sum(axis=0))))
+        cells[side, y] += 1
+        after.append(int(impurity.score(cells[0], cells.sum(axis=0))))
+    assert all(a <= b for a, b in zip(after, before, strict=True))  # monotone
+    scale = impurity.sensitivity / epsilon
+    found = exact_epsilon(permute_and_flip(before, scale), permute_and_flip(after, scale))
+    assert found <= epsilon * (1 + 1e-9)

@@ -1,0 +1,74 @@
+"""The determination file: numbers from a run, words from a person, open until both are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import DataError
+from sfumato.privacy import Guarantee, KAnonymity
+from sfumato.report import overclaims
+from sfumato.report.determination import FIELDS, Said, determination, read_report, template
+
+FILLED = "\n".join(
+    [
+        *(f'{key} = "words on {key}"' for key, *_ in FIELDS),
+        '[thresholds]\nrisk = "policy 7"',
+        '[signature]\nname = "A. Person"\nrole = "officer"\ndate = 2026-11-16\n',
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = sf.samples.discharges(400, seed=1).select(["age", "sex", "pay", "zip"])
+    found = sf.assess(
+        table, table, effort="quick", quasi_identifiers=["age", "sex"], thresholds={"risk": 0.05}
+    )
+    return found.save(tmp_path_factory.mktemp("report") / "report.json")
+
+
+def said(tmp_path: Path, text: str) -> Said:
+    (tmp_path / "said.toml").write_text(text)
+    return Said.read(tmp_path / "said.toml")
+
+
+def test_the_untouched_form_is_a_draft_that_lists_what_is_open(tmp_path: Path, report: Path) -> None:
+    form = said(tmp_path, template())
+    assert len(form.missing) == len(FIELDS) + 3
+    page = determination(form, read_report(report))
+    assert page.title.startswith("DRAFT") and "signature: name" in page.sections[0].prose[0]
+    assert "source of the threshold" in page.sections[0].prose[0]
+
+
+def test_filled_in_it_holds_the_words_the_numbers_and_the_promise(tmp_path: Path, report: Path) -> None:
+    promised = Guarantee.of(KAnonymity(5, ("age", "sex")))
+    found = {**read_report(report), "guarantee": json.loads(promised.to_json())}
+    page = determination(said(tmp_path, FILLED), found)
+    html = page.to_html()
+    assert not page.title.startswith("DRAFT") and "INTERNAL" in html
+    for words in ("words on recipient", "policy 7", "A. Person", "2026-11-16", "K-anonymity with k = 5"):
+        assert words in html
+    attacks = [s["name"] for s in found["scores"] if s["section"] == "attack"]
+    assert attacks and all(name in page.to_markdown() for name in attacks)
+    assert not overclaims(page.to_markdown())
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("data = 3\nother = 1\n", "'other' is not asked for; 'data' is no text"),
+    ("thresholds = 3\n", r"\[thresholds\] holds texts"),
+    ("data = ", "no TOML"),
+])  # fmt: skip
+def test_a_wrong_form_is_refused_with_all_faults(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        said(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"sfumato_assessment": 1}'])
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(DataError, match="no assessment"):
+        read_report(tmp_path / "r.json")

@@ -1,0 +1,27 @@
+"""The experiment on Pima runs, quickly, and shows what it is about."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "experiments"
+
+
+def test_chapter_5_on_pima(tmp_path: Path, data_dir: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "dpat_pima.py"), "--quick", "--out", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(FOLDER.parent / "src"), "SFUMATO_DATA": str(data_dir)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "dpat_pima.csv").open()))
+    area = {(r["method"], r["epsilon"]): float(r["AUROC"]) for r in rows}
+    assert area["AdditiveScore", "1.0"] > 0.6 and area["AdditiveScore, breast cancer", "1.0"] > 0.85
+    assert area["C4.5 (not private)", "none"] > 0.65 and ("EDPaT (claim fails)", "1.0") in area
+    assert (tmp_path / "dpat_pima.png").stat().st_size > 5_000
