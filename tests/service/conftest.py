@@ -80,10 +80,10 @@ def serve(tmp_path: Path, released: Path) -> Iterator[Callable[..., tuple[Inside
     """Builds services in this process; each is closed in the end."""
     made: list[Service] = []
 
-    def start(*, loaded: Any = (), **given: Any) -> tuple[Inside, Service]:
+    def start(**given: Any) -> tuple[Inside, Service]:
         given = {"models": (str(released),), "runtime": str(tmp_path)} | given
         files = {"keys": str(tmp_path / "keys"), "answers": str(tmp_path / "answers")}
-        service = Service(Settings(**(files | given)), loaded)
+        service = Service(Settings(**(files | given)))
         made.append(service)
         _, text = service.installation.create_key("clinic", ("score",), rate=1e5, burst=100_000)
         return Inside(build(service), text), service

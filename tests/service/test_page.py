@@ -72,7 +72,8 @@ def test_a_score_is_tried_and_drawn(
     visit(browser, service, "/", width, dark)
     assert browser.evaluate("document.getElementById('house').hidden")
     sign_in(browser, key)
-    until(browser, "document.querySelectorAll('.field').length > 5")
+    until(browser, "document.getElementById('budget').textContent !== ''")  # what is shown last
+    assert browser.evaluate("document.querySelectorAll('.field').length") > 5
     assert "epsilon = 1" in browser.evaluate("document.getElementById('promises').textContent")
     assert "none is needed" in browser.evaluate("document.getElementById('budget').textContent")
     assert browser.evaluate("document.getElementById('key').value") == ""
@@ -98,7 +99,8 @@ def test_faults_are_shown_at_their_fields(live: tuple[Running, str], browser: Br
     until(browser, "!document.getElementById('trouble').hidden")
     assert "API key" in browser.evaluate("document.getElementById('trouble').textContent")
     sign_in(browser, key)
-    until(browser, "document.querySelectorAll('.field').length > 5")
+    until(browser, "document.getElementById('budget').textContent !== ''")  # what is shown last
+    assert browser.evaluate("document.querySelectorAll('.field').length") > 5
     browser.evaluate("document.querySelector('[name=age]').value = ''")
     browser.evaluate("document.getElementById('row-form').requestSubmit()")
     until(browser, "document.querySelector('[name=age]').getAttribute('aria-invalid') === 'true'")

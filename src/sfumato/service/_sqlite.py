@@ -19,8 +19,9 @@ def connect(path: str | Path, application: int, layout: str, *, create: bool) ->
     target = Path(path)
     mode = "rwc" if create else "rw"
     with faults_named(target.name):
-        if create:  # for the owner alone from its first moment on
-            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if create:  # for the owner alone from its first moment on; one that is there is not even opened,
+            with contextlib.suppress(FileExistsError):  # as closing it would end SQLite's locks on it
+                os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             f"file:{quote(str(target.absolute()))}?mode={mode}",
             uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False,

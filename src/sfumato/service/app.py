@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -38,11 +38,11 @@ _MOST_WAITING = 256
 class Service:
     """All that the routes stand on, in one worker."""
 
-    def __init__(self, settings: Settings, models: Iterable[Any] = ()) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         folder = settings.runtime or tempfile.mkdtemp(prefix="sfumato-")
         self.installation = Installation(settings.keys, create=True)
-        self.registry = Registry(settings, self.installation, models)
+        self.registry = Registry(settings, self.installation)
         self.ledger = Ledger.open(settings.ledger) if settings.ledger else None
         self.answers = Answers(settings.answers, self.installation.secret, settings.keep_hours)
         self.scoring = Scoring(self.answers, self.ledger, share=settings.share_answers)
@@ -95,11 +95,7 @@ class Service:
         under = reading.idempotency_key(request)
         body = await reading.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
         rows, many = reading.rows_of(body, self.settings.most_rows, served.most_fields)
-        told = (
-            b""
-            if under is None
-            else b"\0".join([served.name.encode(), version.encode(), b"%d" % explain, body])
-        )
+        told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
         if under is None and not served.noisy:
             answer, how = released(question), "released"

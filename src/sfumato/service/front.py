@@ -6,7 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -58,9 +58,6 @@ class Front:
             return
         start = time.perf_counter()
         note = scope[NOTE] = Note(secrets.token_hex(8))
-        if _two_lengths(scope):
-            await _refuse(send, Refusal("bad_request"), [(b"connection", b"close")])
-            return self._account(replace(note, status=400, code="bad_request"), time.perf_counter() - start)
         added = [*self._headers, (b"x-request-id", note.id.encode())]
 
         async def answer(message: Message) -> None:
@@ -70,7 +67,11 @@ class Front:
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
+            if _two_lengths(scope):
+                note.code = "bad_request"
+                await _refuse(answer, Refusal("bad_request"), [(b"connection", b"close")])
+            else:
+                await self._app(scope, receive, answer)
         except Exception as error:
             logs.event("fault", logging.ERROR, id=note.id, route=note.route, **logs.fault(error))
             if not note.status:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,13 +125,11 @@ def feature_document(feature: Any) -> dict[str, Any]:
 class Registry:
     """All versions of all models; which one is current stands in the installation."""
 
-    def __init__(self, settings: Settings, installation: Installation, models: Iterable[Any] = ()) -> None:
+    def __init__(self, settings: Settings, installation: Installation) -> None:
         self._settings, self._installation = settings, installation
         self._lock = threading.Lock()
         self._files: set[tuple[str, int, int]] = set()
         self._served: dict[str, dict[str, Served]] = {}
-        for model in models:
-            self._add(Served.of(model))
         self.look()
         if not self._served:
             raise DataError("no model was found.", hint="give .sfm files, or a folder of them")
