@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.atomic import write_text
 from sfumato.io.engines import is_url
-from sfumato.plan.recipes import band
+from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.plan.wording import plan_text, schema_text
 from sfumato.schema import Column, Kind, Role, Schema
@@ -81,7 +81,7 @@ def propose(
     guesses = tuple(_guess(c, values.get(c.name, []), rows / (_COMMON * k)) for c in meant)
     return Proposal(
         guesses,
-        plan_text(guesses, _from(data, Path(folder)), schema, options, k, rows),
+        plan_text(guesses, _from(data, Path(folder)), schema, options, k, rows, _nodes(guesses, values)),
         schema_text(Schema(tuple(g.column for g in guesses))),
     )
 
@@ -182,6 +182,16 @@ def _hierarchy(column: Column, values: Sequence[Any]) -> tuple[str | dict[str, A
     if len(texts) > 2 and all(band(t) is not None for t in texts):
         return "bands", "bands of numbers"
     return "suppress", "values without a known order: the value, or nothing"
+
+
+def _nodes(guesses: Sequence[Guess], values: Mapping[str, Sequence[Any]]) -> int:
+    """How many ways there are to choose a level for each quasi-identifier."""
+    known = [g for g in guesses if g.column.role is Role.QUASI_IDENTIFIER and not g.drop and g.hierarchy]
+    found = 1
+    for guess in known:
+        assert guess.hierarchy is not None
+        found *= len(recipe(guess.hierarchy, Path(".")).over(values[guess.column.name]).labels)
+    return found
 
 
 def _all(pattern: re.Pattern[str], texts: Sequence[str], least: float = _MOSTLY) -> bool:

@@ -13,6 +13,7 @@ from sfumato.schema import Kind, Role, Schema
 if TYPE_CHECKING:
     from sfumato.plan.proposal import Guess
 
+_SEARCHED = 2_000  # nodes of the lattice up to which the best of them is looked for
 _IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the levels are
 _SCHEMA_HEAD = """\
 # What the columns mean, as sfumato init took them. Levels and edges were read off the data and may hold
@@ -43,15 +44,15 @@ on = ""                      # when, as 2026-03-01
 _STEPS = """\
 # What is done, one after the other. docs/plan.md lists the methods; two of them:
 #
-#   [[steps]]                # each group of rows as general as it must be, instead of each column
-#   method = "local"
+#   [[steps]]                # "optimal": one level per column, the best there is; "mondrian": groups of
+#   method = "local"         # rows, quick with many columns; "local": as general as each group must be
 #   k = {k}
 #
 #   [[steps]]                # new rows under one promise of differential privacy; waits for confirmed domains
 #   method = "private"
 #   epsilon = 1.0
 [[steps]]
-method = "optimal"
+method = "{method}"
 k = {k}                        # every combination of quasi-identifiers is shared by {k} {unit} or more
 max_suppressed = 0.05        # up to this share of the rows may have * in all of them instead
 {l}
@@ -92,9 +93,15 @@ _GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (
 
 
 def plan_text(
-    guesses: Sequence[Guess], data: str, schema: str, options: Mapping[str, Any], k: int, rows: int
+    guesses: Sequence[Guess],
+    data: str,
+    schema: str,
+    options: Mapping[str, Any],
+    k: int,
+    rows: int,
+    nodes: int,
 ) -> str:
-    """The plan as a person reads it."""
+    """The plan as a person reads it. nodes: how many ways there are to choose a level for each column."""
     persons = any(g.column.role is Role.PERSON for g in guesses)
     wanted = [g.column.name for g in guesses if g.column.role is Role.SENSITIVE and not g.drop]
     diverse = (
@@ -108,7 +115,11 @@ def plan_text(
         *_input(data, schema, options),
         *_columns(guesses),
         _STEPS.format(
-            k=k, unit="persons" if persons else "rows", l=diverse, effort="quick" if large else "normal"
+            k=k,
+            method="mondrian" if nodes > _SEARCHED else "optimal",
+            unit="persons" if persons else "rows",
+            l=diverse,
+            effort="quick" if large else "normal",
         ),
     ]
     return "".join(parts)
