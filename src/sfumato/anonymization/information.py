@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.measure import Costs, Floats, column_weights, mean_cost
+from sfumato.anonymization.measure import Blind, Costs, Floats, column_weights, mean_cost
 from sfumato.anonymization.outcome import MOST, outcome
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -30,18 +30,14 @@ def heights(hierarchy: Hierarchy) -> Floats:
 
 
 @dataclass(frozen=True)
-class Height:
+class Height(Blind):
     """Vinterbo-1.0 (p. 57): a row costs sum_i w_i h_i / M_i, h the level of a cell and M that of the root.
 
     The score is the mean over rows; 0 nothing was lost, the sum of the weights everything.
     """
 
     name = "height"
-    monotone = True
     range = (0.0, _INF)
-    better: ClassVar[Literal["lower"]] = "lower"
-    reads_outcome = False
-    needs: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, problem: Problem) -> Costs:
         """w_i h / M_i."""
@@ -54,15 +50,12 @@ class Height:
 
 
 @dataclass(frozen=True)
-class Precision:
+class Precision(Blind):
     """Sweeney's PREC (equation 1, p. 26): 1 - the weighted mean of h / M over all cells; **1 is best**."""
 
     name = "precision"
-    monotone = True
     range = (0.0, 1.0)
-    better: ClassVar[Literal["higher"]] = "higher"
-    reads_outcome = False
-    needs: ClassVar[tuple[str, ...]] = ()
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def cost(self, problem: Problem) -> Costs:
         """What is taken off the score: (w_i / sum w) h / M_i."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.information import Height, Precision
-from sfumato.anonymization.measure import Costs, Floats, Measure, column_weights
+from sfumato.anonymization.measure import Blind, Costs, Floats, Measure, column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
@@ -22,18 +22,14 @@ _INF = float("inf")
 
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(Blind):
     """ARX's Loss with the arithmetic mean, or NCP: the mean over cells of (share - 1/D) / (1 - 1/D).
 
     share: of a column's D leaves, how many lie under the released node. Columns count by their weights.
     """
 
     name = "loss"
-    monotone = True
     range = (0.0, 1.0)
-    better: Literal["lower"] = "lower"
-    reads_outcome = False
-    needs: tuple[str, ...] = ()
 
     def cost(self, problem: Problem) -> Costs:
         """w_j / sum(w) (share - 1/D) / (1 - 1/D)."""
@@ -50,7 +46,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Entropy:
+class Entropy(Blind):
     """Non-uniform entropy: how surprising the original is, given what was released; a share of the most.
 
     A cell with value v released as node g loses log(n_g / n_v), n counted in the column; the score is the
@@ -58,11 +54,7 @@ class Entropy:
     """
 
     name = "entropy"
-    monotone = True
     range = (0.0, 1.0)
-    better: Literal["lower"] = "lower"
-    reads_outcome = False
-    needs: tuple[str, ...] = ()
 
     def cost(self, problem: Problem) -> Costs:
         """w_j log n_g: the part of the loss that hangs on the node; log n_v is the same for all recodings."""
@@ -98,15 +90,11 @@ def _class_rows(recoding: Recoding) -> tuple[NDArray[np.int64], int]:
 
 
 @dataclass(frozen=True)
-class Discernibility:
+class Discernibility(Blind):
     """Each row costs the rows it cannot be told from, a suppressed one all rows; as a share of n^2."""
 
     name = "discernibility"
-    monotone = True
     range = (0.0, 1.0)
-    better: Literal["lower"] = "lower"
-    reads_outcome = False
-    needs: tuple[str, ...] = ()
 
     def score(self, recoding: Recoding) -> float:
         """(sum of sizes squared + suppressed n) / n^2."""
@@ -116,15 +104,11 @@ class Discernibility:
 
 
 @dataclass(frozen=True)
-class AverageClassSize:
+class AverageClassSize(Blind):
     """Rows per class; the suppressed rows are one class."""
 
     name = "average class size"
-    monotone = True
     range = (1.0, _INF)
-    better: Literal["lower"] = "lower"
-    reads_outcome = False
-    needs: tuple[str, ...] = ()
 
     def score(self, recoding: Recoding) -> float:
         """n / classes."""
@@ -133,15 +117,11 @@ class AverageClassSize:
 
 
 @dataclass(frozen=True)
-class Ambiguity:
+class Ambiguity(Blind):
     """How many different rows a released row could have been, at the mean: the product of its leaf counts."""
 
     name = "ambiguity"
-    monotone = True
     range = (1.0, _INF)
-    better: Literal["lower"] = "lower"
-    reads_outcome = False
-    needs: tuple[str, ...] = ()
 
     def score(self, recoding: Recoding) -> float:
         """Mean over rows of the product over columns of the leaves below the cell."""

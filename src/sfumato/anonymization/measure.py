@@ -7,7 +7,7 @@ as. Searches run on the table of those costs. Every other measure only scores a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,15 @@ class CellMeasure(Measure, Protocol):
         Never negative, lower is better whatever `better` says of the score, column weights included.
         """
         ...
+
+
+class Blind:
+    """A measure that looks at no outcome, is better when lower, and never falls by generalizing."""
+
+    monotone: ClassVar[bool] = True
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    reads_outcome: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
 
 
 def column_weights(problem: Problem) -> Floats:

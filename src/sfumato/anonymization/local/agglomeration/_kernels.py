@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels import join, joined, loss_of
 from sfumato.anonymization.local.forest import Forest
-from sfumato.anonymization.local.neighbours._kernels import Tree, joined_at_least, planted_tree
+from sfumato.anonymization.local.neighbours._kernels import (
+    Tree,
+    beside,
+    joined_at_least,
+    opened,
+    planted_tree,
+)
 
 BUCKET = 6
 
@@ -43,15 +49,7 @@ def cheapest(
     node = t.leaf[a]
     came = -1
     while node >= 0:
-        top = 0
-        if t.children[node] == 0:
-            stack[0] = node
-            top = 1
-        else:
-            for c in range(t.child[node], t.child[node] + t.children[node]):
-                if c != came:
-                    stack[top] = c
-                    top += 1
+        top = beside(t, node, came, stack)
         while top:
             top -= 1
             v = stack[top]
@@ -61,9 +59,7 @@ def cheapest(
             if merger_at_least(low, na, la, t.least[v], t.most[v], k) >= best:
                 continue
             if t.children[v]:
-                for c in range(t.child[v], t.child[v] + t.children[v]):
-                    stack[top] = c
-                    top += 1
+                top = opened(t, v, stack, top)
                 continue
             for p in range(t.lo[v], t.hi[v]):
                 y = t.order[p]

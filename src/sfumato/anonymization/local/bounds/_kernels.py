@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels import joined, lub
 from sfumato.anonymization.local.forest import Forest
-from sfumato.anonymization.local.neighbours._kernels import Tree, joined_at_least
+from sfumato.anonymization.local.neighbours._kernels import Tree, beside, joined_at_least, opened
 
 TINY = 1e-12
 
@@ -39,9 +39,7 @@ def collected(
         if joined_at_least(f, x[r], t.box[v]) >= limit:
             continue
         if t.children[v]:
-            for c in range(t.child[v], t.child[v] + t.children[v]):
-                stack[top] = c
-                top += 1
+            top = opened(t, v, stack, top)
             continue
         for p in range(t.lo[v], t.hi[v]):
             y = t.order[p]
@@ -214,24 +212,14 @@ def raise_pairs(
         node = t.leaf[r]
         came = -1
         while node >= 0:
-            top = 0
-            if t.children[node] == 0:
-                stack[0] = node
-                top = 1
-            else:
-                for c in range(t.child[node], t.child[node] + t.children[node]):
-                    if c != came:
-                        stack[top] = c
-                        top += 1
+            top = beside(t, node, came, stack)
             while top:
                 top -= 1
                 v = stack[top]
                 if 2 * joined_at_least(f, x[r], t.box[v]) - high[v] >= best:
                     continue
                 if t.children[v]:
-                    for c in range(t.child[v], t.child[v] + t.children[v]):
-                        stack[top] = c
-                        top += 1
+                    top = opened(t, v, stack, top)
                     continue
                 for at in range(t.lo[v], t.hi[v]):
                     i = t.order[at]

@@ -144,6 +144,29 @@ def joined_at_least(f: Forest, x: NDArray[np.int32], v: NDArray[np.int32]) -> fl
 
 
 @compiled
+def opened(t: Tree, v: int, stack: NDArray[np.int64], top: int) -> int:
+    """Put the children of a node on the stack; its new height."""
+    for c in range(t.child[v], t.child[v] + t.children[v]):
+        stack[top] = c
+        top += 1
+    return top
+
+
+@compiled
+def beside(t: Tree, node: int, came: int, stack: NDArray[np.int64]) -> int:
+    """A walk up the tree: on the empty stack, what is under a node besides the child one came from."""
+    if t.children[node] == 0:
+        stack[0] = node
+        return 1
+    top = 0
+    for c in range(t.child[node], t.child[node] + t.children[node]):
+        if c != came:
+            stack[top] = c
+            top += 1
+    return top
+
+
+@compiled
 def nearest_few(
     f: Forest, t: Tree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
     found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64],
@@ -157,15 +180,7 @@ def nearest_few(
     node = leaf
     came = -1
     while node >= 0:
-        top = 0
-        if t.children[node] == 0:
-            stack[0] = node
-            top = 1
-        else:
-            for c in range(t.child[node], t.child[node] + t.children[node]):
-                if c != came:
-                    stack[top] = c
-                    top += 1
+        top = beside(t, node, came, stack)
         while top:
             top -= 1
             v = stack[top]
@@ -174,9 +189,7 @@ def nearest_few(
             if count == room and joined_at_least(f, target, t.box[v]) >= cost[room - 1]:
                 continue
             if t.children[v]:
-                for c in range(t.child[v], t.child[v] + t.children[v]):
-                    stack[top] = c
-                    top += 1
+                top = opened(t, v, stack, top)
                 continue
             for p in range(t.lo[v], t.hi[v]):
                 y = t.order[p]
