@@ -2,20 +2,21 @@
 
     sf.PeGS(total=5.0, models={"charge_usd": "lognormal", "los_days": "poisson"})
 
-A column of many bins has few people in each cell of its table, so that the prior drowns them. A model needs
-three sums for each key of the parents: how many rows, their values, their squares. From these a mean is
-estimated whose effects add up over the parents, and a spread; the law of each bin follows. The sums are
-noised once. Everything after that is arithmetic on noisy numbers: such a column is drawn as often as one
-likes, and in a block it needs no reset, while columns drawn from counts pay on every visit.
+A column of many bins has few people in each cell of its table, so that the prior drowns them. A model shares
+what it learns between cells: a mean whose effects add up over the parents, and a spread, of a family of laws;
+the chance of each bin follows. The table behind it is noised once. Everything after that is arithmetic on
+noisy numbers: such a column is drawn as often as one likes, and in a block it needs no reset, while columns
+drawn from counts pay on every visit.
 
 Guarantee: epsilon-DP in the method's neighbours, for all models together, once.
-Because:   a row is at one key. There it adds 1 to one of two counts (filled or missing), at most PARTS to the
-           sum of values and at most PARTS to that of squares, all in whole numbers: three L1 sensitivities,
-           each noised for a third of the model's share (discrete Laplace); replacing a row is two such steps.
-           A weighted row counts for at most WEIGHT_UNITS. The values are those of a bin's middle, scaled by
-           the declared ends, not those of the data.
+Because:   a row is in one cell of a model's table (keys of the parents x bins and missing), so it changes one
+           count by 1, or by at most WEIGHT_UNITS where rows are weighted; replacing it is two such steps.
+           Discrete Laplace noise for each model's share of epsilon, and the shares add up.
 Assumes:   edges and parents are public or paid for.
-Tested by: tests/synthesis/test_models.py::test_sums_change_by_no_more_than_their_sensitivity
+Tested by: tests/synthesis/test_models.py::test_noise_has_the_stated_scale
+
+A model is fitted to counts of bins by EM: given a law, each bin has an expected value and square; given
+these, the coefficients follow by Fisher scoring. Middles in their place would misjudge a last, wide bin.
 """
 
 from __future__ import annotations
@@ -34,95 +35,47 @@ from sfumato.privacy import Budget, Ledger, Neighbours
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
 from sfumato.schema import Kind
-from sfumato.synthesis.blocks import Block, Blocks
+from sfumato.synthesis.blocks import Blocks
 from sfumato.synthesis.decoding import ends
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.parents import whole_units
 
 FAMILIES = ("normal", "lognormal", "gamma", "poisson")
-PARTS = 2**16  # a value, and its square, is a whole number of these parts of the column's range
 _LARGEST = 2**22  # cells of a model's laws
 _LAW = 2.0**40  # a law's weights sum to about this; every bin has at least 1
-_STEPS = 30
+_STEPS, _ROUNDS = 30, 40
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What a model is learnt from, by key of the parents: (keys,) whole numbers, exact or noisy.
-
-    filled, missing: rows. values, squares: in PARTS of the range. noise: the standard deviation of the
-    counts' noise.
-    """
-
-    filled: Ints
-    missing: Ints
-    values: Ints
-    squares: Ints
-    noise: float = 0.0
-
-    @classmethod
-    def of(cls, block: Block, family: str) -> Sums:
-        """From a block's table: one pass over its cells."""
-        book, shape = block.counts.codebooks[-1], block.counts.shape
-        keys = math.prod(shape[:-1])
-        codes, n = block.counts.codes, block.counts.n.astype(np.int64)
-        key = np.zeros(len(n), np.int64)
-        for axis, size in enumerate(shape[:-1]):
-            key = key * size + codes[:, axis]
-        there = codes[:, -1] < len(book.levels)
-        share = np.append(Scale.of(book, family).shares, 0.0)[codes[:, -1].astype(np.int64)]
-        parts = (np.rint(share * PARTS), np.rint(share**2 * PARTS))
-        filled, missing, values, squares = np.zeros((4, keys), np.int64)
-        np.add.at(filled, key[there], n[there])
-        np.add.at(missing, key[~there], n[~there])
-        for out, part in zip((values, squares), parts, strict=True):
-            np.add.at(out, key[there], (n * part.astype(np.int64))[there])
-        return cls(filled, missing, values, squares)
-
-    def noised(self, ledger: Ledger, epsilon: float, rows: int, column: str) -> Sums:
-        """With noise for three times epsilon. rows: how many units one row adds to a count, at most."""
-
-        def grant(what: str) -> Any:
-            return ledger.grant(epsilon=epsilon, purpose=f"{what} of the model of {column}")
-
-        counts = laplace(np.concatenate([self.filled, self.missing]), rows, grant("counts"))
-        values = laplace(self.values, rows * PARTS, grant("values")).values
-        squares = laplace(self.squares, rows * PARTS, grant("squares")).values
-        filled, missing = np.split(counts.values, 2)
-        return Sums(filled, missing, values, squares, counts.sigma)
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """A column's bins on the scale its model works on.
+    """A column's bins on the scale its model works on, as parts of the range.
 
-    low, span: where the range begins and how long it is. shares: (bins,) where each bin's middle lies in it,
-    from 0 to 1. edges: (bins + 1,) of the bins; first, last: (bins,) the values that may be drawn of each.
+    low, high: (bins,) where each begins and ends; of counts the first and the last whole number instead.
+    span: how long the range is, for counts.
     """
 
-    low: float
+    low: Floats
+    high: Floats
     span: float
-    shares: Floats
-    edges: Floats
-    first: Floats
-    last: Floats
 
     @classmethod
     def of(cls, book: Codebook, family: str) -> Scale:
         """From the declared edges alone."""
         first, last, whole = ends(book)
         first, last = first.astype(np.float64), last.astype(np.float64)
+        if family == "poisson":
+            return cls(first, last, float(last[-1] + 1))
         edges = np.append(first, last[-1]) - 0.5 * whole + np.append(np.zeros(len(first)), whole)
-        middle = (first + last) / 2
+        start = edges[0]
         if family == "lognormal":
-            shift = max(float(edges[1] - edges[0]), 1e-9) - edges[0]
-            edges, middle = np.log(edges + shift), np.log(middle + shift)
-        low, span = float(edges[0]), float(edges[-1] - edges[0])
-        if family in ("gamma", "poisson"):
-            low, span = 0.0, float(edges[-1])
-        return cls(low, span, np.clip((middle - low) / span, 0, 1), edges, first, last)
+            edges = np.log(edges - start + max(float(edges[1] - start), 1e-9))
+        elif family == "gamma":
+            edges, start = np.maximum(edges, 0.0), 0.0
+        if family != "gamma":
+            edges = edges - edges[0]
+        edges = edges / edges[-1]
+        return cls(edges[:-1], edges[1:], 1.0)
 
 
 def check(models: Mapping[str, str], domain: Domain, parents: Any) -> None:
@@ -162,49 +115,70 @@ def learn(
     """The laws of every modelled column: (keys, C) weights. epsilon: of all of them; 0 for no noise."""
     rows = WEIGHT_UNITS if blocks.domain.weight is not None else 1
     factor = 2 if neighbours is Neighbours.REPLACE else 1
-    sums = {name: Sums.of(blocks[name], family) for name, family in models.items()}
-    if epsilon:
-        ledger = Ledger.in_memory(Budget(epsilon=epsilon, neighbours=neighbours))
-        each = whole_units(exact(epsilon) / (3 * len(models)))
-        sums = {name: s.noised(ledger, each, rows * factor, name) for name, s in sums.items()}
-    return {
-        name: laws(sums[name], blocks[name].counts.codebooks, family, rows) for name, family in models.items()
-    }
+    ledger = Ledger.in_memory(Budget(epsilon=epsilon, neighbours=neighbours)) if epsilon else None
+    out = {}
+    for name, family in models.items():
+        counts = blocks[name].counts
+        table, sigma = counts.dense().astype(np.int64).reshape(-1, counts.shape[-1]), 0.0
+        if ledger is not None:
+            each = whole_units(exact(epsilon) / len(models))
+            noisy = laplace(table, rows * factor, ledger.grant(epsilon=each, purpose=f"the model of {name}"))
+            table, sigma = noisy.values, noisy.sigma
+        out[name] = laws(table / rows, counts.codebooks, family, sigma / rows)
+    return out
 
 
-def laws(sums: Sums, books: Sequence[Codebook], family: str, unit: int = 1) -> NDArray[np.uint64]:
-    """(keys, C) weights from sums that were paid for. unit: what one row counts for."""
+def laws(table: Floats, books: Sequence[Codebook], family: str, sigma: float = 0.0) -> NDArray[np.uint64]:
+    """(keys, C) weights from counts that were paid for.  table: (keys, C), sigma: the noise of a cell."""
     book, scale = books[-1], Scale.of(books[-1], family)
-    n, missing = sums.filled / unit, sums.missing / unit
-    noise, s, q = sums.noise / unit, sums.values / (unit * PARTS), sums.squares / (unit * PARTS)
-    kept = n > 3 * noise  # of the others nothing is known but what the effects say
-    x = features(books[:-1])
-    if kept.any():
-        n, s, q, there = n[kept], np.clip(s[kept], 0, n[kept]), q[kept], x[kept]
-    else:  # the whole as one key, or nothing
-        total = max(float(n.sum()), 1.0)
-        n, s, q = np.array([total]), np.clip([float(s.sum())], 0, total), np.array([float(q.sum())])
-        there = np.zeros((1, x.shape[1]))
-    beta = fit_glm(there, n, s, family, max(1.0, noise))
-    mean, old = means(x, beta, family), means(there, beta, family)
-    spread = np.maximum(q - 2 * old * s + n * old**2, 0.0)
-    found = _shares(scale, family, mean, spread, old, n)
-    gaps = _missing_share(sums.filled / unit, missing, noise) if book.missing else None
-    if gaps is not None:
+    bins = len(scale.low)
+    x, n = features(books[:-1]), table[:, :bins]
+    noise = sigma * math.sqrt(bins)  # of a key's rows
+    kept = n.sum(axis=1) > 3 * noise  # of the others nothing is known but what the effects say
+    here, there = (n[kept], x[kept]) if kept.any() else (n.sum(axis=0)[None], np.zeros((1, x.shape[1])))
+    if here.sum() <= 0:
+        found = np.full((len(x), bins), 1 / bins)
+    else:
+        found = _fitted(here, there, x, scale, family, max(1.0, noise))
+    if book.missing:
+        gaps = _missing_share(n.sum(axis=1), table[:, bins], noise)
         found = np.column_stack([found * (1 - gaps)[:, None], gaps])
     return (1 + np.floor(found * _LAW)).astype(np.uint64)
 
 
-def fit_glm(x: Floats, n: Floats, s: Floats, family: str, penalty: float) -> Floats:
+def _fitted(n: Floats, there: Floats, x: Floats, scale: Scale, family: str, penalty: float) -> Floats:
+    """(keys, bins): EM on counts n (some keys, bins) with features `there`; laws of all keys, features x."""
+    law, rows = Family(family, scale), n.sum(axis=1)
+    middle = (scale.low + scale.high) / 2 / scale.span
+    first, second = np.broadcast_to(middle, n.shape), np.broadcast_to(middle**2, n.shape)
+    beta, spread = fit_glm(there, rows, np.clip((n * first).sum(axis=1), 0, rows), family, penalty), 0.0
+    for _ in range(_ROUNDS):
+        s = np.clip((n * first).sum(axis=1), 0, rows)
+        q = np.maximum((n * second).sum(axis=1), 0)
+        beta = fit_glm(there, rows, s, family, penalty, beta)
+        mu = means(there, beta, family)
+        before, spread = spread, law.spread(rows, s, q, mu)
+        first, second = law.moments(mu, spread)
+        if abs(spread - before) <= 1e-6 * spread:
+            break
+    found = np.maximum(np.diff(law.upto(means(x, beta, family), spread), axis=-1)[..., 0], 0.0)
+    total = found.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 1e-12, found / np.maximum(total, 1e-300), 1 / found.shape[1]))
+
+
+def fit_glm(
+    x: Floats, n: Floats, s: Floats, family: str, penalty: float, start: Floats | None = None
+) -> Floats:
     """Coefficients by Fisher scoring on sums: the score is X'(s - n mu), divided by mu for gamma.
 
     x: (keys, p); n: rows, s: sums of values between 0 and 1. penalty: on squared effects (not the first
-    coefficient, the level), as so many rows would pull towards no effect.
+    coefficient, the level), as so many rows would pull towards no effect. start: coefficients to begin with.
     """
     full = np.column_stack([np.ones(len(x)), x])
     level = max(float(s.sum() / n.sum()), 1e-6)
     beta = np.zeros(full.shape[1])
     beta[0] = level if family in ("normal", "lognormal") else math.log(level)
+    beta = beta if start is None else start
     pull = penalty * np.append(0.0, np.ones(x.shape[1])) * (level if family == "poisson" else 1.0)
     for _ in range(_STEPS):
         mu = means(x, beta, family)
@@ -248,33 +222,73 @@ def features(books: Sequence[Codebook]) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
-def _shares(scale: Scale, family: str, mean: Floats, spread: Floats, old: Floats, n: Floats) -> Floats:
-    """(keys, bins): the chance of each bin under the family's law, given that the value is in the range."""
-    from scipy.special import betainc, gammainc, ndtr, pdtr
+@dataclass(frozen=True)
+class Family:
+    """A family of laws on the bins of a column. Means and values are parts of the range.
 
-    rows = float(n.sum())
-    finest = max(float(np.diff(scale.edges).min()) / scale.span / 4, 1e-6)
-    if family in ("normal", "lognormal"):
-        sigma = max(math.sqrt(float(spread.sum()) / rows), finest)
-        edges = (scale.edges - scale.low) / scale.span
-        upto = ndtr((edges - mean[:, None]) / sigma)
-    elif family == "gamma":
-        phi = max(float((spread / old**2).sum()) / rows, finest**2)
-        edges = np.maximum(scale.edges, 0.0) / scale.span
-        upto = gammainc(1 / phi, edges / (phi * mean[:, None]))
-    else:
-        mu, wide = mean * scale.span, spread * scale.span**2
-        past = np.append(scale.first - 1, scale.last[-1])
-        over = float((wide - n * old * scale.span).sum()) / float((n * (old * scale.span) ** 2).sum())
-        if over > 1e-6:  # more spread than Poisson's: a gamma mixture of it, the negative binomial law
-            chance = 1 / (1 + over * mu)
-            upto = np.where(past < 0, 0.0, betainc(1 / over, np.maximum(past, 0.0) + 1, chance[:, None]))
+    The spread is a variance (normal), the square of the coefficient of variation (gamma), or what counts vary
+    by more than Poisson's law has it, over the squared mean (0: Poisson, above: negative binomial).
+    """
+
+    name: str
+    scale: Scale
+
+    def spread(self, n: Floats, s: Floats, q: Floats, mu: Floats) -> float:
+        """From sums of values s and of squares q at each key, by moments."""
+        rest = np.maximum(q - 2 * mu * s + n * mu**2, 0.0)
+        rows, span = float(n.sum()), self.scale.span
+        if self.name == "poisson":
+            over = float(rest.sum() * span**2 - (n * mu).sum() * span) / float((n * (mu * span) ** 2).sum())
+            return max(over, 0.0)
+        finest = max(float((self.scale.high - self.scale.low).min()) / 4, 1e-6) ** 2
+        return max(float((rest / mu**2 if self.name == "gamma" else rest).sum()) / rows, finest)
+
+    def upto(self, mu: Floats, spread: float) -> Floats:
+        """(keys, bins, 2): the chance of less than a bin, and of no more than it."""
+        ends_ = np.stack([self.scale.low - (self.name == "poisson"), self.scale.high], axis=-1)
+        return self._below(ends_, mu[:, None, None], spread, 0)
+
+    def moments(self, mu: Floats, spread: float) -> tuple[Floats, Floats]:
+        """(keys, bins): the expected value, and square, of what lies in each bin."""
+        low, high, m = self.scale.low, self.scale.high, mu[:, None]
+        mass = np.diff(self.upto(mu, spread), axis=-1)[..., 0]
+        some = mass > 1e-9
+        if self.name in ("normal", "lognormal"):
+            sigma = math.sqrt(spread)
+            a, b = (np.exp(-0.5 * ((e - m) / sigma) ** 2) / math.sqrt(2 * math.pi) for e in (low, high))
+            first = m * mass + sigma * (a - b)
+            second = (m**2 + spread) * mass + sigma * ((m + low) * a - (m + high) * b)
         else:
-            upto = np.where(past < 0, 0.0, pdtr(np.maximum(past, 0.0), mu[:, None]))
-    found = np.maximum(np.diff(upto, axis=1), 0.0)
-    total = found.sum(axis=1, keepdims=True)
-    even = np.full_like(found, 1 / found.shape[1])
-    return np.asarray(np.where(total > 1e-12, found / np.maximum(total, 1e-300), even))
+            # y f(y) is the mean times a law of the family with one more to its shape; of counts also one less
+            step = float(self.name == "poisson")
+            ends_ = np.stack([low - step, high], axis=-1)
+            one, two = (
+                np.diff(self._below(ends_ - k * step, m[..., None], spread, k), axis=-1)[..., 0]
+                for k in (1, 2)
+            )
+            first, second = m * one, m**2 * (1 + spread) * two
+            second = second + (first / self.scale.span if step else 0.0)
+        low, high = low / self.scale.span, high / self.scale.span
+        near = np.where(m < low, low, np.where(m > high, high, (low + high) / 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = np.where(some, np.clip(first / mass, low, high), near)
+            second = np.where(some, np.clip(second / mass, low**2, high**2), near**2)
+        return first, second
+
+    def _below(self, value: Floats, mu: Floats, spread: float, more: int) -> Floats:
+        """The chance of no more than a value; more: added to the shape, which weighs the law by y."""
+        from scipy.special import betainc, gammainc, ndtr, pdtr
+
+        if self.name in ("normal", "lognormal"):
+            return np.asarray(ndtr((value - mu) / math.sqrt(spread)))
+        if self.name == "gamma":
+            return np.asarray(gammainc(1 / spread + more, np.maximum(value, 0.0) / (spread * mu)))
+        count, mean = np.maximum(value, 0.0), mu * self.scale.span
+        if spread > 1e-6:
+            found = betainc(1 / spread + more, count + 1, 1 / (1 + spread * mean))
+        else:
+            found = pdtr(count, mean)
+        return np.asarray(np.where(value < 0, 0.0, found))
 
 
 def _missing_share(filled: Floats, missing: Floats, noise: float) -> Floats:
