@@ -3,8 +3,8 @@
 python benchmarks/ludia.py [largest]
 
 Prints, for n from 1e4 up, CPU seconds of X'X and A X (the reading), of ten iterations and of a whole fit, how
-much the loop and the fit are of the reading (the limit at 1e6 rows is 5 times), the high-water marks of fitting
-and of writing back, each by itself, and the most that Arrow held: what must not grow with n.
+much the loop and the fit are of the reading (the limit at 1e6 rows is 5 times), the high-water marks of
+fitting and of writing back, each by itself, and the most that Arrow held: what must not grow with n.
 """
 
 from __future__ import annotations
