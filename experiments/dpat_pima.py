@@ -2,7 +2,8 @@
 
 Split 50:50 thirty times. DPaT and EDPaT claim epsilon for each *call* and keep no such promise
 (docs/dpat.md); AdditiveScore, AlphaForest and diffprivlib's forest promise it for *all calls together*,
-DP-EBM with a delta of 1e-5 besides. Then the two sound scores on breast cancer (thirty splits) and on Adult (ten).
+DP-EBM with a delta of 1e-5 besides. Then the two sound scores on breast cancer (thirty splits) and on Adult
+(ten).
 """
 
 from __future__ import annotations
