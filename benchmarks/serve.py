@@ -40,7 +40,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def started(arguments: list[str], folder: Path, port: int) -> Iterator[None]:
+def started(arguments: list[str], folder: Path, port: int) -> Iterator[int]:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
@@ -59,10 +59,19 @@ def started(arguments: list[str], folder: Path, port: int) -> Iterator[None]:
                 if time.monotonic() > end or process.poll() is not None:
                     raise RuntimeError("the server does not start") from None
                 time.sleep(0.2)
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def cpu_seconds(process: int) -> float:
+    """What a server has computed so far: unlike the clock, this does not depend on who else is at work."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # -- load ----------------------------------------------------------------------------------------------
@@ -122,13 +131,14 @@ def said(name: str, times: list[float], seconds: float) -> float:
 def free_scores(folder: Path, key: str, row: bytes, asked: argparse.Namespace) -> None:
     empty, ours = free_port(), free_port()
     serve = ["-m", "sfumato", "serve", "diabetes.sfm", "--port", str(ours)]
-    with started(["-c", EMPTY, str(empty)], folder, empty), started(serve, folder, ours):
+    with started(["-c", EMPTY, str(empty)], folder, empty) as a, started(serve, folder, ours) as b:
         score = request("/v1/models/diabetes/score", key, row)
         nothing = request("/", key, row)
         many = request("/v1/models/diabetes/score", key, b"[" + b",".join([row] * 100) + b"]")
         taken: dict[str, list[float]] = {"empty": [], "score": []}
         for port, message in ((empty, nothing), (ours, score)):
             load(port, [forever(message)] * asked.connections, 0.5)
+        before = cpu_seconds(a), cpu_seconds(b)
         for _ in range(asked.turns):  # in turns: whatever else the machine does, both have to bear
             taken["empty"] += load(empty, [forever(nothing)] * asked.connections, asked.seconds)
             taken["score"] += load(ours, [forever(score)] * asked.connections, asked.seconds)
@@ -137,6 +147,13 @@ def free_scores(folder: Path, key: str, row: bytes, asked: argparse.Namespace) -
         rate = said("one score of a released model", taken["score"], total)
         verdict = "held" if rate >= base / 2 else "NOT HELD"
         print(f"  ratio {rate / base:.2f} (wanted: at least 0.5; {verdict})")
+        cost = [
+            1e6 * (cpu_seconds(process) - start) / len(taken[name])
+            for process, start, name in zip((a, b), before, ("empty", "score"), strict=True)
+        ]
+        print(
+            f"  CPU of the server a call: {cost[0]:.0f} and {cost[1]:.0f} us, ratio {cost[0] / cost[1]:.2f}"
+        )
         hundred = load(ours, [forever(many)] * 2, asked.seconds)
         print(f"  a hundred rows a call: {100 * len(hundred) / asked.seconds:,.0f} scores a second")
 

@@ -47,7 +47,7 @@ def released(question: Question) -> bytes:
     parts = []
     for row, score in zip(question.rows, scored, strict=True):
         said = coarse(score.probability, question.decimals)
-        part = f'"risk_score":{said!r},"clamped":{json.dumps(score.clamped)}'
+        part = f'"risk_score":{said!r},"clamped":{json.dumps(score.clamped) if score.clamped else "[]"}'
         if question.explain:
             why = explanation(served.model, row, question.decimals)
             part += f',"explanation":{json.dumps(why, allow_nan=False)}'
