@@ -84,9 +84,12 @@ def test_check_remarks_on_names_that_mislead(sfumato: Sfumato) -> None:
     Path("age.csv").write_text("4;0-4;0-9;*\n5;0-4;0-9;*\n6;5-9;0-9;*\n")
     answer = sfumato("hierarchy", "check", "age.csv")
     assert answer.code == 0 and "level 1: 1 values lie outside the interval" in " ".join(answer.out.split())
-    Path("same.csv").write_text("a;a;x;*\nb;a;x;*\nc;c;x;*\nd;d;y;*\n")
+    Path("same.csv").write_text("a;x;x;*\nb;x;x;*\nc;z;x;*\nd;y;y;*\n")
     answer = sfumato("hierarchy", "check", "same.csv")
     assert "1 names stand for groups of different size" in " ".join(answer.out.split())
+    Path("both.csv").write_text("a;a;x;*\nb;a;x;*\nc;c;x;*\nd;d;y;*\n")
+    answer = sfumato("hierarchy", "check", "both.csv")
+    assert answer.code == 1 and "1 value stands in a further column too" in " ".join(answer.out.split())
     Path("step.csv").write_text("a;x;*\nb;y;*\n")
     assert "a step without effect" in sfumato("hierarchy", "check", "step.csv").out
 
