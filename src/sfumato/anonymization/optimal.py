@@ -35,6 +35,7 @@ from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
 from sfumato.errors import ParameterError, SfumatoWarning
 
 _LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
+_SLOW = 2_000  # the same, where each node's classes are counted anew
 _PATIENCE = 60.0
 
 
@@ -45,7 +46,8 @@ class OptimalRecoding:
     loss: a measure, or its name: loss (ncp), entropy, discernibility, class-size, ambiguity.
     max_suppressed: the share of rows that may be suppressed, 0 to 1.
     time_limit: seconds; then the best so far is given, with its gap. A lattice of more than two million
-        nodes gets a limit of 60 seconds where none is given.
+        nodes gets a limit of 60 seconds where none is given; one of more than two thousand where criteria
+        look into the classes (persons, l, t), each node of which takes long.
     threads: how many search side by side, where class sizes are all that is asked.
     """
 
@@ -74,11 +76,11 @@ class OptimalRecoding:
         costs, lost = _costs(self.measure, problem)
         lattice = Lattice(problem, costs, lost, criterion.k)
         limit = math.floor(self.max_suppressed * problem.rows + 1e-9)
+        way = self._way(lattice, criterion, limit)
         seconds = self.time_limit
-        if seconds is None and lattice.size > _LARGE:
+        if seconds is None and lattice.size > (_SLOW if way == "ordered" else _LARGE):
             seconds = _PATIENCE
         found = Incumbent(seconds, lattice.size)
-        way = self._way(lattice, criterion, limit)
         if way == "boundary":
             sizes = only_sizes(criterion, problem) and lattice.packs
             search_boundary(lattice, SizeCheck(lattice) if sizes else _Accepts(lattice, criterion), found)
@@ -242,24 +244,51 @@ def _mean(recoding: Recoding, lattice: Lattice) -> float:
     return float((cost * recoding.n).sum() / max(lattice.problem.rows, 1))
 
 
+def _dive(judge: Judge, found: Incumbent) -> dict[Levels, float | None]:
+    """From the top down, always the step that scores best, while one satisfies: a good node early on.
+
+    What was looked at is given back with its score, so that nothing is looked at twice.
+    """
+    known: dict[Levels, float | None] = {}
+    levels: Levels | None = judge.lattice.top
+    while levels is not None:
+        best: tuple[float, Levels] | None = None
+        for j, level in enumerate(levels):
+            if not level:
+                continue
+            node = (*levels[:j], level - 1, *levels[j + 1 :])
+            if not found.look():
+                return known
+            score = known[node] = judge.score(node)
+            if score is not None:
+                found.offer(node, score)
+                best = min(best or (score, node), (score, node))
+        levels = None if best is None else best[1]
+    return known
+
+
 def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
     """Nodes in the order of their bound, each once; all of them where there is no bound."""
     lattice = judge.lattice
     heap: list[tuple[float, int, Levels]] = [(lattice.bound(lattice.bottom), 0, lattice.bottom)]
     seen = {lattice.bottom}
+    known: dict[Levels, float | None] = {}
     try:
         score = judge.score(lattice.top)  # something to give back, whatever the clock says
         if score is not None:
             found.offer(lattice.top, score)
+            if lattice.size > _SLOW:
+                known = _dive(judge, found)  # most of a lattice is never reached
         while heap:
             bound, steps, levels = heap[0]
             if bounded and found.hopeless(bound):
                 return
-            if not found.look():
-                break
-            score = judge.score(levels)
-            if score is not None:
-                found.offer(levels, score)
+            if levels not in known:
+                if not found.look():
+                    break
+                score = judge.score(levels)
+                if score is not None:
+                    found.offer(levels, score)
             heapq.heappop(heap)
             for j, level in enumerate(levels):
                 higher = (*levels[:j], level + 1, *levels[j + 1 :])
