@@ -2,8 +2,8 @@
 
 Question: {"features": file.npy of (rows, features), "outcome": file.npy, "train": file.npy of (splits, rows),
 true for rows to learn from, "low": [...], "high": [...], "epsilons": [...],
-"trees": ..., "depth": ..., "out": file.npy}. Answer: {"seconds": ...}; the scores, (epsilons, splits, rows), are
-in `out`.
+"trees": ..., "depth": ..., "out": file.npy}. Answer: {"seconds": ...}; the scores, (epsilons, splits, rows),
+are in `out`.
 """
 
 import json

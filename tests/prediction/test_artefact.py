@@ -165,13 +165,23 @@ def spoil(content: dict[str, Any], how: str) -> None:
     own = content["parameters"]
     if "weights" in own:
         first = own["weights"][0]
-        {"short": first.pop, "text": lambda: first.__setitem__(0, "1"),
-         "list": lambda: own.update(weights={}), "loop": lambda: own["weights"].pop(), "far": lambda: first.append(1.0)}[how]()  # fmt: skip
+        ways = {
+            "short": first.pop,
+            "text": lambda: first.__setitem__(0, "1"),
+            "list": lambda: own.update(weights={}),
+            "loop": lambda: own["weights"].pop(),
+            "far": lambda: first.append(1.0),
+        }
     else:
         tree = own["trees"][0]
-        {"short": lambda: tree["nodes"][0]["next"].pop(), "text": lambda: tree["values"].__setitem__(0, "1"),
-         "list": lambda: own.update(trees={}), "loop": lambda: tree["nodes"][1]["next"].__setitem__(0, 0),
-         "far": lambda: tree["nodes"][0].update(feature=99)}[how]()  # fmt: skip
+        ways = {
+            "short": lambda: tree["nodes"][0]["next"].pop(),
+            "text": lambda: tree["values"].__setitem__(0, "1"),
+            "list": lambda: own.update(trees={}),
+            "loop": lambda: tree["nodes"][1]["next"].__setitem__(0, 0),
+            "far": lambda: tree["nodes"][0].update(feature=99),
+        }
+    ways[how]()
 
 
 @pytest.mark.parametrize("how", ["short", "text", "list", "loop", "far"])

@@ -81,8 +81,7 @@ class AdditiveScore(PrivateClassifier):
     def _plan(self, features: int, rows: float) -> AdditivePlan:
         plan = additive_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
         if plan.hopeless and not self.anyway:
-            what = f"{plan.evidence:.1f} rows stand against the noise of each count"
-            raise refuse(what, rows, float(self.epsilon), self.rows is not None)
+            raise refuse(rows, float(self.epsilon), self.rows is not None)
         return plan if self.bins is None else AdditivePlan(self.bins, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:

@@ -15,13 +15,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.prediction.artefact import write
 from sfumato.prediction.grid import Codes, Grid, bounded
+from sfumato.prediction.manners import Manners
 from sfumato.prediction.models import Explanation, ReleasedModel
 from sfumato.prediction.signing import SigningKey
 from sfumato.prediction.spending import Purse, debit, wanted
@@ -44,7 +42,7 @@ class Training(NamedTuple):
     target: str
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateClassifier(Manners):
     """The common part of `AdditiveScore` and `AlphaForest`; see there."""
 
     epsilon: float
@@ -56,15 +54,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     anyway: bool
 
     # -- scikit-learn -----------------------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # on data this small and an epsilon this strict
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.non_deterministic = True
-        return tags
 
     def fit(self, X: Any, y: Any, *, ledger: Ledger | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
@@ -193,6 +182,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- rows --------------------------------------------------------------------------------------
 
     def _training(self, X: Any, y: Any) -> Training:
+        from sklearn.utils.validation import validate_data
+
         if isinstance(X, Table):
             return self._of_table(X, y)
         if y is None:
@@ -242,6 +233,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _encoded(self, X: Any) -> Codes:
+        from sklearn.utils.validation import validate_data
+
         self._require_fit()
         if isinstance(X, Table):
             return self._grid.encode(X)
@@ -252,6 +245,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._grid.encode_array(X)
 
     def _require_fit(self) -> None:
+        from sklearn.exceptions import NotFittedError
+
         if not hasattr(self, "model_"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
 
@@ -268,6 +263,8 @@ def _is_frame(X: Any) -> bool:
 
 def _outcomes(y: ArrayLike, classes: tuple[Any, ...]) -> Codes:
     """0 for the first class, 1 for the second; anything else is refused, by number and not by value."""
+    from sklearn.utils.validation import column_or_1d
+
     values = y.to_numpy() if isinstance(y, pa.Array | pa.ChunkedArray) else np.asarray(y)
     values = column_or_1d(values, warn=True)
     second = np.asarray(values == classes[1])

@@ -94,8 +94,7 @@ class AlphaForest(PrivateClassifier):
     def _plan(self, rows: float) -> ForestPlan:
         plan = forest_plan(float(self.epsilon), rows, self.max_rows_per_person)
         if plan.hopeless and not self.anyway:
-            what = "leaves would hold more noise than rows"
-            raise refuse(what, rows, float(self.epsilon), self.rows is not None)
+            raise refuse(rows, float(self.epsilon), self.rows is not None)
         return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from sfumato.errors import ParameterError
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
-_HOPELESS = 5.0  # and below which scores are hardly better than a coin
-
+_HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
 _ROWS_PER_NOISE = 10.0
 _BARREN = 150.0  # rows times epsilon, below which a forest has nothing to say
 
@@ -22,7 +21,8 @@ _BARREN = 150.0  # rows times epsilon, below which a forest has nothing to say
 class AdditivePlan:
     """The bins of an ordered feature, and what the plan rests on.
 
-    evidence: rows times epsilon for each feature: how many rows stand against the noise of one count.
+    evidence: rows times epsilon over the root of the number of features. Each of F counts has F times the
+        noise that one alone would have, and in a sum of F weights noise grows with the root of F only.
     """
 
     bins: int
@@ -36,24 +36,25 @@ class AdditivePlan:
 
 def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1) -> AdditivePlan:
     """The rule of the additive score."""
-    evidence = max(rows, 0.0) * epsilon / (features * max_rows)
-    return AdditivePlan(8 if evidence < _FINE else 16, evidence)
+    worth = max(rows, 0.0) * epsilon / max_rows
+    return AdditivePlan(8 if worth < _FINE * features else 16, worth / math.sqrt(features))
 
 
 def certain(rows: float, sigma: float) -> float:
-    """What a noised number of rows is worth to the rules: two standard deviations less, or hope would rest
-    on noise. sigma: of each of the two counts that it is the sum of."""
-    return max(rows - 2 * math.sqrt(2) * sigma, 0.0)
+    """What a noised number of rows is worth to the rules: a standard deviation less, not to hope on noise.
+
+    sigma: of each of the two counts that it is the sum of.
+    """
+    return max(rows - math.sqrt(2) * sigma, 0.0)
 
 
-def refuse(what: str, rows: float, epsilon: float, declared: bool) -> ParameterError:
+def refuse(rows: float, epsilon: float, declared: bool) -> ParameterError:
     """The refusal of a hopeless fit; it tells of the data only what was declared or noised already."""
-    number = (
-        f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less two deviations of it'})"
-    )
+    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less its deviation'})"
     spent = "Nothing was spent." if declared else "The epsilon is spent."
     return ParameterError(
-        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: {what}. {spent}",
+        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: noise would outweigh them. "
+        f"{spent}",
         hint="fewer features, more rows or a larger epsilon; anyway=True fits all the same",
     )
 
