@@ -2,8 +2,8 @@
 
 Real data by SFUMATO_DATA; AIM and MST run on mbi's estimator in an environment of its own (make peers
 PEERS=mbi), one seed at epsilon 1, each for at most --limit seconds of the clock (AIM takes about 400 CPU
-seconds); one that takes longer is said to have been stopped. --seeds N, --quick (one seed, no peers), --peers mst,aim
-(or none), --only adult|diabetes130|brfss.
+seconds); one that takes longer is said to have been stopped. --seeds N, --quick (one seed, no peers),
+--peers mst,aim (or none), --only adult|diabetes130|brfss.
 """
 
 from __future__ import annotations
