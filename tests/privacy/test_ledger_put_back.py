@@ -229,6 +229,23 @@ def test_another_ledger_in_its_place_is_refused(file_places):
     assert Ledger.open(path).spent == 0.3
 
 
+def test_an_older_copy_of_another_ledger_in_its_place_is_two_gaps(file_places):
+    """What the copy lacks, and what was spent in the place before: one unlock counts one of them."""
+    path, other = file_places(), file_places()
+    Ledger.open(path, 1.0).grant(epsilon=0.8, purpose="x")
+    second = Ledger.open(other, 1.0)
+    second.grant(epsilon=0.05, purpose="y")
+    copy = file_places()
+    shutil.copy(other, copy)
+    second.grant(epsilon=0.01, purpose="y")
+    os.replace(copy, path)
+    assert Ledger.look(path).unlock() == 0.01
+    with pytest.raises(VerificationError, match="not the one"):
+        Ledger.open(path)
+    Ledger.look(path).unlock()
+    assert Ledger.open(path).spent == 0.86
+
+
 # -- whatever happens ----------------------------------------------------------------------------------
 
 _ROOM = "/dev/shm" if os.path.isdir("/dev/shm") else None

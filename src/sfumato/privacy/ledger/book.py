@@ -159,12 +159,17 @@ def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amoun
     assert book.witness is not None
     with book.writing(unlocking=True) as step:
         assert step.held is not None
-        gap = gaps.found(step.connection, book.witness, step.held, book.store.place, step.state)
+        own = gaps.lacking(step.connection, book.witness, step.held, step.state)
+        other = gaps.instead(step.connection, book.witness, step.held, book.store.place, step.state)
+        gap = own or other
         if gap is None and not book.late(step):
             raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
         amount, delta = (0, 0) if gap is None else gap.lost(budget, lost, lost_delta)
         now, era = book.store.now(step.connection), gaps.next_era(step.state, step.held)
         row = next_row(step.state, now, reason, "unlock", era, amount, delta)
         book.append(step, row._replace(note="" if gap is None else gap.head))
-    book.witness.remember(book.store.place, step.after.id, book.name)
+    # One line accounts for one gap. While another ledger's spending is open, its place is not taken: this one
+    # stays locked until a second unlock counts that as well.
+    if own is None or other is None:
+        book.witness.remember(book.store.place, step.after.id, book.name)
     return up(Fraction(amount, UNIT))

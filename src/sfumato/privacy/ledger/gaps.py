@@ -153,14 +153,23 @@ class Gap:
 
 
 def found(connection: Connection, witness: Witness, held: Held, place: str, state: State) -> Gap | None:
-    """What this ledger lacks, by its own witness or by what was seen of another in its place."""
+    """What this ledger lacks, by its own witness or else by what was seen of another in its place."""
+    return lacking(connection, witness, held, state) or instead(connection, witness, held, place, state)
+
+
+def lacking(connection: Connection, witness: Witness, held: Held, state: State) -> Gap | None:
+    """What its own witness has seen and it has no more."""
     here = (state.total, state.total_delta)
     if held.damaged:
         return Gap("", None, here, (0, 0))
     seen = held.seen
-    if seen is not None and not holds(connection, state, seen, held.name):
-        shared = chain.shared_with(connection, witness.writer, held.name)
-        return Gap(seen.head, seen[3:], here, shared)
+    if seen is None or holds(connection, state, seen, held.name):
+        return None
+    return Gap(seen.head, seen[3:], here, chain.shared_with(connection, witness.writer, held.name))
+
+
+def instead(connection: Connection, witness: Witness, held: Held, place: str, state: State) -> Gap | None:
+    """What another ledger had spent that was seen in this place."""
     other = _stranger(connection, witness, place, state.id, held.name)
     return None if other is None else Gap(other.head, other[3:], (0, 0), (0, 0))
 
