@@ -160,7 +160,9 @@ def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amoun
     with book.writing(unlocking=True) as step:
         assert step.held is not None
         own = gaps.lacking(step.connection, book.witness, step.held, step.state)
-        other = gaps.instead(step.connection, book.witness, step.held, book.store.place, step.state)
+        other = None  # of a damaged witness a person must say it all
+        if not step.held.damaged:
+            other = gaps.instead(step.connection, book.witness, step.held, book.store.place, step.state)
         gap = own or other
         if gap is None and not book.late(step):
             raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
