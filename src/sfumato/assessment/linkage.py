@@ -173,7 +173,8 @@ def nearest(
             value=float(means.max()),
             range=(0.0, 1.0),
             better="lower",
-            meaning="The highest chance of being found among the groups of people with equal known values.",
+            meaning="The highest chance of being found among the groups of people with equal known values, "
+            "computed over all ties for this release: no interval, because nothing was drawn.",
             columns=tuple(known),
             knowledge=knowledge,
             baseline=1 / len(view.released),
