@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent.parent / "experiments"
 
 
+@pytest.mark.soak
 def test_figure_5_7_in_shape(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / "dpat_icu.py"), "--quick", "--out", str(tmp_path)],

@@ -18,6 +18,7 @@ def _run(script: str, out) -> str:
     return answer.stdout
 
 
+@pytest.mark.soak
 def test_simulated_worlds(tmp_path) -> None:
     if not (ROOT / "experiments").is_dir():
         pytest.skip("the experiments are not part of this copy")

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent.parent / "experiments"
 
 
+@pytest.mark.soak
 def test_chapter_5_on_pima(tmp_path: Path, data_dir: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / "dpat_pima.py"), "--quick", "--out", str(tmp_path)],

@@ -29,6 +29,7 @@ def dsg() -> ModuleType:
     return module
 
 
+@pytest.mark.soak
 def test_it_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     environment.pop("SFUMATO_DATA", None)

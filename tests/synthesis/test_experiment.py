@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 from experiments import pegs_risk_utility
 
 
+@pytest.mark.soak
 def test_the_quick_run_has_the_papers_shape(tmp_path: Path) -> None:
     folder = pegs_risk_utility.main(["--quick", "--out", str(tmp_path)])
     with (folder / "pegs_risk_utility.csv").open() as file:
