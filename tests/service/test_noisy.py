@@ -58,6 +58,19 @@ def test_the_same_question_is_answered_from_the_cache_for_all(spend: Callable, l
     assert spent(ledger) == 1.0
 
 
+def test_what_was_clamped_is_the_askers_own(spend: Callable, ledger: Ledger) -> None:
+    ask, service = spend()
+    _, lab = service.installation.create_key("lab")
+    bounds = {f["name"]: f for f in ask("GET", "/v1/models/dpat").json["features"]}["glucose"]
+    edge, beyond = {**WHOLE, "glucose": bounds["high"]}, {**WHOLE, "glucose": CANARY}
+    first = ask("POST", SCORE, beyond).json
+    mark = {"idempotency-key": "visit-18"}
+    other = ask("POST", SCORE, edge, key=lab, headers=mark)
+    assert first["clamped"] == ["glucose"] and other.json["clamped"] == []
+    assert other.json["risk_score"] == first["risk_score"] and spent(ledger) == 0.5
+    assert ask("POST", SCORE, edge, key=lab, headers=mark).body == other.body
+
+
 def test_clients_may_be_kept_apart(spend: Callable, ledger: Ledger) -> None:
     ask, service = spend(share_answers=False)
     _, lab = service.installation.create_key("lab")
