@@ -316,6 +316,11 @@ def _refuse_in_json(app: FastAPI) -> None:
         logs.event("unavailable", 40, id=request.scope[NOTE].id, **logs.fault(error))
         return answered(request, Refusal("unavailable", headers={"retry-after": "1"}))
 
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, _: Exception) -> Response:
+        # It is raised again when this is sent; the front logs it by kind and place.
+        return answered(request, Refusal("fault"))
+
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:
         code = {404: "unknown", 405: "no_method"}.get(error.status_code, "bad_request")
