@@ -213,6 +213,17 @@ def test_a_full_store_refuses_before_it_pays(
     assert ledger.spent == 0
 
 
+def test_repeats_leave_room_for_what_is_paid(
+    spend: Callable, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, _ = spend()
+    first = ask("POST", SCORE, WHOLE)
+    monkeypatch.setattr("sfumato.service.answers._FREE_SHARE", 0.0)
+    assert ask("POST", SCORE, WHOLE, headers={"idempotency-key": "x"}).code == "unavailable"
+    assert ask("POST", SCORE, WHOLE).body == first.body  # nothing new is kept for it
+    assert ask("POST", SCORE, {**WHOLE, "age": 50}).status == 200 and spent(ledger) == 1.0
+
+
 def test_a_ledger_that_is_gone_answers_nothing(spend: Callable, tmp_path: Path) -> None:
     ask, _ = spend()
     first = ask("POST", SCORE, WHOLE)

@@ -130,6 +130,7 @@ class Scoring:
             if kept is not None:
                 answer = _noisy_answer(served, kept.answer, clamped)
                 if also:
+                    self._answers.require_room(paid=False)
                     self._answers.keep(_under(also, answer))
                 return answer, "repeated"
             self._answers.require_room(paid=True)
