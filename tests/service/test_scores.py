@@ -135,7 +135,8 @@ def test_large_bodies_are_refused_by_header_and_by_size(serve: Callable) -> None
     assert (
         ask("POST", SCORE, b"", chunks=[b"x" * 600, b"x" * 600]).code == "too_large"
     )  # says nothing of its size
-    assert ask("POST", SCORE, b"", headers={"content-length": "9" * 30}).code == "too_large"
+    for digits in (30, 5000):  # so many that they are no number to Python
+        assert ask("POST", SCORE, b"", headers={"content-length": "9" * digits}).code == "too_large"
     assert ask("POST", SCORE, WHOLE).status == 200
 
 
