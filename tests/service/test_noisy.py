@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sqlite3
 import threading
 import time
@@ -231,6 +232,17 @@ def test_a_ledger_that_is_gone_answers_nothing(spend: Callable, tmp_path: Path) 
     assert ask("POST", SCORE, {**WHOLE, "age": 50}).code == "unavailable"
     assert ask("GET", "/readyz").status == 503
     assert ask("POST", SCORE, WHOLE).body == first.body
+
+
+def test_a_locked_ledger_is_not_ready(spend: Callable, ledger: Ledger, tmp_path: Path) -> None:
+    ask, _ = spend()
+    path, old = tmp_path / "study.ledger", tmp_path / "old"
+    shutil.copy(path, old)
+    ledger.grant(epsilon=0.01, purpose="x")
+    assert ask("GET", "/readyz").status == 200
+    shutil.copy(old, path)  # put back: nothing is granted until a person unlocks it
+    assert ledger.locked
+    assert ask("GET", "/readyz").code == "unavailable"
 
 
 def test_a_noisy_model_tells_no_count(spend: Callable, noisy: Path) -> None:
