@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from serving import CANARY, WHOLE
 
-from sfumato.errors import ParameterError
-from sfumato.privacy import Ledger
+from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy import Budget, Ledger
 
 SCORE = "/v1/models/dpat/score"
 
@@ -243,6 +243,32 @@ def test_a_locked_ledger_is_not_ready(spend: Callable, ledger: Ledger, tmp_path:
     shutil.copy(old, path)  # put back: nothing is granted until a person unlocks it
     assert ledger.locked
     assert ask("GET", "/readyz").code == "unavailable"
+
+
+def test_a_clients_budget_tells_nothing_of_the_others(spend: Callable, ledger: Ledger) -> None:
+    ask, _ = spend()
+    ledger.grant(epsilon=4.0, purpose="somebody else")
+    assert ask("GET", "/v1/budget").json["left_of_client"] == 2.0
+    ledger.grant(epsilon=1.0, purpose="somebody else")
+    assert ask("GET", "/v1/budget").json["left_of_client"] == 2.0
+    assert ask("POST", SCORE, WHOLE).code == "budget_spent"
+
+
+def test_a_busy_ledger_of_rho_is_not_a_spent_one(
+    spend: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Ledger.open(tmp_path / "rho.ledger", Budget(rho=0.3, delta=1e-6))
+    book.set_client("clinic", rho=0.2)  # an epsilon of 0.5 costs a rho of 0.125
+    ask, service = spend(ledger=str(tmp_path / "rho.ledger"))
+
+    def busy(**_: object) -> None:
+        raise BudgetError("ledger is in use by others. Nothing was granted.", hint="try again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.ledger, "grant", busy)
+        assert ask("POST", SCORE, WHOLE).code == "unavailable"
+    assert ask("POST", SCORE, WHOLE).status == 200
+    assert ask("POST", SCORE, {**WHOLE, "age": 50}).code == "budget_spent"
 
 
 def test_a_noisy_model_tells_no_count(spend: Callable, noisy: Path) -> None:

@@ -11,11 +11,14 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import BudgetError, SfumatoError
 from sfumato.privacy import Ledger
+from sfumato.privacy.grants import UNIT, debit
 from sfumato.privacy.noise import laplace
+from sfumato.privacy.rounding import down
 from sfumato.service.answers import Answers, Kept
 from sfumato.service.keys import Key
 from sfumato.service.reading import Row
@@ -152,7 +155,7 @@ class Scoring:
                 )
         except BudgetError:
             # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
-            if left(self._ledger, question.key.client) >= model.claimed_epsilon:
+            if _covered(self._ledger, question.key.client, model.claimed_epsilon):
                 raise Refusal("unavailable", headers={"retry-after": "1"}) from None
             raise Refusal("budget_spent") from None
         # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
@@ -176,8 +179,17 @@ def _warm_up() -> None:
 
 
 def left(ledger: Ledger, client: str) -> float:
-    """What a client may still spend; nothing, if it was given no budget."""
-    return ledger.left_of(client) if any(c.name == client for c in ledger.clients()) else 0.0
+    """What is left of a client's own budget; nothing, if it was given none.
+
+    How much the data set has left is not looked at: it would tell what all others spend.
+    """
+    return next((c.left for c in ledger.clients() if c.name == client), 0.0)
+
+
+def _covered(ledger: Ledger, client: str, epsilon: float) -> bool:
+    """Whether client and data set have enough for an epsilon, in the budget's kind as it is debited."""
+    units, _ = debit(ledger.budget, epsilon, None, 0.0)
+    return min(left(ledger, client), ledger.left) >= down(Fraction(units, UNIT))
 
 
 def _noisy_row(question: Question) -> tuple[Row, tuple[str, ...]]:
