@@ -40,7 +40,10 @@ def test_a_key_opens_what_it_is_for(serve: Callable) -> None:
     assert (hidden.status, hidden.body) == (absent.status, absent.body) == (404, absent.body)
     assert ask("POST", SCORE, WHOLE, key=admin).status == 200
     assert ask("GET", "/metrics").code == "not_allowed"
-    assert ask("GET", "/metrics", key=watcher).status == 200
+    ask("GET", "/")
+    counted = ask("GET", "/metrics", key=watcher)
+    assert counted.status == 200
+    assert b'sfumato_requests_total{route="page",status="200"} 1\n' in counted.body
     assert ask("POST", SCORE, WHOLE, key=watcher).status == 404
     assert ask("POST", "/v1/models/diabetes/rollback").code == "not_allowed"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sqlite3
 import threading
 import time
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 from serving import CANARY, WHOLE
 
-from sfumato.errors import ParameterError
-from sfumato.privacy import Ledger
+from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy import Budget, Ledger
 
 SCORE = "/v1/models/dpat/score"
 
@@ -56,6 +57,19 @@ def test_the_same_question_is_answered_from_the_cache_for_all(spend: Callable, l
     assert spent(ledger) == 0.5
     assert ask("POST", SCORE, far).body == ask("POST", SCORE, farther).body  # clamped to the same
     assert spent(ledger) == 1.0
+
+
+def test_what_was_clamped_is_the_askers_own(spend: Callable, ledger: Ledger) -> None:
+    ask, service = spend()
+    _, lab = service.installation.create_key("lab")
+    bounds = {f["name"]: f for f in ask("GET", "/v1/models/dpat").json["features"]}["glucose"]
+    edge, beyond = {**WHOLE, "glucose": bounds["high"]}, {**WHOLE, "glucose": CANARY}
+    first = ask("POST", SCORE, beyond).json
+    mark = {"idempotency-key": "visit-18"}
+    other = ask("POST", SCORE, edge, key=lab, headers=mark)
+    assert first["clamped"] == ["glucose"] and other.json["clamped"] == []
+    assert other.json["risk_score"] == first["risk_score"] and spent(ledger) == 0.5
+    assert ask("POST", SCORE, edge, key=lab, headers=mark).body == other.body
 
 
 def test_clients_may_be_kept_apart(spend: Callable, ledger: Ledger) -> None:
@@ -200,6 +214,17 @@ def test_a_full_store_refuses_before_it_pays(
     assert ledger.spent == 0
 
 
+def test_repeats_leave_room_for_what_is_paid(
+    spend: Callable, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, _ = spend()
+    first = ask("POST", SCORE, WHOLE)
+    monkeypatch.setattr("sfumato.service.answers._FREE_SHARE", 0.0)
+    assert ask("POST", SCORE, WHOLE, headers={"idempotency-key": "x"}).code == "unavailable"
+    assert ask("POST", SCORE, WHOLE).body == first.body  # nothing new is kept for it
+    assert ask("POST", SCORE, {**WHOLE, "age": 50}).status == 200 and spent(ledger) == 1.0
+
+
 def test_a_ledger_that_is_gone_answers_nothing(spend: Callable, tmp_path: Path) -> None:
     ask, _ = spend()
     first = ask("POST", SCORE, WHOLE)
@@ -207,6 +232,43 @@ def test_a_ledger_that_is_gone_answers_nothing(spend: Callable, tmp_path: Path) 
     assert ask("POST", SCORE, {**WHOLE, "age": 50}).code == "unavailable"
     assert ask("GET", "/readyz").status == 503
     assert ask("POST", SCORE, WHOLE).body == first.body
+
+
+def test_a_locked_ledger_is_not_ready(spend: Callable, ledger: Ledger, tmp_path: Path) -> None:
+    ask, _ = spend()
+    path, old = tmp_path / "study.ledger", tmp_path / "old"
+    shutil.copy(path, old)
+    ledger.grant(epsilon=0.01, purpose="x")
+    assert ask("GET", "/readyz").status == 200
+    shutil.copy(old, path)  # put back: nothing is granted until a person unlocks it
+    assert ledger.locked
+    assert ask("GET", "/readyz").code == "unavailable"
+
+
+def test_a_clients_budget_tells_nothing_of_the_others(spend: Callable, ledger: Ledger) -> None:
+    ask, _ = spend()
+    ledger.grant(epsilon=4.0, purpose="somebody else")
+    assert ask("GET", "/v1/budget").json["left_of_client"] == 2.0
+    ledger.grant(epsilon=1.0, purpose="somebody else")
+    assert ask("GET", "/v1/budget").json["left_of_client"] == 2.0
+    assert ask("POST", SCORE, WHOLE).code == "budget_spent"
+
+
+def test_a_busy_ledger_of_rho_is_not_a_spent_one(
+    spend: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Ledger.open(tmp_path / "rho.ledger", Budget(rho=0.3, delta=1e-6))
+    book.set_client("clinic", rho=0.2)  # an epsilon of 0.5 costs a rho of 0.125
+    ask, service = spend(ledger=str(tmp_path / "rho.ledger"))
+
+    def busy(**_: object) -> None:
+        raise BudgetError("ledger is in use by others. Nothing was granted.", hint="try again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.ledger, "grant", busy)
+        assert ask("POST", SCORE, WHOLE).code == "unavailable"
+    assert ask("POST", SCORE, WHOLE).status == 200
+    assert ask("POST", SCORE, {**WHOLE, "age": 50}).code == "budget_spent"
 
 
 def test_a_noisy_model_tells_no_count(spend: Callable, noisy: Path) -> None:

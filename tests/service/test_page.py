@@ -13,6 +13,7 @@ import pytest
 from chromium import Browser, executable
 from serving import Running, running
 
+from sfumato.privacy import Ledger
 from sfumato.report.palette import variables
 from sfumato.service.installation import Installation
 
@@ -108,6 +109,21 @@ def test_faults_are_shown_at_their_fields(live: tuple[Running, str], browser: Br
     # Another model, by its chip.
     browser.evaluate("document.querySelector('[data-model=septic-shock]').click()")
     until(browser, "document.getElementById('model-title').textContent === 'septic-shock'")
+
+
+def test_the_budget_shown_is_the_clients_own(
+    tmp_path: Path, noisy: Path, ledger: Ledger, browser: Browser
+) -> None:
+    installation = Installation(tmp_path / "sfumato.keys", create=True)
+    keys = [installation.create_key("clinic", scopes)[1] for scopes in (("score",), ("score", "admin"))]
+    installation.close()
+    with running(tmp_path, noisy, "--ledger", "study.ledger", "--allow-unproved") as service:
+        for key, said in zip(keys, ("epsilon 2.", "epsilon 2; of the data set: 5."), strict=True):
+            visit(browser, service, "/", 1100, False)
+            sign_in(browser, key)
+            until(browser, "document.getElementById('budget').textContent !== ''")
+            shown = browser.evaluate("document.getElementById('budget').textContent")
+            assert shown == f"Remaining budget of clinic: {said}"
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from serving import WHOLE
 
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.prediction.artefact import load
+from sfumato.service import logs
 from sfumato.service.settings import Settings
 
 MODEL = "/v1/models/diabetes"
@@ -124,6 +126,35 @@ def test_what_cannot_be_served_is_said_before_starting(
     signer = load(released / "a-earlier.sfm").signer
     ask, _ = serve(models=(str(released / "a-earlier.sfm"),), trusted=(signer,))
     assert ask("GET", MODEL).json["signer"] == signer
+
+
+def test_a_bad_file_in_a_folder_blocks_no_other(
+    serve: Callable, released: Path, noisy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    shutil.copy(released / "a-earlier.sfm", folder)
+    ask, service = serve(models=(str(folder),))
+    other, _ = serve(models=(str(folder),))
+    _, admin = service.installation.create_key("owner", ("admin",))
+    (folder / "a-bad.sfm").write_bytes(b"zebra")
+    shutil.copy(noisy, folder)  # without the flag
+    shutil.copy(released / "diabetes.sfm", folder / "b.sfm")
+    new = load(folder / "b.sfm").version
+    logs.set_up()
+    try:
+        assert ask("POST", f"{MODEL}/activate", {"version": new}, key=admin).status == 200
+        assert other("POST", f"{MODEL}/score", WHOLE).json["version"] == new
+        assert ask("GET", "/v1/models/dpat").code == "unknown_model"
+    finally:
+        logging.getLogger().handlers[:] = []
+    written = capsys.readouterr().err
+    assert '"file": "a-bad.sfm"' in written and '"file": "dpat.dpat"' in written and "zebra" not in written
+    again, _ = serve(models=(str(folder),))  # a restart
+    assert again("POST", f"{MODEL}/score", WHOLE).json["version"] == new
+    (folder / "b.sfm").write_bytes(b"zebra")  # the current version itself: no silent step back
+    with pytest.raises(SfumatoError):
+        serve(models=(str(folder),))
 
 
 @pytest.mark.parametrize(

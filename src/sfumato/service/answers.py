@@ -13,7 +13,7 @@ import hmac
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,14 +90,14 @@ class Answers:
         if size * (used - free) > _MOST_BYTES * (0.95 if paid else _FREE_SHARE):
             raise OutputError(f"{self.name} is full.", hint="keep answers for fewer hours")
 
-    def keep(self, questions: dict[bytes, bytes], answer: bytes) -> None:
-        """Keep an answer under every question (with its body's hash) it is the answer to: all or none."""
+    def keep(self, answers: Mapping[bytes, Kept]) -> None:
+        """Keep what was answered to each question: all or none."""
         now = time.time()
         with self._lock, faults_named(self.name), writing(self._connection):
             self._tidy(self._connection, now)
             self._connection.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?,?,?,?)",
-                [(question, body, answer, now + self._keep) for question, body in questions.items()],
+                [(question, kept.body, kept.answer, now + self._keep) for question, kept in answers.items()],
             )
 
     def _tidy(self, connection: sqlite3.Connection, now: float) -> None:

@@ -215,17 +215,19 @@ class Service:
         return _json({"status": "ok"})
 
     async def readyz(self, request: Request) -> Response:
-        """Every model has a current version at hand, and every file can be reached."""
+        """Every model has a current version at hand, every file can be reached, and the ledger pays."""
         request.scope[NOTE].route = "readyz"
+        locked = ""
         try:
             self.installation.refresh()
             missing = [name for name in self.registry.names if self.registry.find(name) is None]
             self.answers.find(b"ready")
             if self.ledger is not None:
                 await asyncio.to_thread(getattr, self.ledger, "head")
+                locked = await asyncio.to_thread(getattr, self.ledger, "locked")
         except SfumatoError:
             raise Refusal("unavailable") from None
-        if missing:
+        if missing or locked:
             raise Refusal("unavailable")
         return _json({"status": "ready"})
 
@@ -315,6 +317,11 @@ def _refuse_in_json(app: FastAPI) -> None:
         # A file or database that cannot be reached: said without its name, logged by kind and place.
         logs.event("unavailable", 40, id=request.scope[NOTE].id, **logs.fault(error))
         return answered(request, Refusal("unavailable", headers={"retry-after": "1"}))
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, _: Exception) -> Response:
+        # It is raised again when this is sent; the front logs it by kind and place.
+        return answered(request, Refusal("fault"))
 
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:

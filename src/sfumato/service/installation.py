@@ -148,6 +148,11 @@ class Installation:
         """The version that was made current, or None if nobody chose."""
         return self._active.get(model)
 
+    @property
+    def activated(self) -> dict[str, str]:
+        """The version of each model that was made current."""
+        return dict(self._active)
+
     def activate(self, model: str, version: str) -> None:
         """Make a version current, in every worker, from the next request on."""
         with self._change():

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, made of names from fixed lists, numbers and ids.
+"""Logs: one JSON object a line, made of names from fixed lists, our own models and their files, numbers, ids.
 
 What a caller sent never reaches a log: no path, no query, no header, no body, no field, no address. An
 exception is logged by its kind and place; its words may quote what was sent.

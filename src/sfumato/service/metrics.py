@@ -69,7 +69,8 @@ class Metrics:
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """One request was answered."""
-        self._add(_REQUESTS.get((route, status)) or _REQUESTS[route, "other"], 1.0)
+        place = _REQUESTS.get((route, status))  # the first place is 0
+        self._add(_REQUESTS[route, "other"] if place is None else place, 1.0)
         self._add(_BUCKET + bisect.bisect_left(_EDGES, seconds), 1.0)
         self._add(_SUM, seconds)
         self._add(_COUNT, 1.0)

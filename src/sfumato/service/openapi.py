@@ -129,6 +129,7 @@ def _paths(body_bytes: int, most_rows: int) -> Json:
         "/v1/budget": {
             "get": _operation(
                 "budget", "What is left of the privacy budget",
+                "This client's own. The data set's is told to the scope `admin` alone. "
                 "Null where every model is released: calls are free.",
                 _answers({200: "Budget"}, 401, 422, 429, 503),
             )

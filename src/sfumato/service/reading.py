@@ -14,6 +14,7 @@ from sfumato.service.replies import Fault, Refusal
 Row = dict[str, Any]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _JSON = re.compile(r'application/json(\s*;\s*charset\s*=\s*"?utf-?8"?)?\s*', re.IGNORECASE)
+_MOST_DIGITS = 12  # of a length; int() itself gives up on thousands of them
 _IDEMPOTENCY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -24,7 +25,7 @@ async def body_of(request: Request, most: int, seconds: float) -> bytes:
     if len(types) != 1 or not _JSON.fullmatch(types[0]) or headers.get("content-encoding"):
         raise Refusal("not_json_type")
     length = headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
+    if length.isdecimal() and (len(length) > _MOST_DIGITS or int(length) > most):
         raise Refusal("too_large")
     try:
         async with asyncio.timeout(seconds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ParameterError, listed
+from sfumato.service import logs
 from sfumato.service.installation import Installation
 from sfumato.service.reading import NAME
 from sfumato.service.settings import Settings
@@ -130,21 +132,39 @@ class Registry:
         self._lock = threading.Lock()
         self._files: set[tuple[str, int, int]] = set()
         self._served: dict[str, dict[str, Served]] = {}
-        self.look()
-        if not self._served:
-            raise DataError("no model was found.", hint="give .sfm files, or a folder of them")
+        self._require(self.look())
         for name, versions in self._served.items():
             installation.settle(name, list(versions))
 
-    def look(self) -> None:
-        """Load what is new among the files and folders; what cannot be loaded is refused with its name."""
+    def look(self) -> dict[Path, Exception]:
+        """Load what is new among the files and folders; gives back what cannot be loaded, and why.
+
+        Such a file is logged by its name and left out: it must not keep the others from answering.
+        """
+        refused: dict[Path, Exception] = {}
         with self._lock:
             for path in _files(self._settings.models):
-                status = path.stat()
-                mark = (str(path), status.st_mtime_ns, status.st_size)
-                if mark not in self._files:
-                    self._add(Served.of(_load(path, self._settings)))
-                    self._files.add(mark)
+                try:
+                    status = path.stat()
+                    mark = (str(path), status.st_mtime_ns, status.st_size)
+                    if mark not in self._files:
+                        self._add(Served.of(_load(path, self._settings)))
+                        self._files.add(mark)
+                except Exception as error:
+                    refused[path] = error
+                    logs.event("model_refused", logging.WARNING, file=path.name, **logs.fault(error))
+        return refused
+
+    def _require(self, refused: dict[Path, Exception]) -> None:
+        """At the start: what was given by name is served, and every version that was made current."""
+        named = [error for path, error in refused.items() if path in map(Path, self._settings.models)]
+        if named:
+            raise named[0]
+        lost = any(v not in self._served.get(m, ()) for m, v in self._installation.activated.items())
+        if refused and (lost or not self._served):
+            raise next(iter(refused.values()))
+        if not self._served:
+            raise DataError("no model was found.", hint="give .sfm files, or a folder of them")
 
     def _add(self, served: Served) -> None:
         if served.noisy and not self._settings.allow_unproved:

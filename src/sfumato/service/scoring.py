@@ -11,12 +11,15 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import BudgetError, SfumatoError
 from sfumato.privacy import Ledger
+from sfumato.privacy.grants import UNIT, debit
 from sfumato.privacy.noise import laplace
-from sfumato.service.answers import Answers
+from sfumato.privacy.rounding import down
+from sfumato.service.answers import Answers, Kept
 from sfumato.service.keys import Key
 from sfumato.service.reading import Row
 from sfumato.service.registry import Served
@@ -111,7 +114,7 @@ class Scoring:
     def _free(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
         self._answers.require_room(paid=False)
         answer = released(question)
-        self._answers.keep(also, answer)
+        self._answers.keep(_under(also, answer))
         return answer, "released"
 
     def _noisy(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
@@ -119,7 +122,7 @@ class Scoring:
         whose = b"" if self._share else question.key.client.encode()
         served = question.served
         same = self._answers.hash(
-            b"question",
+            b"score",
             served.name.encode(),
             served.version.encode(),
             whose,
@@ -128,15 +131,18 @@ class Scoring:
         with self._answers.alone(same):
             kept = self._answers.find(same)
             if kept is not None:
+                answer = _noisy_answer(served, kept.answer, clamped)
                 if also:
-                    self._answers.keep(also, kept.answer)
-                return kept.answer, "repeated"
+                    self._answers.require_room(paid=False)
+                    self._answers.keep(_under(also, answer))
+                return answer, "repeated"
             self._answers.require_room(paid=True)
-            answer = self._drawn(question, asked, clamped)
-            self._answers.keep({same: b"", **also}, answer)
+            score = self._drawn(question, asked)
+            answer = _noisy_answer(served, score, clamped)
+            self._answers.keep({same: Kept(b"", score), **_under(also, answer)})
             return answer, "drawn"
 
-    def _drawn(self, question: Question, asked: Row, clamped: Sequence[str]) -> bytes:
+    def _drawn(self, question: Question, asked: Row) -> bytes:
         """Debit, then draw. What fails after the debit stays debited."""
         model = question.served.model
         assert self._ledger is not None
@@ -149,13 +155,22 @@ class Scoring:
                 )
         except BudgetError:
             # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
-            if left(self._ledger, question.key.client) >= model.claimed_epsilon:
+            if _covered(self._ledger, question.key.client, model.claimed_epsilon):
                 raise Refusal("unavailable", headers={"retry-after": "1"}) from None
             raise Refusal("budget_spent") from None
         # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
         score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
-        said = {"risk_score": coarse(score, question.decimals), "clamped": list(clamped)}
-        return question.served.opening + b"," + dumps(said)[1:]
+        return dumps(coarse(score, question.decimals))
+
+
+def _under(marks: dict[bytes, bytes], answer: bytes) -> dict[bytes, Kept]:
+    """An answer under each idempotency key, with the hash of what the key stands for."""
+    return {under: Kept(told, answer) for under, told in marks.items()}
+
+
+def _noisy_answer(served: Served, score: bytes, clamped: Sequence[str]) -> bytes:
+    """A score that callers may share, and beside it what was clamped in this caller's own row."""
+    return b'%b,"risk_score":%b,"clamped":%b}' % (served.opening, score, dumps(list(clamped)))
 
 
 def _warm_up() -> None:
@@ -164,8 +179,17 @@ def _warm_up() -> None:
 
 
 def left(ledger: Ledger, client: str) -> float:
-    """What a client may still spend; nothing, if it was given no budget."""
-    return ledger.left_of(client) if any(c.name == client for c in ledger.clients()) else 0.0
+    """What is left of a client's own budget; nothing, if it was given none.
+
+    How much the data set has left is not looked at: it would tell what all others spend.
+    """
+    return next((c.left for c in ledger.clients() if c.name == client), 0.0)
+
+
+def _covered(ledger: Ledger, client: str, epsilon: float) -> bool:
+    """Whether client and data set have enough for an epsilon, in the budget's kind as it is debited."""
+    units, _ = debit(ledger.budget, epsilon, None, 0.0)
+    return min(left(ledger, client), ledger.left) >= down(Fraction(units, UNIT))
 
 
 def _noisy_row(question: Question) -> tuple[Row, tuple[str, ...]]:

@@ -92,7 +92,8 @@ async function budget() {
   $("budget").textContent =
     b.kind === null
       ? "Remaining budget: none is needed, as nothing here is spent by asking."
-      : `Remaining budget of ${b.client}: ${b.kind} ${b.left_of_client}; of the data set: ${b.left}.`;
+      : `Remaining budget of ${b.client}: ${b.kind} ${b.left_of_client}` +
+        (b.left === null ? "." : `; of the data set: ${b.left}.`);
 }
 
 // -- the form -------------------------------------------------------------------------------------------
