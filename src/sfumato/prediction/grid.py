@@ -30,7 +30,7 @@ _KINDS = {Kind.NUMERIC: "number", Kind.FLAG: "flag", Kind.NOMINAL: "category", K
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One feature in its finest codes. ordered: neighbouring codes may be merged."""
+    """One feature in its finest codes. ordered: neighbours are alike; bins of a number may be merged."""
 
     book: Codebook
     ordered: bool
@@ -41,8 +41,11 @@ class Axis:
         return len(self.book.levels)
 
     def groups(self, most: int) -> NDArray[np.int64]:
-        """For each finest code its bin, when there are at most so many; missing keeps the last."""
-        wanted = min(most, self.bins) if self.ordered else self.bins
+        """For each finest code its bin, when there are at most so many; missing keeps the last.
+
+        Levels stay apart, ordered or not: all of them are published, each with a code of its own.
+        """
+        wanted = min(most, self.bins) if self.ordered and self.book.column.edges is not None else self.bins
         places = np.arange(self.bins) * wanted // self.bins
         return np.append(places, wanted) if self.book.missing else places
 
