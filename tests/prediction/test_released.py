@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from score_tables import mixed
 
 from sfumato.errors import SchemaError
 from sfumato.prediction.additive import AdditiveScore
@@ -74,3 +73,22 @@ def test_the_released_model_scores_as_the_estimator_does(make: Any) -> None:
     rows = table.to_arrow().drop(["sick"]).to_pylist()
     told = [s.probability for s in model.released().score(rows)]
     assert told == pytest.approx(model.predict_proba(table)[:, 1].tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("type_", "levels"),
+    [
+        ("date", (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))),
+        ("decimal", (Decimal("1.5"), Decimal("2.5"))),
+    ],
+)
+def test_what_cannot_be_published_is_refused_before_anything_is_spent(
+    make: Any, type_: Any, levels: tuple[Any, ...]
+) -> None:
+    odd = Column("odd", Kind.NOMINAL, type=type_, levels=levels, confirmed=True)
+    cells = pa.table({"odd": pa.array(list(levels) * 50), "sick": pa.array([True, False] * 50)})
+    ledger = Ledger.in_memory(50.0)
+    with pytest.raises(SchemaError, match="'odd'"):
+        make().fit(Table.from_arrow(cells, Schema((odd, SICK))), "sick", ledger=ledger)
+    assert ledger.spent == 0

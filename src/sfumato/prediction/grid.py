@@ -87,7 +87,15 @@ class Grid:
         faults = _faults(chosen, target)
         if faults:
             raise SchemaError(f"{'; '.join(faults)}.", hint="correct the schema, or choose columns")
-        return cls(tuple(_axis(c) for c in chosen))
+        grid = cls(tuple(_axis(c) for c in chosen))
+        odd = [repr(a.book.name) for a in grid.axes if not _publishable(a)]
+        if odd:  # said now, and not when the budget is spent and the model is made
+            raise SchemaError(
+                f"no features of a published model: {listed(odd)} (levels are texts, numbers, or true and "
+                "false; bounds are apart).",
+                hint="make texts or numbers of them",
+            )
+        return grid
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,6 +123,14 @@ class Grid:
         columns = [_plain(rows[:, j]) for j in range(rows.shape[1])]
         codes = [a.book.encode(c).astype(np.int64) for a, c in zip(self.axes, columns, strict=True)]
         return np.stack(codes)
+
+
+def _publishable(axis: Axis) -> bool:
+    try:
+        axis.feature(axis.bins)  # the finest: what holds for it holds for fewer bins
+    except SchemaError:
+        return False
+    return True
 
 
 def _plain(values: NDArray[Any]) -> pa.Array:
