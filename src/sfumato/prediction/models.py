@@ -45,6 +45,12 @@ def probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
 
 
+def plain_classes(classes: Sequence[Any]) -> list[Any]:
+    """The outcomes as a model card holds them: plain values, texts for what JSON has no word for."""
+    plain = [c.item() if hasattr(c, "item") else c for c in classes]
+    return [c if isinstance(c, str | int | float) else str(c) for c in plain]
+
+
 @dataclass(frozen=True, eq=False)
 class ReleasedModel:
     """What all released models share.
