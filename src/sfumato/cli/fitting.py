@@ -79,6 +79,10 @@ def fit(
         list[str] | None,
         typer.Option("--subgroup", metavar="NAME", help="Judge its levels singly; may be repeated."),
     ] = None,
+    max_rows_per_person: Annotated[
+        int,
+        typer.Option("--max-rows-per-person", metavar="N", help="Above 1, the promise is to persons."),
+    ] = 1,
     anyway: Annotated[bool, typer.Option("--anyway", help="Fit although little can come of it.")] = False,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
@@ -104,14 +108,15 @@ def fit(
     book = None if ledger is None else Ledger.open(ledger)
     order = {**dict.fromkeys(monotone or [], "increasing"), **dict.fromkeys(falling or [], "decreasing")}
     table = reading.scan(data, schema)
-    estimator = _estimator(method, epsilon, rows, order, anyway)
+    estimator = _estimator(method, epsilon, rows=rows, monotone=order or None, anyway=anyway,
+                           max_rows_per_person=max_rows_per_person)  # fmt: skip
     model = estimator.fit(table, target, ledger=book).released(name)
     if test is not None:
         from sfumato.prediction.card import evaluated
 
         model = evaluated(
             model, reading.scan(test, table.schema), target, epsilon=test_epsilon, ledger=book,
-            subgroups=tuple(subgroup or ()), disjoint=disjoint,
+            subgroups=tuple(subgroup or ()), disjoint=disjoint, max_rows_per_person=max_rows_per_person,
         )  # fmt: skip
     written = write(model, out, key, overwrite=overwrite)
     terminal.result(
@@ -120,12 +125,12 @@ def fit(
     )
 
 
-def _estimator(method: str, epsilon: float, rows: int | None, order: dict[str, str], anyway: bool) -> Any:
+def _estimator(method: str, epsilon: float, **more: Any) -> Any:
     from sfumato.prediction.additive import AdditiveScore
     from sfumato.prediction.forest import AlphaForest
 
     kind = AdditiveScore if method == "additive" else AlphaForest
-    return kind(epsilon, rows=rows, monotone=order or None, anyway=anyway)
+    return kind(epsilon, **more)
 
 
 def key(

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, listed
 from sfumato.prediction.models import ReleasedModel, plain_classes
+from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.spending import debit, wanted
 from sfumato.privacy import Guarantee
 from sfumato.privacy.differential import DifferentialPrivacy
@@ -53,6 +54,7 @@ def evaluated(
     _require_classes(model, test, target)
     if epsilon is not None:
         _require_unit(model, wanted(epsilon, max_rows_per_person))
+        require_rows_per_person(test, max_rows_per_person)
     scores, outcome, codes = _scored(model, test, target, list(groups))
     cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
     sizes = [1, *groups.values()]

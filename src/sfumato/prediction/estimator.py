@@ -22,6 +22,7 @@ from sfumato.prediction.artefact import write
 from sfumato.prediction.grid import Codes, Grid, bounded
 from sfumato.prediction.manners import Manners
 from sfumato.prediction.models import Explanation, ReleasedModel, plain_classes
+from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing import SigningKey
 from sfumato.prediction.spending import Purse, debit, wanted
 from sfumato.privacy import Guarantee
@@ -217,6 +218,7 @@ class PrivateClassifier(Manners):
                 hint="declare levels, and set confirmed = true",
             )
         grid = Grid.of(table.schema, target=target)
+        require_rows_per_person(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)
         kept = coded[:, coded[-1] < 2]  # rows without an outcome count nowhere: each on its own
