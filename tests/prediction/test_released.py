@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
@@ -92,3 +93,17 @@ def test_what_cannot_be_published_is_refused_before_anything_is_spent(
     with pytest.raises(SchemaError, match="'odd'"):
         make().fit(Table.from_arrow(cells, Schema((odd, SICK))), "sick", ledger=ledger)
     assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_name_is_one_that_a_service_can_answer_under(make: Any) -> None:
+    cells = pa.table({"x": pa.array([0.1, 0.9] * 50), "ill / not": pa.array([True, False] * 50)})
+    schema = Schema(
+        (Column("x", Kind.NUMERIC, edges=(0.0, 1.0), confirmed=True), replace(SICK, name="ill / not"))
+    )
+    model: PrivateClassifier = make().fit(Table.from_arrow(cells, schema), "ill / not")
+    assert model.released().name == "ill-not" and model.released().target == "ill / not"
+    assert model.released("Ward_7.b").name == "Ward_7.b"
+    for wrong in ("a b", ".hidden", "x" * 65, "a/b", "ä"):
+        with pytest.raises(ParameterError, match="name"):
+            model.released(wrong)

@@ -21,7 +21,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.prediction.artefact import write
 from sfumato.prediction.grid import Codes, Grid, bounded
 from sfumato.prediction.manners import Manners
-from sfumato.prediction.models import Explanation, ReleasedModel, plain_classes
+from sfumato.prediction.models import Explanation, ReleasedModel, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing import SigningKey
 from sfumato.prediction.spending import Purse, debit, wanted
@@ -116,7 +116,9 @@ class PrivateClassifier(Manners):
         """What was published. card: further entries of the model card, which must be public."""
         self._require_fit()
         model: ReleasedModel = self.model_
-        return replace(model, name=name or model.name, card={**model.card, **(card or {})})
+        return replace(
+            model, name=checked_name(name) if name else model.name, card={**model.card, **(card or {})}
+        )
 
     # -- what each estimator does in its own way ---------------------------------------------------
 

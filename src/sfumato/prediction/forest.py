@@ -30,7 +30,7 @@ from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.grid import STEPS, Codes
 from sfumato.prediction.growing import Candidates, Tree, grow
 from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
-from sfumato.prediction.models import ForestModel, ReleasedModel
+from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
 from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
 from sfumato.prediction.spending import Purse
@@ -118,8 +118,8 @@ class AlphaForest(PrivateClassifier):
         values = [ordered(t, node_values(t, base) / plan.trees, ups) for t in trees]
         sizes = [int(g[-1]) + 1 for g in self._groups]
         model = ForestModel(
-            name=training.target, target=training.target, guarantee=guarantee, card=self._card(plan, rows),
-            features=tuple(a.feature(STEPS) for a in axes), base=0.0,
+            name=name_for(training.target), target=training.target, guarantee=guarantee,
+            card=self._card(plan, rows), features=tuple(a.feature(STEPS) for a in axes), base=0.0,
             trees=tuple((linked(t, sizes), tuple(v.tolist())) for t, v in zip(trees, values, strict=True)),
         )  # fmt: skip
         base, slope = self._calibrated(model, codes, training.outcome, trees, values, base, purse)
