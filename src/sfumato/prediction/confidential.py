@@ -108,6 +108,9 @@ class NoisyModel:
                 low, high = f.low, f.high  # compared before it is a float: a whole number may be too large
                 value = low if low is not None and value < low else value  # type: ignore[operator]
                 value = float(high if high is not None and value > high else value)  # type: ignore[operator, arg-type]
+                value += 0.0  # 0 and -0.0 are one question
+            elif value is not None:
+                value = f.levels[f.levels.index(value)]  # type: ignore[arg-type]  # so are 1 and 1.0
             out[f.name] = value
         return out, tuple(clamped)
 
@@ -193,13 +196,18 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 def load_confidential(path: str | Path) -> NoisyModel:
-    """Read a .dpat file; every fault is listed, and a file that others may read is warned of."""
+    """Read a .dpat file; every fault is listed.
+
+    A file that everybody may read or change is refused; one that a group may is warned of.
+    """
     source = Path(path)
     try:
         with source.open("rb") as opened:
             mode, raw = source.stat().st_mode, opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise DataError(f"{source.name} cannot be read: {error.strerror}.", hint="check the path") from None
+    if mode & stat.S_IRWXO:
+        raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
     document = _document(source.name, raw)
     content = {k: document[k] for k in _KEYS}
     faults, made = [], None
@@ -213,7 +221,7 @@ def load_confidential(path: str | Path) -> NoisyModel:
         faults.append("a field has not the type it should have")
     if faults or made is None:
         raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if mode & stat.S_IRWXG:
         warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
     return made
 

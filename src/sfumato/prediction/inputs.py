@@ -171,6 +171,8 @@ class Inputs:
                     elif value > high:
                         clamped.append(name)
                         value = high
+                    elif type(value) is not float:
+                        float(value)  # what no float can hold has no bound here that would clamp it
                     out.append(bisect_right(thresholds, value))
                     continue
                 code = table.get(value) if _fits(value, kind) else None
@@ -212,8 +214,9 @@ def _broken(feature: Feature, value: object) -> str:
             return "must be a number"
         try:
             return "" if math.isfinite(number) else "must be a finite number"
-        except OverflowError:  # a whole number beyond all floats: clamped if there is a bound
-            return "" if feature.low is not None and feature.high is not None else "must be a finite number"
+        except OverflowError:  # a whole number beyond all floats: clamped if there is a bound on its side
+            bound = feature.high if number > 0 else feature.low
+            return "" if bound is not None else "must be a finite number"
     if not _fits(value, _type_of(feature)):
         return f"must be {_WORDS[_type_of(feature)]}"
     try:
