@@ -126,9 +126,16 @@ class NoisyModel:
         return float(noised(output([_leaf(t, codes) for t in self.trees]), 1, grant)[0])
 
 
+class KeptFeature(Feature):
+    """A feature whose levels were read off the data: rows are checked against them, and nobody is told."""
+
+    levels_told: ClassVar[bool] = False
+
+
 def _feature(v: Variable) -> Feature:
     kind = "category" if v.kind == "ordered" else v.kind
-    return Feature(
+    made = KeptFeature if v.levels and not v.public else Feature
+    return made(
         v.name, kind, v.low, v.high, v.levels, (), v.unit, v.label, missing_allowed=v.missing
     )  # fmt: skip
 
@@ -206,8 +213,6 @@ def load_confidential(path: str | Path) -> NoisyModel:
             mode, raw = source.stat().st_mode, opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise DataError(f"{source.name} cannot be read: {error.strerror}.", hint="check the path") from None
-    if mode & stat.S_IRWXO:
-        raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
     document = _document(source.name, raw)
     content = {k: document[k] for k in _KEYS}
     faults, made = [], None
@@ -221,6 +226,8 @@ def load_confidential(path: str | Path) -> NoisyModel:
         faults.append("a field has not the type it should have")
     if faults or made is None:
         raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
+    if mode & stat.S_IRWXO:
+        raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
     if mode & stat.S_IRWXG:
         warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
     return made

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.errors import SchemaError, SfumatoError, listed
 
@@ -58,6 +58,8 @@ class Feature:
     unit: str = ""
     label: str = ""
     missing_allowed: bool = True
+
+    levels_told: ClassVar[bool] = True  # to who asks what a row may hold
 
     def __post_init__(self) -> None:
         faults = _faults(self)
