@@ -110,7 +110,7 @@ class NoisyModel:
                 value = float(high if high is not None and value > high else value)  # type: ignore[operator, arg-type]
                 value += 0.0  # 0 and -0.0 are one question
             elif value is not None:
-                value = f.levels[f.levels.index(value)]  # type: ignore[arg-type]  # so are 1 and 1.0
+                value = f.levels[f.levels.index(value)]  # so are 1 and 1.0
             out[f.name] = value
         return out, tuple(clamped)
 
