@@ -73,3 +73,32 @@ def test_a_forest_and_refusals(sfumato: Sfumato, folder: Path) -> None:
     (folder / "m.sfm").write_text("{}")
     assert sfumato("model", "show", "m.sfm").code == 2
     assert sfumato("model", "key", "my.key").code == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--out", "nowhere/m.sfm"),
+        ("--out", ".", "--overwrite"),
+        ("--name", "a name / of its own"),
+        ("--test", "absent.csv", "--test-epsilon", "1"),
+        ("--test", "test.csv", "--test-epsilon", "1", "--subgroup", "none"),
+        ("--test", "narrow.csv", "--test-is-public"),
+    ],
+)
+def test_what_can_be_known_to_fail_is_refused_before_the_fit_is_paid_for(
+    sfumato: Sfumato, folder: Path, wrong: tuple[str, ...]
+) -> None:
+    Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
+    pyarrow.csv.write_csv(mixed(30, 2).to_arrow().drop(["ward"]), folder / "narrow.csv")
+    done = sfumato(*FIT, "--epsilon", "4", "--ledger", "study.ledger", *wrong)
+    assert done.code == 2, done.err
+    assert Ledger.open(folder / "study.ledger").spent == 0
+
+
+def test_a_ledger_may_be_a_database_and_a_promise_to_persons(sfumato: Sfumato, folder: Path) -> None:
+    done = sfumato(*FIT, "--ledger", "postgresql://nobody@127.0.0.1:1/none#study")
+    assert done.code != 0 and "no ledger" not in done.err, done.err  # asked of a server, not of a folder
+    persons = sfumato(*FIT, "--epsilon", "8", "--max-rows-per-person", "3", "--json")
+    assert persons.code == 0, persons.err
+    assert json.loads(persons.out)["guarantee"]["claims"][0]["unit"]["max_rows"] == 3

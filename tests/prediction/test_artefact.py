@@ -34,7 +34,7 @@ def fitted(request: pytest.FixtureRequest) -> PrivateClassifier:
 
 @pytest.fixture
 def file(fitted: PrivateClassifier, tmp_path: Path) -> Path:
-    fitted.save(tmp_path / "risk.sfm", KEY, name="risk of being sick")
+    fitted.save(tmp_path / "risk.sfm", KEY, name="risk-of-being-sick")
     return tmp_path / "risk.sfm"
 
 
@@ -58,7 +58,7 @@ def resigned(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 def test_it_comes_back_as_it_was(fitted: PrivateClassifier, file: Path) -> None:
     model = load(file, trusted=[KEY.public])
-    assert (model.name, model.target, model.kind) == ("risk of being sick", "sick", fitted.model_.kind)
+    assert (model.name, model.target, model.kind) == ("risk-of-being-sick", "sick", fitted.model_.kind)
     assert model.signer == KEY.public and not model.noisy and len(model.version) == 16
     assert model.guarantee == fitted.guarantee_
     rows = [{k: v for k, v in r.items() if k != "sick"} for r in mixed(200, 9).to_arrow().to_pylist()]

@@ -9,13 +9,14 @@ import pytest
 from score_tables import MIXED, mixed
 from sklearn.metrics import roc_auc_score
 
-from sfumato.errors import BudgetError, SchemaError
+from sfumato.errors import BudgetError, ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import load, write
 from sfumato.prediction.card import BINS, evaluated
 from sfumato.prediction.models import ReleasedModel
 from sfumato.prediction.signing import SigningKey
-from sfumato.privacy import Ledger, PureDP
+from sfumato.privacy import Budget, Ledger, PureDP
+from sfumato.privacy.base import Unit
 from sfumato.table import Table
 
 
@@ -63,3 +64,32 @@ def test_subgroups_must_be_public(model: ReleasedModel) -> None:
     for table, groups in ((private, ["ward"]), (test, ["sick"]), (test, ["ward", "ward"]), (test, ["none"])):
         with pytest.raises(SchemaError):
             evaluated(model, table, "sick", epsilon=1.0, subgroups=groups)
+
+
+def test_a_promise_to_others_than_the_model_s_is_refused_before_anything_is_spent(
+    model: ReleasedModel,
+) -> None:
+    ledger = Ledger.in_memory(Budget(epsilon=2.0, unit=Unit.person(3)))
+    with pytest.raises(ParameterError, match="max_rows_per_person"):
+        evaluated(model, mixed(50), "sick", epsilon=1.0, ledger=ledger, max_rows_per_person=3)
+    assert ledger.spent == 0
+
+
+def test_a_public_test_set_is_an_assumption(model: ReleasedModel) -> None:
+    told = evaluated(model, mixed(50), "sick", epsilon=None)
+    said = "The test set of the model card is public, and shares no person with the data"
+    assert said in told.guarantee.claims[0].assumptions
+    assert said not in evaluated(model, mixed(50), "sick", epsilon=1.0).guarantee.claims[0].assumptions
+
+
+def test_outcomes_must_be_the_model_s_and_public(model: ReleasedModel) -> None:
+    test, ledger = mixed(50), Ledger.in_memory(2.0)
+    assert model.card["classes"] == [False, True]
+    turned = Table(test.source, MIXED.with_("sick", levels=(True, False)))
+    private = Table(test.source, MIXED.with_("sick", confirmed=False))
+    for table in (turned, private):
+        with pytest.raises(SchemaError, match="'sick'"):
+            evaluated(model, table, "sick", epsilon=1.0, ledger=ledger)
+    with pytest.raises(SchemaError, match="scored last"):
+        evaluated(model, turned, "sick", epsilon=None)
+    assert ledger.spent == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tree_oracle
@@ -35,6 +36,7 @@ from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
+from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
 FLAGS = tuple(Variable(f"x{i}", "flag", levels=(0, 1)) for i in (1, 2, 3))
@@ -219,7 +221,11 @@ def test_the_file_says_confidential_first_and_is_the_owners(saved: Path) -> None
 
 
 def test_replacing_an_open_file_closes_it(people: Table, saved: Path) -> None:
-    saved.chmod(0o644)
+    for mode in (0o644, 0o602, 0o777):
+        saved.chmod(mode)
+        with pytest.raises(DataError, match="everybody"):
+            load_confidential(saved)
+    saved.chmod(0o640)
     with pytest.warns(SfumatoWarning, match="others"):
         load_confidential(saved)
     DPaT().fit(people, "septic_shock").save(saved, overwrite=True)
@@ -268,6 +274,26 @@ def test_rows_are_checked_and_clamped(saved: Path, people: Table) -> None:
     rho = Ledger.in_memory(Budget(rho=1)).grant(rho=0.5, purpose="another kind")
     with pytest.raises(BudgetError, match="claimed epsilon"):
         model.score_noisy(row, rho)
+
+
+def test_the_same_question_is_the_same_however_it_is_spelt(tmp_path: Path) -> None:
+    cells = pa.table(
+        {"x": [-1.0, 0.0, 1.0, 2.0] * 30, "level": [0, 1] * 60, "sick": [False, False, True, True] * 30}
+    )
+    schema = Schema(
+        (
+            Column("x", Kind.NUMERIC),
+            Column("level", Kind.NOMINAL, type="integer", levels=(0, 1)),
+            Column("sick", Kind.FLAG, type="boolean", levels=(False, True)),
+        )
+    )
+    fitted = DPaT(epsilon=1.0).fit(Table.from_arrow(cells, schema), "sick")
+    model = load_confidential(fitted.save(tmp_path / "m.dpat"))
+    spelt = [{"x": x, "level": v} for x in (0, 0.0, -0.0) for v in (0, 0.0, -0.0)]
+    assert len({json.dumps(model.checked(row)[0]) for row in spelt}) == 1
+    for far in (10**400, -(10**400)):  # no bound clamps it, no float holds it
+        with pytest.raises(FeatureError, match="x: must be a finite number"):
+            model.checked({"x": far, "level": 0})
 
 
 def test_what_is_told_holds_no_count(saved: Path) -> None:

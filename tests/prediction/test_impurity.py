@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from sfumato.assessment.audit import exact_epsilon
 from sfumato.errors import ParameterError
-from sfumato.prediction.impurity import UNIT, Impurity
+from sfumato.prediction.forest import AlphaForest
+from sfumato.prediction.impurity import MOST_ROWS, UNIT, Impurity
+from sfumato.privacy import Ledger
 
-ALPHAS = st.one_of(st.floats(1.0001, 64), st.sampled_from([1.001, 1.5, 2.0, 3.0, 64.0]))
+ALPHAS = st.one_of(st.floats(1.01, 64), st.sampled_from([1.01, 1.5, 2.0, 3.0, 64.0]))
 COUNTS = st.integers(0, 5_000_000)
 
 
@@ -40,7 +42,27 @@ def test_it_is_the_alpha_impurity_but_for_what_noise_hides(alpha: float, n0: int
     assert found - oracle(n0, n1, alpha) >= -(n0 + n1) * 2 / UNIT
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.5, 65.0, math.nan])
+@given(ALPHAS)
+def test_the_most_rows_are_summed_without_wrapping_around(alpha: float) -> None:
+    impurity = Impurity.of(alpha)
+    for counts in ([MOST_ROWS, 0], [0, MOST_ROWS], [MOST_ROWS // 2, MOST_ROWS // 2]):
+        exact = min(a * counts[0] + b * counts[1] for a, b in impurity.planes.tolist())
+        assert int(impurity.of_counts(np.array(counts))) == exact
+    with pytest.raises(ParameterError):
+        Impurity(2.0, np.array([[2**50, 0], [0, 2**50]]))
+
+
+@pytest.mark.parametrize("alpha", [1 + 1e-15, 1.0001, 1.0, math.nan])
+def test_a_forest_refuses_such_an_alpha_before_it_spends(alpha: float) -> None:
+    ledger = Ledger.in_memory(1.0)
+    with pytest.raises(ParameterError, match=r"1\.01"):
+        AlphaForest(1.0, (0.0, 1.0), alpha=alpha, anyway=True).fit(
+            np.zeros((20, 1)), [0, 1] * 10, ledger=ledger
+        )
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.5, 1.0001, 65.0, math.nan])
 def test_alpha_must_be_above_one(alpha: float) -> None:
     with pytest.raises(ParameterError):
         Impurity.of(alpha)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,8 +50,13 @@ def fit(
         typer.Option("--rows", metavar="N", help="If public: the number of rows.", show_default=False),
     ] = None,
     ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="FILE", help="The budget to debit.", show_default=False),
+        str | None,
+        typer.Option(
+            "--ledger",
+            metavar="LEDGER",
+            help="The budget to debit: a file, or a PostgreSQL URL.",
+            show_default=False,
+        ),
     ] = None,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     monotone: Annotated[
@@ -79,6 +85,10 @@ def fit(
         list[str] | None,
         typer.Option("--subgroup", metavar="NAME", help="Judge its levels singly; may be repeated."),
     ] = None,
+    max_rows_per_person: Annotated[
+        int,
+        typer.Option("--max-rows-per-person", metavar="N", help="Above 1, the promise is to persons."),
+    ] = 1,
     anyway: Annotated[bool, typer.Option("--anyway", help="Fit although little can come of it.")] = False,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
@@ -88,6 +98,8 @@ def fit(
     The schema must say which values each column may have, confirmed by a person as public.
     """
     from sfumato.prediction.artefact import write
+    from sfumato.prediction.card import evaluated, groups_of
+    from sfumato.prediction.models import checked_name
     from sfumato.prediction.signing import SigningKey
     from sfumato.privacy.ledger import Ledger
 
@@ -99,19 +111,23 @@ def fit(
             hint="--test-epsilon 0.5 or --test-is-public",
         )
     key = SigningKey.load(sign)  # before anything is spent
-    if out.exists() and not overwrite:
-        raise ParameterError(f"{out.name} exists already.", hint="--overwrite replaces it")
+    _require_place(out, overwrite)
+    if name:
+        checked_name(name)
     book = None if ledger is None else Ledger.open(ledger)
     order = {**dict.fromkeys(monotone or [], "increasing"), **dict.fromkeys(falling or [], "decreasing")}
     table = reading.scan(data, schema)
-    estimator = _estimator(method, epsilon, rows, order, anyway)
+    estimator = _estimator(method, epsilon, rows=rows, monotone=order or None, anyway=anyway,
+                           max_rows_per_person=max_rows_per_person)  # fmt: skip
+    judged = None
+    if test is not None:  # all that can be wrong with it is said before the fit is paid for
+        judged = reading.scan(test, table.schema)
+        groups_of(judged, target, subgroup or (), private=not test_is_public)
     model = estimator.fit(table, target, ledger=book).released(name)
-    if test is not None:
-        from sfumato.prediction.card import evaluated
-
+    if judged is not None:
         model = evaluated(
-            model, reading.scan(test, table.schema), target, epsilon=test_epsilon, ledger=book,
-            subgroups=tuple(subgroup or ()), disjoint=disjoint,
+            model, judged, target, epsilon=test_epsilon, ledger=book,
+            subgroups=tuple(subgroup or ()), disjoint=disjoint, max_rows_per_person=max_rows_per_person,
         )  # fmt: skip
     written = write(model, out, key, overwrite=overwrite)
     terminal.result(
@@ -120,12 +136,23 @@ def fit(
     )
 
 
-def _estimator(method: str, epsilon: float, rows: int | None, order: dict[str, str], anyway: bool) -> Any:
+def _require_place(out: Path, overwrite: bool) -> None:
+    """That a file can be written there, before there is something to lose."""
+    folder = out.absolute().parent
+    if out.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ParameterError(
+            f"{out.name} cannot be written there.", hint="--out names a file in a folder of yours"
+        )
+    if out.exists() and not overwrite:
+        raise ParameterError(f"{out.name} exists already.", hint="--overwrite replaces it")
+
+
+def _estimator(method: str, epsilon: float, **more: Any) -> Any:
     from sfumato.prediction.additive import AdditiveScore
     from sfumato.prediction.forest import AlphaForest
 
     kind = AdditiveScore if method == "additive" else AlphaForest
-    return kind(epsilon, rows=rows, monotone=order or None, anyway=anyway)
+    return kind(epsilon, **more)
 
 
 def key(

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.grid import Codes
-from sfumato.prediction.models import AdditiveModel, ReleasedModel
+from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
 from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse
 from sfumato.prediction.shrinkage import log_odds_of, monotone_weights, totals
 from sfumato.prediction.spending import Purse
@@ -110,7 +110,7 @@ class AdditiveScore(PrivateClassifier):
         self._calibrate(codes, training.outcome, tables, purse)
         self.plan_ = plan
         return AdditiveModel(
-            name=training.target, target=training.target, guarantee=guarantee,
+            name=name_for(training.target), target=training.target, guarantee=guarantee,
             card=self._card(plan, rows, noisy.scale), base=self._base,
             features=tuple(a.feature(plan.bins) for a in axes),
             weights=tuple(tuple(float(v) for v in w) for w in self._weights),

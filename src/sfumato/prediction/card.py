@@ -24,9 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, listed
-from sfumato.prediction.models import ReleasedModel
+from sfumato.prediction.models import ReleasedModel, plain_classes
+from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.spending import debit, wanted
 from sfumato.privacy import Guarantee
+from sfumato.privacy.differential import DifferentialPrivacy
+from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import laplace
 from sfumato.schema import Kind
@@ -34,6 +37,7 @@ from sfumato.table import Table
 
 Ints = NDArray[np.int64]
 BINS = 10
+_PUBLIC = "The test set of the model card is public, and shares no person with the data"
 
 
 def evaluated(
@@ -46,7 +50,11 @@ def evaluated(
     subgroups: columns of the test set with confirmed public levels.
     disjoint: the public rule by which no person is both in the test set and in the training data.
     """
-    groups = _groups(test, target, subgroups)
+    groups = groups_of(test, target, subgroups, private=epsilon is not None)
+    _require_classes(model, test, target)
+    if epsilon is not None:
+        _require_unit(model, wanted(epsilon, max_rows_per_person))
+        require_rows_per_person(test, max_rows_per_person)
     scores, outcome, codes = _scored(model, test, target, list(groups))
     cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
     sizes = [1, *groups.values()]
@@ -56,13 +64,14 @@ def evaluated(
     ]
     counts = np.concatenate(parts).astype(np.int64)
     scale = 0.0
-    guarantee = model.guarantee
-    if epsilon is not None:
+    if epsilon is None:
+        guarantee = _assuming(model.guarantee, _PUBLIC)
+    else:
         grant = debit(ledger, wanted(epsilon, max_rows_per_person), "model card")
         own = grant.claim("The subgroups of the model card and their levels are public")
         noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
         counts, scale = noisy.values, noisy.scale
-        guarantee = guarantee.compose(Guarantee.of(own), disjoint=disjoint)
+        guarantee = model.guarantee.compose(Guarantee.of(own), disjoint=disjoint)
     tables = [p.reshape(-1, BINS, 2) for p in np.split(counts, np.cumsum([2 * BINS * s for s in sizes])[:-1])]
     entry: dict[str, Any] = {
         "source": "a public test set" if epsilon is None else "a private test set, counted with noise",
@@ -78,7 +87,8 @@ def evaluated(
     return replace(model, guarantee=guarantee, card={**model.card, "evaluation": entry})
 
 
-def _groups(test: Table, target: str, subgroups: Sequence[str]) -> dict[str, int]:
+def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bool) -> dict[str, int]:
+    """The subgroups and their numbers of levels; what a test set lacks is said before anything is spent."""
     test.schema.require([target, *subgroups])
     wrong = [repr(n) for n in subgroups if not test.schema[n].public or test.schema[n].kind is Kind.CODES]
     if wrong or target in subgroups or len(set(subgroups)) < len(subgroups):
@@ -89,7 +99,35 @@ def _groups(test: Table, target: str, subgroups: Sequence[str]) -> dict[str, int
     column = test.schema[target]
     if column.levels is None or len(column.levels) != 2:
         raise SchemaError(f"the target '{target}' needs two levels.", hint="declare them in the schema")
+    if private and not column.public:
+        raise SchemaError(
+            f"the levels of the target '{target}' are not confirmed as public.", hint="set confirmed = true"
+        )
     return {name: len(_levels(test, name)) for name in subgroups}
+
+
+def _assuming(guarantee: Guarantee, said: str) -> Guarantee:
+    return Guarantee(tuple(c.assuming(said) for c in guarantee))
+
+
+def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:
+    """The outcome that is scored must be the test set's second, or every figure would be upside down."""
+    classes = model.card.get("classes")
+    if classes is not None and list(classes) != plain_classes(test.schema[target].levels or ()):
+        raise SchemaError(
+            f"the levels of '{target}' are not the model's outcomes, the one that is scored last.",
+            hint="declare the same two levels in the same order",
+        )
+
+
+def _require_unit(model: ReleasedModel, budget: Budget) -> None:
+    promised = [c.unit for c in model.guarantee if isinstance(c, DifferentialPrivacy)]
+    if any(unit != budget.unit for unit in promised):
+        raise ParameterError(
+            f"the model's promise is for {listed([str(u) for u in promised])}, that of the test set would be "
+            f"for {budget.unit}.",
+            hint="give max_rows_per_person as it was given to the fit",
+        )
 
 
 def _levels(test: Table, name: str) -> list[str]:

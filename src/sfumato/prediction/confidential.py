@@ -108,6 +108,9 @@ class NoisyModel:
                 low, high = f.low, f.high  # compared before it is a float: a whole number may be too large
                 value = low if low is not None and value < low else value  # type: ignore[operator]
                 value = float(high if high is not None and value > high else value)  # type: ignore[operator, arg-type]
+                value += 0.0  # 0 and -0.0 are one question
+            elif value is not None:
+                value = f.levels[f.levels.index(value)]  # so are 1 and 1.0
             out[f.name] = value
         return out, tuple(clamped)
 
@@ -123,9 +126,16 @@ class NoisyModel:
         return float(noised(output([_leaf(t, codes) for t in self.trees]), 1, grant)[0])
 
 
+class KeptFeature(Feature):
+    """A feature whose levels were read off the data: rows are checked against them, and nobody is told."""
+
+    levels_told: ClassVar[bool] = False
+
+
 def _feature(v: Variable) -> Feature:
     kind = "category" if v.kind == "ordered" else v.kind
-    return Feature(
+    made = KeptFeature if v.levels and not v.public else Feature
+    return made(
         v.name, kind, v.low, v.high, v.levels, (), v.unit, v.label, missing_allowed=v.missing
     )  # fmt: skip
 
@@ -193,7 +203,10 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 def load_confidential(path: str | Path) -> NoisyModel:
-    """Read a .dpat file; every fault is listed, and a file that others may read is warned of."""
+    """Read a .dpat file; every fault is listed.
+
+    A file that everybody may read or change is refused; one that a group may is warned of.
+    """
     source = Path(path)
     try:
         with source.open("rb") as opened:
@@ -213,7 +226,9 @@ def load_confidential(path: str | Path) -> NoisyModel:
         faults.append("a field has not the type it should have")
     if faults or made is None:
         raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if mode & stat.S_IRWXO:
+        raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
+    if mode & stat.S_IRWXG:
         warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
     return made
 

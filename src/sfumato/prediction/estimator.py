@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +21,8 @@ from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.prediction.artefact import write
 from sfumato.prediction.grid import Codes, Grid, bounded
 from sfumato.prediction.manners import Manners
-from sfumato.prediction.models import Explanation, ReleasedModel
+from sfumato.prediction.models import Explanation, ReleasedModel, checked_name, plain_classes
+from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing import SigningKey
 from sfumato.prediction.spending import Purse, debit, wanted
 from sfumato.privacy import Guarantee
@@ -74,7 +76,8 @@ class PrivateClassifier(Manners):
         budget = wanted(float(self.epsilon), self.max_rows_per_person)
         grant = debit(ledger, budget, self._purpose)
         guarantee = Guarantee.of(grant.claim(*self._assumptions()))
-        self.model_ = self._learn(training, Purse(grant), guarantee)
+        model = self._learn(training, Purse(grant), guarantee)
+        self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
         self.classes_ = np.array(training.classes)
         self.guarantee_ = guarantee
         self.n_features_in_ = len(training.grid.axes)
@@ -111,11 +114,11 @@ class PrivateClassifier(Manners):
 
     def released(self, name: str = "", card: Mapping[str, Any] | None = None) -> ReleasedModel:
         """What was published. card: further entries of the model card, which must be public."""
-        from dataclasses import replace
-
         self._require_fit()
         model: ReleasedModel = self.model_
-        return replace(model, name=name or model.name, card={**model.card, **(card or {})})
+        return replace(
+            model, name=checked_name(name) if name else model.name, card={**model.card, **(card or {})}
+        )
 
     # -- what each estimator does in its own way ---------------------------------------------------
 
@@ -217,6 +220,7 @@ class PrivateClassifier(Manners):
                 hint="declare levels, and set confirmed = true",
             )
         grid = Grid.of(table.schema, target=target)
+        require_rows_per_person(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)
         kept = coded[:, coded[-1] < 2]  # rows without an outcome count nowhere: each on its own

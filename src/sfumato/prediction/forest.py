@@ -29,8 +29,8 @@ from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.grid import STEPS, Codes
 from sfumato.prediction.growing import Candidates, Tree, grow
-from sfumato.prediction.impurity import LARGEST_ALPHA, Impurity
-from sfumato.prediction.models import ForestModel, ReleasedModel
+from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
+from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
 from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
 from sfumato.prediction.spending import Purse
@@ -49,7 +49,7 @@ class AlphaForest(PrivateClassifier):
 
     epsilon: of the whole fit; scoring afterwards is free.
     schema: public bounds and levels of the features, confirmed; or one pair (low, high) for all columns.
-    alpha: above 1; 2 is Gini's impurity. The larger, the less noise and the blunter the score.
+    alpha: from 1.01; 2 is Gini's impurity. The larger, the less noise and the blunter the score.
     trees, depth: None follows the rule of `rule.forest_plan`.
     structure: the share of epsilon that chooses splits; the leaves get the rest.
     rows: the number of rows, if it is public; otherwise the noisy counts of the outcomes say it.
@@ -81,8 +81,8 @@ class AlphaForest(PrivateClassifier):
 
     def _own_faults(self) -> list[str]:
         faults = []
-        if not isinstance(self.alpha, int | float) or not 1 < self.alpha <= LARGEST_ALPHA:
-            faults.append(f"alpha is a number above 1, at most {LARGEST_ALPHA:g}")
+        if not isinstance(self.alpha, int | float) or not SMALLEST_ALPHA <= self.alpha <= LARGEST_ALPHA:
+            faults.append(f"alpha is a number from {SMALLEST_ALPHA:g} to {LARGEST_ALPHA:g}")
         if self.trees is not None and not (isinstance(self.trees, int) and 1 <= self.trees <= 200):
             faults.append("trees is a whole number from 1 to 200, or None")
         if self.depth is not None and not (isinstance(self.depth, int) and 1 <= self.depth <= 10):
@@ -98,6 +98,7 @@ class AlphaForest(PrivateClassifier):
         return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:
+        Impurity.of(float(self.alpha))
         if self.rows is not None:
             self._plan(self.rows)
 
@@ -117,8 +118,8 @@ class AlphaForest(PrivateClassifier):
         values = [ordered(t, node_values(t, base) / plan.trees, ups) for t in trees]
         sizes = [int(g[-1]) + 1 for g in self._groups]
         model = ForestModel(
-            name=training.target, target=training.target, guarantee=guarantee, card=self._card(plan, rows),
-            features=tuple(a.feature(STEPS) for a in axes), base=0.0,
+            name=name_for(training.target), target=training.target, guarantee=guarantee,
+            card=self._card(plan, rows), features=tuple(a.feature(STEPS) for a in axes), base=0.0,
             trees=tuple((linked(t, sizes), tuple(v.tolist())) for t, v in zip(trees, values, strict=True)),
         )  # fmt: skip
         base, slope = self._calibrated(model, codes, training.outcome, trees, values, base, purse)

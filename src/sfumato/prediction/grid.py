@@ -30,7 +30,7 @@ _KINDS = {Kind.NUMERIC: "number", Kind.FLAG: "flag", Kind.NOMINAL: "category", K
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One feature in its finest codes. ordered: neighbouring codes may be merged."""
+    """One feature in its finest codes. ordered: neighbours are alike; bins of a number may be merged."""
 
     book: Codebook
     ordered: bool
@@ -41,8 +41,11 @@ class Axis:
         return len(self.book.levels)
 
     def groups(self, most: int) -> NDArray[np.int64]:
-        """For each finest code its bin, when there are at most so many; missing keeps the last."""
-        wanted = min(most, self.bins) if self.ordered else self.bins
+        """For each finest code its bin, when there are at most so many; missing keeps the last.
+
+        Levels stay apart, ordered or not: all of them are published, each with a code of its own.
+        """
+        wanted = min(most, self.bins) if self.ordered and self.book.column.edges is not None else self.bins
         places = np.arange(self.bins) * wanted // self.bins
         return np.append(places, wanted) if self.book.missing else places
 
@@ -84,7 +87,15 @@ class Grid:
         faults = _faults(chosen, target)
         if faults:
             raise SchemaError(f"{'; '.join(faults)}.", hint="correct the schema, or choose columns")
-        return cls(tuple(_axis(c) for c in chosen))
+        grid = cls(tuple(_axis(c) for c in chosen))
+        odd = [repr(a.book.name) for a in grid.axes if not _publishable(a)]
+        if odd:  # said now, and not when the budget is spent and the model is made
+            raise SchemaError(
+                f"no features of a published model: {listed(odd)} (levels are texts, numbers, or true and "
+                "false; bounds are apart).",
+                hint="make texts or numbers of them",
+            )
+        return grid
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +123,14 @@ class Grid:
         columns = [_plain(rows[:, j]) for j in range(rows.shape[1])]
         codes = [a.book.encode(c).astype(np.int64) for a, c in zip(self.axes, columns, strict=True)]
         return np.stack(codes)
+
+
+def _publishable(axis: Axis) -> bool:
+    try:
+        axis.feature(axis.bins)  # the finest: what holds for it holds for fewer bins
+    except SchemaError:
+        return False
+    return True
 
 
 def _plain(values: NDArray[Any]) -> pa.Array:

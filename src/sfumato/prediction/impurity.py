@@ -32,7 +32,8 @@ Ints = NDArray[np.int64]
 
 UNIT = 2**16
 _PLANES = 257
-LARGEST_ALPHA = 64.0
+SMALLEST_ALPHA, LARGEST_ALPHA = 1.01, 64.0
+MOST_ROWS = 2**36  # public, and more than fit into memory: D times it is far from the end of 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +46,17 @@ class Impurity:
     def __post_init__(self) -> None:
         if self.planes.dtype != np.int64 or self.planes.ndim != 2 or not (self.planes >= 0).all():
             raise ParameterError("planes are whole numbers, none below 0.", hint="Impurity.of(2.0)")
+        # Point 1 holds in whole numbers, and a sum that wraps around is none. Asked of what is public alone.
+        if self.sensitivity * MOST_ROWS > 2**62:
+            raise ParameterError("planes are too steep to be summed exactly.", hint="Impurity.of(2.0)")
 
     @classmethod
     def of(cls, alpha: float) -> Impurity:
         """The planes that touch S_alpha where p1 = 0, 1/256, ..., 1."""
-        if not 1 < alpha <= LARGEST_ALPHA:
+        if not SMALLEST_ALPHA <= alpha <= LARGEST_ALPHA:
             raise ParameterError(
-                f"alpha is above 1, at most {LARGEST_ALPHA:g}: at 1 one row could change the score without "
-                "bound.",
+                f"alpha is from {SMALLEST_ALPHA:g} to {LARGEST_ALPHA:g}: at 1 one row could change the score "
+                "without bound.",
                 hint="alpha=2.0",
             )
         return _made(float(alpha))

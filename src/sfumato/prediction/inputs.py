@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.errors import SchemaError, SfumatoError, listed
 
@@ -58,6 +58,8 @@ class Feature:
     unit: str = ""
     label: str = ""
     missing_allowed: bool = True
+
+    levels_told: ClassVar[bool] = True  # to who asks what a row may hold
 
     def __post_init__(self) -> None:
         faults = _faults(self)
@@ -171,6 +173,8 @@ class Inputs:
                     elif value > high:
                         clamped.append(name)
                         value = high
+                    elif type(value) is not float:
+                        float(value)  # what no float can hold has no bound here that would clamp it
                     out.append(bisect_right(thresholds, value))
                     continue
                 code = table.get(value) if _fits(value, kind) else None
@@ -212,8 +216,9 @@ def _broken(feature: Feature, value: object) -> str:
             return "must be a number"
         try:
             return "" if math.isfinite(number) else "must be a finite number"
-        except OverflowError:  # a whole number beyond all floats: clamped if there is a bound
-            return "" if feature.low is not None and feature.high is not None else "must be a finite number"
+        except OverflowError:  # a whole number beyond all floats: clamped if there is a bound on its side
+            bound = feature.high if number > 0 else feature.low
+            return "" if bound is not None else "must be a finite number"
     if not _fits(value, _type_of(feature)):
         return f"must be {_WORDS[_type_of(feature)]}"
     try:

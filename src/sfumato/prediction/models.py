@@ -9,11 +9,13 @@ Each model rests on its document alone (see artefact.py). Nothing here can reach
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
+from sfumato.errors import ParameterError
 from sfumato.prediction.inputs import Fault, Feature, FeatureError, Inputs
 from sfumato.privacy.guarantee import Guarantee
 
@@ -43,6 +45,30 @@ def probability(log_odds: float) -> float:
     """The probability of some log-odds."""
     z = min(max(log_odds, -_FARTHEST), _FARTHEST)
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # what a service can answer under
+
+
+def checked_name(name: str) -> str:
+    """The name, if a service can answer under it: asked before a fit, and not when a model is served."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ParameterError(
+            "a model's name is 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first.",
+            hint="give it another name",
+        )
+    return name
+
+
+def name_for(target: str) -> str:
+    """A name for a model of this target: its own, but for signs that no name has."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", target).lstrip("._-")[:64] or "model"
+
+
+def plain_classes(classes: Sequence[Any]) -> list[Any]:
+    """The outcomes as a model card holds them: plain values, texts for what JSON has no word for."""
+    plain = [c.item() if hasattr(c, "item") else c for c in classes]
+    return [c if isinstance(c, str | int | float) else str(c) for c in plain]
 
 
 @dataclass(frozen=True, eq=False)

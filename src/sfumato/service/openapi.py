@@ -208,6 +208,8 @@ def row_schema(features: Sequence[Any]) -> Json:
             properties[f.name] = {"type": ["number", "null"] if f.missing_allowed else "number"}
             known = [f"{f.low:g} to {f.high:g}" if None not in (f.low, f.high) else "", f.unit, f.label]
             properties[f.name]["description"] = "; ".join(filter(None, known)) or "a number"
+        elif not getattr(f, "levels_told", True):
+            properties[f.name] = {"description": "one of the levels, which are not told"}
         else:
             properties[f.name] = {"enum": [*f.levels, *([None] if f.missing_allowed else [])]}
     return {

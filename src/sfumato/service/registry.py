@@ -103,7 +103,7 @@ def middle(features: Sequence[Any]) -> dict[str, Any]:
     return {
         f.name: ((f.low or 0) + (f.high or 0)) / 2 if f.kind == "number" else f.levels[0]
         for f in features
-        if not f.missing_allowed
+        if not f.missing_allowed and getattr(f, "levels_told", True)
     }
 
 
@@ -119,7 +119,8 @@ def feature_document(feature: Any) -> dict[str, Any]:
         name: getattr(feature, name, None)
         for name in ("name", "kind", "label", "unit", "low", "high", "levels")
     }
-    about["levels"] = list(about["levels"] or ()) or None
+    told = getattr(feature, "levels_told", True)  # not if they were read off the data
+    about["levels"] = (list(about["levels"] or ()) or None) if told else None
     about = {k: v for k, v in about.items() if v not in (None, "")}
     return about | {"missing_allowed": bool(getattr(feature, "missing_allowed", False))}
 
