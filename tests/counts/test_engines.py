@@ -8,9 +8,6 @@ names differ in case only.
 from __future__ import annotations
 
 import math
-import os
-import signal
-import threading
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -23,7 +20,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato.counts import pushdown
-from sfumato.counts.duck import connect
 from sfumato.errors import DataError
 from sfumato.io import scan
 from sfumato.io.frames import from_frame
@@ -290,29 +286,3 @@ def test_bad_weights_are_refused_everywhere(engine: Any, weights: list[Any]) -> 
     with pytest.raises(DataError, match="column 'w'") as caught:
         table.counts("x", weight="w")
     assert caught.value.hint and "SECRET" not in str(caught.value)
-
-
-@pytest.mark.soak  # where a signal finds nobody to raise it the query goes on for ever, and the run with it
-def test_ctrl_c_during_a_query_is_ctrl_c() -> None:
-    """DuckDB makes a RuntimeError of it, which a driver that goes on after a failed part would swallow."""
-    done = threading.Event()
-
-    def ring() -> None:  # again and again: a signal may fall where nobody can raise it
-        while not done.wait(0.3):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    bell = threading.Thread(target=ring)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" leaves it ignored
-    try:
-        with pytest.raises(KeyboardInterrupt), connect() as connection:
-            bell.start()
-            try:
-                connection.sql(
-                    "SELECT sum(a.range * b.range % 7) FROM range(3000000) a, range(100000) b"
-                ).fetchall()
-            finally:
-                done.set()
-    finally:
-        done.set()
-        bell.join()
-        signal.signal(signal.SIGINT, before)

@@ -8,7 +8,8 @@ off the release where it generalizes, so the intruder needs no labelled pairs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from sfumato.assessment.attacks.intruder import (
     look,
 )
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
+from sfumato.counts.duck import connect
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.score import Score
 from sfumato.table import Table
@@ -187,8 +189,6 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         from splink import DuckDBAPI, Linker, SettingsCreator
     except ImportError:
         raise MissingExtraError("probabilistic linking", "linkage") from None
-    import duckdb
-
     view = look(pair, names)
     wide = {c for c, covers in zip(view.columns, view.covers, strict=True) if (covers.sum(axis=1) > 1).any()}
     exact = {
@@ -196,12 +196,8 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         for i, (c, covers) in enumerate(zip(view.columns, view.covers, strict=True))
         if wide
     }
-    connection = duckdb.connect(
-        config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    )
-    logger = logging.getLogger("splink")
-    level = logger.level
-    try:
+    with connect() as connection, _quiet():
+        connection.execute("SET preserve_insertion_order = true")  # a sample by seed hangs on the order
         api = DuckDBAPI(connection)
         tables = [
             api.register(_persons(people, names, wide), table_name="people"),
@@ -216,7 +212,7 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
             retain_matching_columns=False,
         )
         linker = Linker(tables, settings, log_level=logging.CRITICAL)
-        logger.setLevel(logging.CRITICAL)
+        logging.getLogger("splink").setLevel(logging.CRITICAL)
         linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=seed)
         for rule in [] if wide else rules:
             linker.training.estimate_parameters_using_expectation_maximisation(
@@ -228,9 +224,17 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
             f"from {found.physical_name}"
         )
         return connection.sql(query).to_arrow_table()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Splink sets its logger's level itself, and reports each step of its learning on it."""
+    logger = logging.getLogger("splink")
+    level = logger.level
+    try:
+        yield
     finally:
         logger.setLevel(level)
-        connection.close()
 
 
 def _persons(people: Ints, names: Sequence[str], wide: set[str]) -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from sfumato.counts.interrupts import heed, interruptible
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -31,15 +32,13 @@ def connect(memory_limit: str | None = None) -> Iterator[duckdb.DuckDBPyConnecti
         except (duckdb.ParserException, duckdb.InvalidInputException) as error:
             raise ParameterError("memory_limit is not a size.", hint="such as '2GB' or '500MB'") from error
         try:
-            yield connection
+            heed(connection)
+            with interruptible():
+                yield connection
         except duckdb.OutOfMemoryException:
             raise DataError(
                 "the count needs more memory than its limit, even with the disk's help.",
                 hint="raise memory_limit, free disk space, or count fewer columns",
             ) from None
-        except (RuntimeError, duckdb.InterruptException) as error:
-            if "interrupt" in str(error).lower():  # Ctrl-C during a query: DuckDB swallows the signal
-                raise KeyboardInterrupt from None
-            raise
         finally:
             connection.close()

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
 from sfumato.counts.codebook import Codebook, Codes
+from sfumato.counts.interrupts import interruptible
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
@@ -180,7 +181,8 @@ def batch_weights(weight: Column, array: pa.Array) -> NDArray[np.float64]:
 def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
     """What a lazy frame holds, as Arrow."""
     try:
-        return frame.collect("pyarrow").to_arrow()
+        with interruptible():
+            return frame.collect("pyarrow").to_arrow()
     except Exception as error:
         raise engine_fault(error) from None
 

@@ -15,6 +15,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from sfumato.counts.duck import OFFLINE
+from sfumato.counts.interrupts import heed
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.sources import EngineFlavour, EngineSource
 
@@ -167,6 +168,7 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
             hint="close other programs that write to it; if it is open here, give a relation instead",
         ) from None
+    heed(connection)
     names = [
         row[0]
         for row in connection.sql(
