@@ -75,5 +75,5 @@ lock: $(STAMP) ## pin the versions anew
 	    --no-annotate --no-header --upgrade -o requirements.lock pyproject.toml
 
 clean: ## remove what was made, the environment too
-	rm -rf $(VENV) .peers .numba site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
+	rm -rf $(VENV) .peers site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -14,10 +14,6 @@ from typing import Any
 import hypothesis
 import pytest
 
-# Workers compile kernels side by side, and two that fill one cache at once may mix up its files.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parent.parent / ".numba" / worker)
-
 # Deadlines measure the machine, not the code. At a desk, and above all in the long runs, examples are new
 # each time; in CI they are the same each time, so that what fails there is what the change broke.
 hypothesis.settings.register_profile("desk", deadline=None, print_blob=True, derandomize=False)

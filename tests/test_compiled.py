@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sfumato._compiled import compiled
+
 MODULE = """
 from sfumato._compiled import compiled
 
@@ -53,3 +55,18 @@ def test_code_is_still_kept(tmp_path: Path) -> None:
     assert len(before) == 2
     assert run(tmp_path, "whole") == "2" and run(tmp_path, "real") == "3.0"
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == before
+
+
+@compiled
+def times(x: int, by: int) -> int:
+    return x * by
+
+
+@compiled
+def sum_of_three(x: int) -> int:
+    return times(x, 2) + times(x, by=3) + times(x, x)
+
+
+def test_constants_of_a_caller_share_one_kernel() -> None:
+    assert sum_of_three(5) == 10 + 15 + 25
+    assert len(times.signatures) == 1  # type: ignore[attr-defined]

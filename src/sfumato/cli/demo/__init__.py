@@ -23,7 +23,7 @@ def demo(
         int, typer.Option("--rows", min=2_000, help="How many discharges are simulated.")
     ] = 20_000,
 ) -> int:
-    """Show what Sfumato does, on simulated hospital discharges, in less than a minute."""
+    """Show what Sfumato does, on simulated hospital discharges, in half a minute (two the first time)."""
     from sfumato.cli.demo.stage import perform
     from sfumato.io.atomic import atomic_directory
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sfumato.seeds import Key
     from sfumato.table import Table
 
-_COLUMNS = ("age", "sex", "pay", "mdc")
+MAP_COLUMNS = ("age", "sex", "pay", "mdc")
 _KNOWN = ("age", "sex", "pay")
 _MOST = 1_500  # rows: enough to see it, and quick
 _EPSILON = 2.0
@@ -29,11 +29,12 @@ def draw_map(stage: Stage) -> str:
         "found = sf.frontier(table, methods=[optimal, local, resample, pegs, pegs_rs, lugs, private])\n"
         "found.save('map.html')"
     )
-    whole = scan(stage / "discharges.parquet", stage / "discharges.toml").select(_COLUMNS)
+    whole = scan(stage / "discharges.parquet", stage / "discharges.toml").select(MAP_COLUMNS)
     rows = whole.to_arrow()
     table = Table.from_arrow(rows.slice(0, min(_MOST, rows.num_rows // 2)), whole.schema)
     others = Table.from_arrow(rows.slice(rows.num_rows - table.rows()), whole.schema)
-    found = frontier(table, _methods(table), repeats=1, control=others, workers=1)
+    stage.compiled()
+    found = frontier(table, ways(table), repeats=1, control=others, workers=1)
     found.save(stage / "map.html")
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for title in ("method", "risk", "pairs lost", "promises"):
@@ -50,7 +51,8 @@ def draw_map(stage: Stage) -> str:
     )
 
 
-def _methods(table: Table) -> list[Candidate]:
+def ways(table: Table) -> list[Candidate]:
+    """The seven, each with one setting."""
     from sfumato.anonymization.anonymize import anonymize
     from sfumato.anonymization.local.recode import LocalRecoding
     from sfumato.anonymization.optimal import OptimalRecoding

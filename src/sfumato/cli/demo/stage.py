@@ -18,6 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.demo.ahead import compiling
 from sfumato.cli.terminal import Terminal
 
 
@@ -32,13 +33,14 @@ class Step:
 
 @dataclass
 class Stage:
-    """The folder a demo plays in, and its voice."""
+    """The folder a demo plays in, and its voice. compiled: waits for kernels that are compiled meanwhile."""
 
     terminal: Terminal
     folder: Path
     rows: int
     spoken: bool = True
     mishaps: list[str] = field(default_factory=list)
+    compiled: Callable[[], object] = lambda: None
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
@@ -78,10 +80,11 @@ def perform(terminal: Terminal, folder: Path, rows: int, kept: Path | None = Non
     stage = Stage(terminal, folder, rows, spoken=not (terminal.json or terminal.quiet))
     start = time.perf_counter()
     done: list[tuple[Step, str]] = []
-    for number, step in enumerate(STEPS, 1):
-        stage.show("", Rule(Text(f" {number} of {len(STEPS)}: {step.title} ", "bold"), align="left"))
-        stage.show(Text(step.why, "italic"), "")
-        done.append((step, step.play(stage)))
+    with compiling() as stage.compiled:
+        for number, step in enumerate(STEPS, 1):
+            stage.show("", Rule(Text(f" {number} of {len(STEPS)}: {step.title} ", "bold"), align="left"))
+            stage.show(Text(step.why, "italic"), "")
+            done.append((step, step.play(stage)))
     seconds = time.perf_counter() - start
     where = f"The files are in {kept}." if kept else "The files were temporary; --out DIR keeps them."
     plain = {
