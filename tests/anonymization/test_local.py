@@ -57,6 +57,18 @@ def test_the_tree_finds_the_same_neighbours_as_looking_at_all(seed: int) -> None
         assert i not in found
 
 
+@given(seeds)
+@settings(max_examples=10, deadline=None)
+def test_boxes_that_are_equal_are_not_split(seed: int) -> None:
+    """Their mean loss may be rounded below their loss; splits into one part would never end."""
+    problem = random_problem(seed, 6)
+    forest = planted(problem)
+    box = np.array([h.nodes[min(1, h.height)][0] for h in problem.hierarchies], np.int32)
+    for n in range(2, 40):
+        x = np.tile(box, (n, 1))
+        assert neighbours.split_column(forest, x, np.arange(n), box) == -1
+
+
 # --- promises -----------------------------------------------------------------------------------
 
 
