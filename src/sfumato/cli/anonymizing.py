@@ -257,10 +257,9 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
         grid.add_row(
             Text(c["name"]), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", f"{c['share']:.0%}"
         )
-    proven = "the optimum" if search.get("optimal") else "not proven to be the optimum"
-    gap = search.get("gap")
-    if not search.get("optimal") and gap:
-        proven = f"at most {gap:.4g} from the optimum"
+    gap = 0 if search.get("optimal") else search.get("gap")
+    proven = "not proven to be the optimum" if gap is None else f"at most {gap:.4g} from the optimum"
+    proven = "the optimum" if gap == 0 else proven
     lost = rows["withheld"] + rows["left_out"]
     terminal.result(
         [

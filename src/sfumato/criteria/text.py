@@ -126,14 +126,16 @@ class Wanted:
 
 def read_criteria(texts: Sequence[str]) -> tuple[Wanted, ...]:
     """What the texts ask for, or everything that is wrong with them at once."""
-    found, faults = [], []
+    found, faults, faulty = [], [], []
     for text in texts:
         wanted, wrong = _read(text)
         faults += [f"'{_short(text)}' {w}" for w in wrong]
-        if wanted is not None and not wrong:
+        if wrong:
+            faulty.append(text)
+        elif wanted is not None:
             found.append(wanted)
     if faults:
-        raise ParameterError(f"{'; '.join(faults)}.", hint=_hint(texts))
+        raise ParameterError(f"{'; '.join(faults)}.", hint=_hint(faulty))
     return tuple(found)
 
 
