@@ -61,6 +61,20 @@ def test_preparation_finds_what_repeats_what_is_old_and_what_must_not_leave() ->
     assert "race_full" in str(found)
 
 
+def test_inpatients_are_no_addresses() -> None:
+    """Claims write IP for inpatient; an address of a computer is called otherwise, and is no number."""
+    addresses = ["ip", "IP", "ip_address", "client_ip", "IPAddress", "src_ip_2", "ip_addr_hash", "ipv4"]
+    others = ["CLM_IP_ADMSN_CD", "IP_days", "DESYNPUF_IP_stays", "chip", "ship_to"]
+    cells = {name: ["a", "b"] for name in (*addresses, *others)} | {"MEDREIMB_IP": [4000.5, 0.0]}
+    table = sf.Table.from_arrow(pa.table(cells))
+    kinds = {name: "numeric" if name == "MEDREIMB_IP" else "nominal" for name in cells}
+    schema = table.schema
+    for name, kind in kinds.items():
+        schema = schema.with_(name, kind=kind, type="", role="other")
+    found = sf.prepare(table.with_schema(schema), columns=list(cells)).findings
+    assert {c for f in found if f.kind == "safe harbor" for c in f.columns} == set(addresses)
+
+
 def test_the_explanation_adds_up_and_names_the_dearest() -> None:
     problem = compress(table(60), ["age", "place"], BOTH)
     recoding = sf.OptimalRecoding(max_suppressed=0.1).search(problem, sf.KAnonymity(4))

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.local import LocalRecoding
 from sfumato.anonymization.local import _kernels as kernels
+from sfumato.anonymization.local.asking import Asked
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
 from sfumato.anonymization.local.neighbours import _kernels as neighbours
+from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import AlphaK, Criterion, KAnonymity, LDiversity, TCloseness
 from sfumato.errors import DataError, ParameterError
@@ -55,6 +57,36 @@ def test_the_tree_finds_the_same_neighbours_as_looking_at_all(seed: int) -> None
         d = np.array([kernels.joined(forest, x[i], x[y]) if y != i else np.inf for y in items])
         assert np.allclose(d[found], np.sort(d)[: len(found)])
         assert i not in found
+
+
+@given(seeds)
+@settings(max_examples=10, deadline=None)
+def test_boxes_that_are_equal_are_not_split(seed: int) -> None:
+    """Their mean loss may be rounded below their loss; splits into one part would never end."""
+    problem = random_problem(seed, 6)
+    forest = planted(problem)
+    box = np.array([h.nodes[min(1, h.height)][0] for h in problem.hierarchies], np.int32)
+    for n in range(2, 40):
+        x = np.tile(box, (n, 1))
+        assert neighbours.split_column(forest, x, np.arange(n), box) == -1
+
+
+@given(seeds)
+@settings(max_examples=15, deadline=None)
+def test_two_classes_are_judged_as_if_they_were_one(seed: int) -> None:
+    problem = random_problem(seed, 12, sensitive=True)
+    rng = np.random.default_rng(seed)
+    label = np.unique(rng.integers(0, 5, problem.combinations), return_inverse=True)[1].reshape(-1)
+    column = next(iter(problem.sensitive))
+    for part in (LDiversity(2, column), TCloseness(0.3, column), LDiversity(1.5, column, "entropy")):
+        ask = Asked(problem, KAnonymity(3) & part)
+        judge = ask.judge(label)
+        assert judge is not None
+        a, b = (v.ravel() for v in np.meshgrid(*[np.arange(label.max() + 1)] * 2))
+        a, b = a[a < b], b[a < b]
+        for i, satisfied in enumerate(judge(a, b)):
+            one = np.unique(np.where(label == b[i], a[i], label), return_inverse=True)[1].reshape(-1)
+            assert ask(one, boxes(planted(problem), problem.leaves, one))[one[label == a[i]][0]] == satisfied
 
 
 # --- promises -----------------------------------------------------------------------------------

@@ -49,7 +49,15 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
         (["--k", 5, "--weight", "age"], "--weight takes a column and a number"),
         (["--k", 5, "--max-level", "age=x"], "--max-level takes a column and a number"),
         (["--k", 201], "fewer than the 201"),
-        (["--k", 5, "--quasi-identifiers", "sex,dx"], "no hierarchy"),
+        (
+            ["--k", 5, "--quasi-identifiers", "sex,dx"],
+            "no hierarchy in 'hierarchies': 'dx'. Hint: a table of",
+        ),
+        (["--criterion", "entropy-l(dx)", "--criterion", "x-l(dx, 2)"], "needs l; 'x-l(dx, 2)' is not known"),
+        (["--criterion", "k-map(5, population=gone.csv)"], "gone.csv"),
+        (["--criterion", "hierarchical-t(dx, 0.4)"], "no hierarchy says how far the values of 'dx'"),
+        (["--criterion", "distinct-l(height, 2)"], "unknown column"),
+        (["--k", 5, "--method", "local", "--effort", "heroic"], "effort must be fast or thorough"),
         (["--k", 5, "--quasi-identifiers", "sex,height"], "unknown column"),
     ],
 )
@@ -58,6 +66,60 @@ def test_refusals_say_what_and_leave_nothing(sfumato, visits, hierarchies, more,
     answer = sfumato("anonymize", visits, "--hierarchies", hierarchies, "--out", "r", *named, *more)
     assert answer.code != 0 and words in " ".join(answer.err.split())
     assert not Path("r").exists() and CANARY not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("criterion", "claim"),
+    [
+        ("k-anonymity(5, count=rows)", {"k": 5}),
+        ("k-anonymity(5, missing=anything)", {"k": 5, "matching": "anything"}),
+        ("entropy-l(dx, 2)", {"l": 2, "kind": "entropy"}),
+        ("recursive-l(dx, 2, c=3)", {"l": 2, "kind": "recursive", "c": 3}),
+        ("equal-t(dx, 0.3)", {"t": 0.3}),
+        ("ordered-t(cost, 0.3)", {"t": 0.3, "distance": "ordered"}),
+        ("hierarchical-t(dx, 0.3)", {"t": 0.3, "distance": "hierarchical"}),
+        ("alpha-k(dx, 0.6, k=4)", {"k": 4, "alpha": 0.6}),
+        ("k-map(9, population=town.csv, name=the town)", {"k": 9, "population": "the town"}),
+        ("k-map(9, weight=cost)", {"k": 9}),
+        ("j-anonymity(20, fraction=0.5)", {"k": 20}),
+    ],
+)
+def test_every_criterion_can_be_asked(sfumato, costs, hierarchies, criterion, claim) -> None:
+    (hierarchies / "dx.csv").write_text("".join(f"D{i};{'xy'[i // 3]};*\n" for i in range(5)))
+    Path("town.csv").write_text("age,sex\n" + "".join(f"{20 + i % 60},{'FM'[i % 2]}\n" for i in range(600)))
+    asked = ["anonymize", costs, "--hierarchies", hierarchies, "--quasi-identifiers", "sex,age"]
+    answer = sfumato(*asked, "--criterion", criterion, "--max-suppressed", 0.1, "--out", "r", "--json")
+    assert answer.code == 0, answer.err
+    claims = json.loads(answer.out)["guarantee"]["claims"]
+    for name, asked_for in claim.items():
+        for reached in (c[name] for c in claims):
+            if isinstance(asked_for, str) or name == "c":
+                assert reached == asked_for
+            else:
+                assert reached <= asked_for if name in ("t", "alpha") else reached >= asked_for
+    assert sfumato("verify", "r").code == 0
+
+
+def test_the_help_lists_every_criterion() -> None:
+    from sfumato.cli.anonymizing import _CRITERIA
+    from sfumato.criteria.text import FORMS
+
+    assert _CRITERIA.split(", ") == list(FORMS)
+
+
+@pytest.mark.parametrize(
+    ("more", "method"),
+    [
+        (["--method", "mondrian", "--relaxed", "--ordered", "age"], "Mondrian, relaxed"),
+        (["--method", "local", "--effort", "fast", "--time-limit", 1], "fast"),
+    ],
+)
+def test_searches_and_their_efforts(sfumato, costs, hierarchies, more, method) -> None:
+    asked = ["anonymize", costs, "--hierarchies", hierarchies, "--quasi-identifiers", "sex,age", "--k", 5]
+    assert sfumato(*asked, *more, "--out", "r").code == 0
+    record = sf.Release.load("r").internal
+    assert method in json.dumps([record.plan, record.extra["search"]])
+    assert sfumato("verify", "r").code == 0
 
 
 @pytest.mark.parametrize(
@@ -138,7 +200,9 @@ def test_hierarchies_say_how_far_nominal_values_are_apart(sfumato, costs, hierar
         (["--method", "resample", "--max-level", "age=1"], "no use for max_level"),
         (["--method", "resample", "--response", "age"], "response is one of the quasi-identifiers"),
         (["--method", "resample", "--register", "reg"], "no use for register"),
-        ([], "generalizing needs hierarchies"),
+        ([], "Hint: --hierarchies DIR, with age.csv in it"),
+        (["--method", "mondrian", "--effort", "fast"], "no use for --effort"),
+        (["--method", "local", "--relaxed", "--ordered", "age"], "no use for --relaxed, --ordered"),
     ],
 )
 def test_settings_a_method_would_not_look_at_are_refused(sfumato, costs, more, words) -> None:

@@ -75,6 +75,18 @@ def test_all_contradictions_with_their_lines(tmp_path: Path) -> None:
     assert any("thresholds are set" in words for words in found)
 
 
+def test_criteria_as_text_are_checked_with_everything_else(tmp_path: Path) -> None:
+    asked = ["entropi-l(dx, 2)", "distinct-l(dx)"]
+    (found,) = faults(tmp_path, with_steps(f'method = "optimal"\ncriteria = {json.dumps(asked)}'))
+    assert "did you mean entropy-l?" in found[1] and "needs l" in found[1]
+    asked = ["distinct-l(height, 2)", "hierarchical-t(dx, 0.2)", "k-map(5, population=gone.csv)"]
+    words = [
+        w for _, w in faults(tmp_path, with_steps(f'method = "optimal"\ncriteria = {json.dumps(asked)}'))
+    ]
+    for part in ("not in the schema: 'height'", "needs a hierarchy for 'dx'", "a file that is not there"):
+        assert any(part in w for w in words), part
+
+
 def test_faults_of_the_schema_and_files_that_are_not_there(tmp_path: Path) -> None:
     found = faults(tmp_path, PLAN, **{"schema.toml": SCHEMA.replace('"flag"', '"flog"')})
     assert found[0][0] == 6 and "kind must be one of" in found[0][1]

@@ -41,6 +41,21 @@ def test_a_release_that_verifies_and_is_a_draft(tmp_path: Path) -> None:
     assert (out / "internal").stat().st_mode & 0o077 == 0
 
 
+def test_criteria_as_text(tmp_path: Path) -> None:
+    """Distances by the column's own recipe; a population beside the plan, which the signature covers."""
+    town = [",".join(line.split(",")[1:4]) for line in rows(400, seed=2).splitlines()]
+    (tmp_path / "town.csv").write_text("\n".join([*town, *town[1:]]))
+    asked = ["recursive-l(dx, 2, c=9)", "hierarchical-t(dx, 0.9)", "k-map(6, population=town.csv)"]
+    steps = f'method = "optimal"\ncriteria = {json.dumps(asked)}\nmax_suppressed = 0.2'
+    plan = with_steps(steps).replace("[[steps]]", 'dx = { hierarchy = "suppress" }\n[[steps]]', 1)
+    found = ran(tmp_path, plan)
+    kinds = {c.title.split(",")[0]: c for c in found.load().guarantee.claims}
+    assert len(kinds) == 3 and sf.verify(tmp_path / "release").ok
+    signed = Plan.read(tmp_path / "plan.toml").digest
+    (tmp_path / "town.csv").write_text("\n".join(town))
+    assert Plan.read(tmp_path / "plan.toml").digest != signed
+
+
 def test_numbers_are_cut_off_and_columns_left_out(tmp_path: Path) -> None:
     plan = PLAN.replace("[[steps]]", "cost = { top = 250, bottom = 50 }\ndx = { drop = true }\n[[steps]]")
     plan = plan.replace("max_suppressed = 0.2", "max_suppressed = 1.0")

@@ -3,8 +3,10 @@
 Guarantee: the claims of the criterion, with what the classes of the file reach (k = 7 where 5 was asked).
 Because:   `settle` ends only when every class satisfies the criterion, and rows are written from the very
            pieces that were settled; a row that was not counted stops the writing.
-Assumes:   an intruder knows the quasi-identifiers and nothing else; see the limits of each claim.
+Assumes:   an intruder knows the quasi-identifiers and nothing else, in particular does not work back from the
+           search, which took the least general release it found; see the limits of each claim.
 Tested by: tests/anonymization/test_releases.py::test_every_release_recounted_satisfies_its_criteria
+           tests/anonymization/test_minimality.py (what the assumption is worth)
 """
 
 from __future__ import annotations

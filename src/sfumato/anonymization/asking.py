@@ -43,9 +43,7 @@ class Asked:
 
     def compress(self) -> Problem:
         """Count the table."""
-        maps = [
-            p.population for p in self.criterion.parts if isinstance(p, KMap) and p.population is not None
-        ]
+        population = _population(self.criterion)
         return compress(
             self.by_value(),
             self.columns,
@@ -55,7 +53,7 @@ class Asked:
             max_level=self.max_level,
             person=self.person,
             survey=self.criterion.weights,
-            population=next((m for m in maps if m is not None), None),
+            population=None if population is None else _binned_as(self.table, population, self.columns),
         )
 
     def by_value(self) -> Table:
@@ -110,7 +108,7 @@ def ask(
     if not columns:
         raise ParameterError(
             "no column is a quasi-identifier: nothing would be made more general.",
-            hint="quasi_identifiers=['age', ...], or give columns that role in the schema",
+            hint="name the quasi-identifiers, or give columns that role in the schema",
         )
     schema.require([*columns, *criterion.sensitive, *criterion.weights, *drop, *weights, *max_level])
     person = next(iter(schema.of_role(Role.PERSON)), None)
@@ -118,7 +116,7 @@ def ask(
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="correct these")
     if isinstance(hierarchies, str | Path):
-        hierarchies = read_folder(hierarchies, columns)
+        hierarchies = _from_folder(Path(hierarchies), columns)
     table = _unbinned(table, hierarchies, columns)
     needs = tuple(getattr(getattr(method, "loss", None), "needs", ()) or ()) + tuple(
         getattr(method, "needs", ()) or ()
@@ -126,7 +124,7 @@ def ask(
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
     gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
-    settled = settle_hierarchies(table, hierarchies, columns)
+    settled = settle_hierarchies(table, hierarchies, columns, _population(criterion))
     refuse_posets(method, criterion, settled)
     return Asked(
         table,
@@ -213,6 +211,19 @@ def _ordered(table: Table, name: str) -> bool:
 # -- hierarchies -----------------------------------------------------------------------------------
 
 
+def _from_folder(folder: Path, columns: tuple[str, ...]) -> dict[str, Any]:
+    """The hierarchies of a folder; the files that are not there are named."""
+    found = read_folder(folder, columns)
+    absent = [c for c in columns if c not in found]
+    if absent:
+        raise DataError(
+            f"{len(absent)} quasi-identifier{'s have' if len(absent) > 1 else ' has'} no hierarchy in "
+            f"'{folder.name}': {listed([repr(c) for c in absent])}.",
+            hint=f"a table of levels {absent[0]}.csv, as sfumato hierarchy build DATA {absent[0]} writes it",
+        )
+    return found
+
+
 def _unbinned(table: Table, given: Mapping[str, Any], columns: tuple[str, ...]) -> Table:
     """Columns with bins are counted by their values, unless the hierarchy is one of these bins."""
     schema = table.schema
@@ -237,10 +248,26 @@ def _by_value(table: Table, criterion: Criterion) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
+def _population(criterion: Criterion) -> Table | None:
+    """The population that is counted in, if there is one."""
+    maps = [p.population for p in criterion.parts if isinstance(p, KMap)]
+    return next((m for m in maps if m is not None), None)
+
+
+def _binned_as(table: Table, population: Table, columns: tuple[str, ...]) -> Table:
+    """The population in the bins of the table, or by value where the table is."""
+    schema = population.schema
+    for name in columns:
+        if name in schema and schema[name].kind is table.schema[name].kind:
+            column = table.schema[name]
+            schema = schema.with_(name, edges=column.edges, clamp=column.clamp)
+    return population if schema == population.schema else population.with_schema(schema)
+
+
 def settle_hierarchies(
-    table: Table, given: Mapping[str, Any], columns: tuple[str, ...]
+    table: Table, given: Mapping[str, Any], columns: tuple[str, ...], population: Table | None = None
 ) -> dict[str, Hierarchy]:
-    """Recipes applied to what occurs; every fault of every column at once."""
+    """Recipes applied to what occurs, in a population too; every fault of every column at once."""
     absent = [repr(c) for c in columns if c not in given]
     if absent:
         raise ParameterError(
@@ -248,13 +275,18 @@ def settle_hierarchies(
             hint="give hierarchies={'age': ...}",
         )
     books = table.codebooks(columns)
+    beyond = {}
+    if population is not None:
+        population.schema.require(columns)
+        beyond = _binned_as(table, population, columns).codebooks(columns)
     found, faults, values = {}, [], []
     for name in columns:
         hierarchy = given[name]
         try:
             levels = books[name].levels.to_pylist()
             if not isinstance(hierarchy, Hierarchy):
-                hierarchy = _over(hierarchy, levels)
+                more = beyond[name].levels.to_pylist() if name in beyond else []
+                hierarchy = _over(hierarchy, list(dict.fromkeys([*levels, *more])))
             unknown = [str(v) for v in levels if str(v) not in hierarchy.places]
             if unknown:
                 raise DataError(

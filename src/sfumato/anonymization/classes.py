@@ -41,6 +41,26 @@ def classes_of(
     return Classes(sizes, persons, tables, survey, population, alike, _max_rows(problem.persons))
 
 
+def paired(classes: Classes, a: NDArray[np.int64], b: NDArray[np.int64]) -> Classes:
+    """What classes a[i] and b[i] would be as one, for each i; persons and populations do not add up so.
+
+    The whole stays that of all classes.
+    """
+    both = np.concatenate([a, b])
+    tables = {name: _paired(table, both, len(a)) for name, table in classes.tables.items()}
+    weights = {name: weight[a] + weight[b] for name, weight in classes.weights.items()}
+    return Classes(classes.sizes[a] + classes.sizes[b], tables=tables, weights=weights)
+
+
+def _paired(table: Spread, both: NDArray[np.int64], pairs: int) -> Spread:
+    cells = np.diff(table.start)[both]
+    before = np.cumsum(cells) - cells
+    place = np.arange(int(cells.sum())) + np.repeat(table.start[both] - before, cells)
+    pair = np.repeat(np.arange(2 * pairs) % max(pairs, 1), cells)
+    code, n = table.code[place], table.n[place]
+    return Spread.of(pair, code, n, pairs, table.levels, table.whole, table.names)
+
+
 def _cells(sparse: Sparse) -> NDArray[np.int64]:
     """(cells,): the combination of each."""
     return np.repeat(np.arange(len(sparse.start) - 1), np.diff(sparse.start))

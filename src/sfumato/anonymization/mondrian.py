@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.asking import asked_of, rows_decide
+from sfumato.anonymization.local.asking import Asked, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.forest import planted
 from sfumato.anonymization.problem import Problem
@@ -81,7 +81,7 @@ class _Regions:
         self.method, self.problem = method, problem
         self.forest = planted(problem)
         self.k, self.by_rows = max(1, criterion.k), rows_decide(problem, criterion)
-        self._ask = asked_of(problem, criterion)
+        self._ask = Asked(problem, criterion)
         self.of, self.n = np.arange(problem.combinations), problem.n.copy()
         self.splits = self.rounds = 0
         self.lost = self._start(criterion)

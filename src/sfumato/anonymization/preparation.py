@@ -30,12 +30,14 @@ _HARBOUR = (
     ("dates other than years",
      r"(^|_)(dob|birth_?date|date_?of_?birth|admission_?date|discharge_?date|death_?date)($|_)"),
     ("telephone and fax numbers", r"(^|_)(phone|telephone|tel|fax|mobile)($|_)"),
-    ("e-mail and web addresses", r"(^|_)(e?mail|url|website|ip|ip_?address)($|_)"),
+    ("e-mail and web addresses", r"(^|_)(e?mail|url|website|ip_?addr(ess)?|ip_?v[46])($|_)|^ip$"),
     ("numbers of persons, records, accounts, plans, licences, vehicles, devices",
      r"(^|_)(ssn|mrn|social_?security|medical_?record|record_?number|account|beneficiary|member_?id|"
      r"licen[cs]e|certificate|vehicle|vin|plate|device|serial)($|_)"),
     ("biometrics and pictures", r"(^|_)(fingerprint|voice|photo|image|face)($|_)"),
 )  # fmt: skip
+# Claims call inpatient care IP too: CLM_IP_DAYS, and MEDREIMB_IP, an amount. An address is no number.
+_IP_ADDRESS = re.compile(r"_ip_?[0-9]*$", re.IGNORECASE)
 _AGE = re.compile(r"(^|_)age($|_)", re.IGNORECASE)
 
 
@@ -92,6 +94,8 @@ def _harbour(columns: Sequence[Column]) -> list[Finding]:
     found = []
     for column in columns:
         what = next((w for w, pattern in _HARBOUR if re.search(pattern, column.name, re.IGNORECASE)), None)
+        if what is None and column.kind is not Kind.NUMERIC and _IP_ADDRESS.search(column.name):
+            what = "e-mail and web addresses"
         if column.role is Role.IDENTIFIER:
             what = "what names a person"
         elif what is None and column.kind is Kind.DATE:

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
-from sfumato.cli.methods import INFORMED, METHODS, method_of
+from sfumato.cli.methods import CLUSTERS, INFORMED, METHODS, method_of
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -24,6 +24,10 @@ _ASKED = "What is asked"
 _HOW = "How it is searched"
 _DEFENCE = "What is taken out first"
 _INFORMED = " or ".join(INFORMED)
+_CRITERIA = (
+    "k-anonymity, distinct-l, entropy-l, recursive-l, equal-t, ordered-t, hierarchical-t, alpha-k, k-map, "
+    "j-anonymity"
+)
 
 
 # -- the command ---------------------------------------------------------------------------------------
@@ -67,6 +71,10 @@ def anonymize(
         list[str] | None,
         _asked("--t", "COLUMN=T", "Every class is within T of the whole file there; may be repeated."),
     ] = None,
+    criterion: Annotated[
+        list[str] | None,
+        _asked("--criterion", "TEXT", f"As 'entropy-l(diagnosis, 3)'; may be repeated. One of {_CRITERIA}."),
+    ] = None,
     quasi_identifiers: Annotated[
         str | None, _asked("--quasi-identifiers", "NAMES", "Parted by commas. Default: by role.")
     ] = None,
@@ -106,6 +114,16 @@ def anonymize(
         float | None, _how("--time-limit", "SECONDS", "Then the best so far is taken, and its gap said.")
     ] = None,
     threads: Annotated[int, _how("--threads", "N", "How many search side by side.")] = 1,
+    effort: Annotated[
+        str | None, _how("--effort", "NAME", "Of local: fast (10 seconds) or thorough (60, the default).")
+    ] = None,
+    relaxed: Annotated[
+        bool,
+        typer.Option("--relaxed", help="mondrian: parts may overlap at the cuts.", rich_help_panel=_HOW),
+    ] = False,
+    ordered: Annotated[
+        str | None, _how("--ordered", "NAMES", "mondrian: columns in order, to be cut at the median.")
+    ] = None,
     response: Annotated[
         str | None, _how("--response", "NAME", "What rows of a cluster should be alike in, as a cost.")
     ] = None,
@@ -130,22 +148,34 @@ def anonymize(
     that are alike instead, and promise something else: read the guarantee. public/ may leave, internal/ not.
     """
     from sfumato.anonymization.anonymize import anonymize as run
+    from sfumato.anonymization.wanted import asked_of
+    from sfumato.criteria import All, read_criteria
 
     given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
     thesis = {"target": target, "width": width, "literal": literal, "leaking": leaking}
-    chosen = method_of(method, {**given, **thesis, "response": response})
+    others = {"response": response, "effort": effort, "relaxed": relaxed, "ordered": ordered}
+    chosen = method_of(method, {**given, **thesis, **others})
     if out.exists() and not overwrite:
         raise ParameterError(f"'{out.name}' is there already.", hint="--overwrite replaces it")
-    asked = _criterion(k, rows, l or [], t or [])
+    if hierarchies is None and method not in CLUSTERS:
+        raise ParameterError(
+            f"generalizing needs hierarchies, and the method {method} generalizes.",
+            hint="--hierarchies DIR, with age.csv in it for a column age: sfumato hierarchy build DATA age "
+            "--ages --out DIR/age.csv writes one",
+        )
+    asked = _criteria(k, rows, l or [], t or [], bool(criterion))
+    wanted = read_criteria(criterion or ())
     table = reading.scan(data, schema, keep_text=keep_text)
+    known = quasi_identifiers.split(",") if quasi_identifiers else None
+    asked += asked_of(wanted, table, hierarchies=hierarchies, quasi_identifiers=known)
     if schema is None and quasi_identifiers is None:
         terminal.note("the roles of the columns were guessed: look at them with sfumato describe.")
     release = run(
         table,
-        asked,
+        All(asked),
         method=chosen,
         hierarchies=hierarchies,
-        quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
+        quasi_identifiers=known,
         weights=_numbers("--weight", weight or [], float),
         max_level=_numbers("--max-level", max_level or [], int),
         drop=drop or (),
@@ -173,17 +203,23 @@ def _numbers(option: str, given: list[str], kind: Callable[[str], Any]) -> dict[
     return found
 
 
-def _criterion(k: int | None, rows: bool, l: list[str], t: list[str]) -> Criterion:  # noqa: E741
-    from sfumato.criteria import All, KAnonymity, LDiversity, TCloseness
+def _criteria(
+    k: int | None,
+    rows: bool,
+    l: list[str],  # noqa: E741
+    t: list[str],
+    more: bool,
+) -> tuple[Criterion, ...]:
+    from sfumato.criteria import KAnonymity, LDiversity, TCloseness
 
     if rows and k is None:
         raise ParameterError("--rows says what --k counts.", hint="--k 5 --rows")
     parts: list[Criterion] = [] if k is None else [KAnonymity(k, persons=False if rows else None)]
     parts += [LDiversity(n, column) for column, n in _numbers("--l", l, int).items()]
     parts += [TCloseness(far, column) for column, far in _numbers("--t", t, float).items()]
-    if not parts:
-        raise ParameterError("nothing is asked of the release.", hint="--k 5")
-    return All(tuple(parts))
+    if not parts and not more:
+        raise ParameterError("nothing is asked of the release.", hint="--k 5, or --criterion")
+    return tuple(parts)
 
 
 def _show_clusters(terminal: Terminal, release: Release, out: Path) -> None:
@@ -221,10 +257,9 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
         grid.add_row(
             Text(c["name"]), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", f"{c['share']:.0%}"
         )
-    proven = "the optimum" if search.get("optimal") else "not proven to be the optimum"
-    gap = search.get("gap")
-    if not search.get("optimal") and gap:
-        proven = f"at most {gap:.4g} from the optimum"
+    gap = 0 if search.get("optimal") else search.get("gap")
+    proven = "not proven to be the optimum" if gap is None else f"at most {gap:.4g} from the optimum"
+    proven = "the optimum" if gap == 0 else proven
     lost = rows["withheld"] + rows["left_out"]
     terminal.result(
         [

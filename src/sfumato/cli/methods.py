@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.errors import ParameterError, listed
 
@@ -18,6 +18,9 @@ DEFAULTS: Settings = {
     "width": None,
     "literal": False,
     "leaking": False,
+    "effort": None,
+    "relaxed": False,
+    "ordered": None,
 }
 INFORMED = ("column-information", "value-information")  # losses that look at a target
 
@@ -83,13 +86,16 @@ def _measure(given: Settings) -> Any:
 def _local(given: Settings) -> Any:
     from sfumato.anonymization.local import LocalRecoding
 
-    return LocalRecoding(seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
+    effort = {} if given["effort"] is None else {"effort": given["effort"]}
+    return LocalRecoding(**effort, seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
 
 
 def _mondrian(given: Settings) -> Any:
     from sfumato.anonymization.mondrian import Mondrian
 
-    return Mondrian(max_suppressed=given["max_suppressed"])
+    kind: Literal["strict", "relaxed"] = "relaxed" if given["relaxed"] else "strict"
+    ordered = tuple(given["ordered"].split(",")) if given["ordered"] else ()
+    return Mondrian(kind, ordered, given["max_suppressed"])
 
 
 def _resample(given: Settings) -> Any:
@@ -111,10 +117,11 @@ def _centroid(given: Settings) -> Any:
 
 
 # A new search adds a line.
+CLUSTERS = ("resample", "dither", "centroid")  # they exchange values, and need no hierarchies
 METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
     "optimal": (_optimal, ("loss", "target", "max_suppressed", "time_limit", "threads")),
-    "local": (_local, ("max_suppressed", "time_limit")),
-    "mondrian": (_mondrian, ("max_suppressed",)),
+    "local": (_local, ("max_suppressed", "time_limit", "effort")),
+    "mondrian": (_mondrian, ("max_suppressed", "relaxed", "ordered")),
     "datafly": (_datafly, ("max_suppressed",)),
     "greedy": (_greedy, ("loss", "target", "literal")),
     "beam": (_beam, ("loss", "target", "literal", "width")),

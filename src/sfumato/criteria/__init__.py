@@ -8,6 +8,7 @@ A class is a set of rows whose released quasi-identifiers are the same.
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
+from sfumato.criteria.text import Wanted, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
 __all__ = [
@@ -23,4 +24,6 @@ __all__ = [
     "LDiversity",
     "Spread",
     "TCloseness",
+    "Wanted",
+    "read_criteria",
 ]

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.criteria import Wanted
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.engines import is_url
-from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private
+from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private, wanted
 from sfumato.plan.plan import INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
 from sfumato.plan.shape import Fault
 from sfumato.schema import Kind, Role, Schema
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_ASKING = {"k", "l", "t", "criteria"}
 _LOOKS = {"redundant": "drop", "least_information": None}
 
 
@@ -55,8 +57,8 @@ def _steps(plan: Plan) -> Iterator[Fault]:
             yield (*at, "of"), f"must be '{INPUT}' or the name of an earlier step"
         seen.add(step.name)
         method = METHODS[step.method]
-        if method.does in (GENERALIZE, EXCHANGE) and not {"k", "l", "t"} & set(step.settings):
-            yield at, "asks nothing of the release: give k, l or t"
+        if method.does in (GENERALIZE, EXCHANGE) and not _ASKING & set(step.settings):
+            yield at, "asks nothing of the release: give k, l, t or criteria"
         try:
             if "within" not in step.settings:
                 method.make(step.settings)
@@ -64,6 +66,10 @@ def _steps(plan: Plan) -> Iterator[Fault]:
         except SfumatoError as error:
             yield at, said(error)
             continue
+        try:
+            wanted(step.settings)
+        except SfumatoError as error:
+            yield (*at, "criteria"), f": {said(error)} ({error.hint})"
         yield from _private_steps(plan, step)
 
 
@@ -96,6 +102,7 @@ def _files(plan: Plan) -> Iterator[Fault]:
                 yield at, "needs members or a file, one of them"
             if "file" in within:
                 given.append(((*at, "file"), within["file"]))
+        given += [(("steps", i, "criteria"), name) for name in populations(step)]
     for at, name in given:
         if not _is_file(plan.path(name)):
             yield at, "names a file that is not there"
@@ -173,6 +180,7 @@ def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
             unknown = [repr(n) for n in names if n not in schema]
             if unknown:
                 yield (*at, key), f"names columns that are not in the schema: {listed(unknown)}"
+        yield from _criteria(plan, schema, step)
         if (
             METHODS[step.method].does == SYNTHESIZE
             and private(step.method, step.settings)
@@ -186,6 +194,32 @@ def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
     prepare = plan.table("prepare")
     if "least_information" in prepare and "target" not in prepare:
         yield ("prepare", "least_information"), "needs a target"
+
+
+def _criteria(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
+    """Columns that criteria name, and hierarchies they look at."""
+    at = ("steps", step.place, "criteria")
+    asked = _readable(step)
+    unknown = [repr(n) for w in asked for n in w.columns if n not in schema]
+    if unknown:
+        yield at, f"names columns that are not in the schema: {listed(unknown)}"
+    trees = [w.tree for w in asked if w.tree is not None]
+    bare = [repr(n) for n in trees if "hierarchy" not in plan.table("columns").get(n, {})]
+    if bare:
+        yield at, f"needs a hierarchy for {listed(bare)} in [columns]"
+
+
+def _readable(step: Step) -> tuple[Wanted, ...]:
+    """The criteria of a step; none where they have faults, which are said with the step."""
+    try:
+        return wanted(step.settings)
+    except SfumatoError:
+        return ()
+
+
+def populations(step: Step) -> list[str]:
+    """The files of populations that a step counts in."""
+    return [w.population for w in _readable(step) if w.population is not None]
 
 
 def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:

@@ -6,11 +6,14 @@ pages are the reference for both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.plan.shape import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
+
+if TYPE_CHECKING:
+    from sfumato.criteria import Wanted
 
 Settings = Mapping[str, Any]
 Make = Callable[[Settings], Any]
@@ -49,6 +52,8 @@ _CRITERIA: dict[str, Shape] = {
     "persons": Flag("Whether persons are counted instead of rows."),
     "l": TableOf(Number("", 2, whole=True), "Every class has this many different values in these columns."),
     "t": TableOf(Number("", 0, 1, above=True), "Every class is within t of the whole file in these columns."),
+    "criteria": ListOf(
+        Text(), "What else is asked, as 'entropy-l(diagnosis, 3)'. See criteria.md.", least=1),
     "columns": ListOf(Text(), "The quasi-identifiers; by default the columns of that role.", least=1),
 }  # fmt: skip
 _SEARCH: dict[str, Shape] = {
@@ -95,13 +100,13 @@ def _local(given: Settings) -> Any:
     from sfumato.anonymization.local import LocalRecoding
 
     seconds = {"seconds": given["time_limit"]} if "time_limit" in given else {}
-    return LocalRecoding(**seconds, **_given(given, "max_suppressed"))
+    return LocalRecoding(**seconds, **_given(given, "effort", "max_suppressed"))
 
 
 def _mondrian(given: Settings) -> Any:
     from sfumato.anonymization.mondrian import Mondrian
 
-    return Mondrian(**_given(given, "max_suppressed"))
+    return Mondrian(**_given(given, "kind", "ordered", "max_suppressed"))
 
 
 def _datafly(given: Settings) -> Any:
@@ -234,10 +239,13 @@ METHODS: dict[str, Method] = {
          "threads": Number("How many search side by side.", 1, 64, whole=True)}, _optimal),
     "local": Method(
         GENERALIZE, "Each group of rows as general as it must be, no more. See local.md.",
-        {**_SEARCH, "max_suppressed": _SHARE, "time_limit": _SECONDS}, _local),
+        {**_SEARCH, "max_suppressed": _SHARE, "time_limit": _SECONDS,
+         "effort": Text("10 seconds, or 60.", ("fast", "thorough"))}, _local),
     "mondrian": Method(
         GENERALIZE, "The table cut in two again and again. See mondrian.md.",
-        {**_SEARCH, "max_suppressed": _SHARE}, _mondrian),
+        {**_SEARCH, "max_suppressed": _SHARE,
+         "kind": Text("Whether parts may overlap at the cuts.", ("strict", "relaxed")),
+         "ordered": ListOf(Text(), "Columns in order, to be cut at the median.", least=1)}, _mondrian),
     "datafly": Method(
         GENERALIZE, "The column with most values first. See anonymize.md.",
         {**_SEARCH, "max_suppressed": _SHARE}, _datafly),
@@ -309,8 +317,8 @@ METHODS: dict[str, Method] = {
 }  # fmt: skip
 
 
-def criterion(given: Settings) -> Any:
-    """What a step asks of each class; None if nothing is asked."""
+def criterion(given: Settings, further: Sequence[Any] = ()) -> Any:
+    """What a step asks of each class; None if nothing is asked. further: what its `criteria` mean."""
     from sfumato.criteria import All, Criterion, KAnonymity, LDiversity, TCloseness
 
     parts: list[Criterion] = []
@@ -318,7 +326,15 @@ def criterion(given: Settings) -> Any:
         parts.append(KAnonymity(given["k"], **({"persons": given["persons"]} if "persons" in given else {})))
     parts += [LDiversity(n, column) for column, n in given.get("l", {}).items()]
     parts += [TCloseness(far, column) for column, far in given.get("t", {}).items()]
+    parts += further
     return All(tuple(parts)) if parts else None
+
+
+def wanted(given: Settings) -> tuple[Wanted, ...]:
+    """The criteria a step writes as text."""
+    from sfumato.criteria import read_criteria
+
+    return read_criteria(given.get("criteria", ()))
 
 
 def private(method: str, given: Settings) -> bool:

@@ -189,14 +189,17 @@ class Plan:
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        """What the files say that the plan names: schema, tables of levels, groups of codes."""
+        """What the files say that the plan names: schema, tables of levels, groups of codes, populations."""
+        from sfumato.plan.checks import populations
+
         names = [self.table(INPUT)["schema"]]
         for entry in self.table("columns").values():
             hierarchy = entry.get("hierarchy")
             if isinstance(hierarchy, Mapping) and "file" in hierarchy:
                 names.append(hierarchy["file"])
         names += [w["file"] for s in self.steps for w in s.settings.get("within", ()) if "file" in w]
-        return {n: hashlib.blake2b(_bytes(self.path(n)), digest_size=16).hexdigest() for n in names}
+        names += [name for step in self.steps for name in populations(step)]
+        return {n: _digest_of(self.path(n)) for n in names}
 
     # -- doing ---------------------------------------------------------------------------------------
 
@@ -241,9 +244,10 @@ def _digest(document: Mapping[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _bytes(path: Path) -> bytes:
+def _digest_of(path: Path) -> str:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except OSError as error:
         raise PlanError(f"{path.name} cannot be read: {error.strerror}.", hint="correct the path") from None
 

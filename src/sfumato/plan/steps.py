@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError, DataError
 from sfumato.plan.checks import hierarchies
-from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion
+from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
 from sfumato.plan.plan import INPUT, Plan, Step
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Guarantee, NoGuarantee
@@ -184,6 +184,7 @@ def _groups(path: Path) -> dict[str, list[str]]:
 
 def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
     from sfumato.anonymization.anonymize import anonymize
+    from sfumato.anonymization.wanted import asked_of
 
     given, plan = step.settings, bench.plan
     method = METHODS[step.method]
@@ -197,12 +198,19 @@ def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release
             "drop_rarer_than": given.get("drop_rarer_than"),
             "register": _register(bench, step),
         }
-    found = hierarchies(plan)
+    found = {n: h for n, h in hierarchies(plan).items() if n in table.schema}
+    further = asked_of(
+        wanted(given),
+        table,
+        hierarchies=found,
+        quasi_identifiers=given.get("columns"),
+        folder=plan.folder,
+    )
     return anonymize(
         table,
-        criterion(given),
+        criterion(given, further),
         method=method.make(given),
-        hierarchies={n: h for n, h in found.items() if n in table.schema} or None,
+        hierarchies=found or None,
         quasi_identifiers=given.get("columns"),
         keep_text=bool(plan.table("prepare").get("keep_text", False)),
         key=key,

@@ -125,7 +125,8 @@ class AlphaK(GroupSize):
         """What is not promised."""
         return (
             "It does not hold against someone who can rule values out by other knowledge, who knows further "
-            "columns, or who has another release of the same people. Rows are counted, not persons."
+            "columns or the way the groups were formed, or who has another release of the same people. Rows "
+            "are counted, not persons."
         )
 
 
@@ -246,7 +247,8 @@ class LDiversity(Claim):
         return (
             "It does not promise that the values differ in meaning (two cancers are two values), nor that "
             "all are equally likely, nor anything against someone who can rule values out by other "
-            f"knowledge or who has another release of the same people.{rows}"
+            "knowledge, who knows the way the groups were formed, or who has another release of the same "
+            f"people.{rows}"
         )
 
 
@@ -285,8 +287,9 @@ class TCloseness(Claim):
     def limits(self) -> str:
         """What is not promised."""
         return (
-            "What the whole file tells is not protected, nor is it kept from someone with further knowledge "
-            "or another release of the same people. A rare value may still be much more frequent in one "
+            "What the whole file tells is not protected, nor is anything kept from someone with further "
+            "knowledge, with that of the way the groups were formed, or with another release of the same "
+            "people. A rare value may still be much more frequent in one "
             "group."
         )
 

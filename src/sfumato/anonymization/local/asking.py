@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.classes import classes_of, paired
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import OWN_VALUE, Criterion, KAnonymity
 
-Asked = Callable[[NDArray[np.int64], NDArray[np.int32]], NDArray[np.bool_]]
+Labels = NDArray[np.int64]
+Judge = Callable[[Labels, Labels], NDArray[np.bool_]]
 
 
 def rows_decide(problem: Problem, criterion: Criterion) -> bool:
@@ -27,15 +29,47 @@ def _persons(problem: Problem, part: KAnonymity) -> bool:
     return bool(part.persons) or (part.persons is None and problem.persons is not None)
 
 
-def asked_of(problem: Problem, criterion: Criterion) -> Asked:
-    """label, nodes -> (classes,), which satisfy. Classes are judged with all others of the table there.
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Which classes satisfy a criterion, with all other rows of the table there.
 
-    Nodes are counted with only where they matter: comparing all classes with each other takes long.
+    members: (combinations,), the combinations that are asked about, where they are a block; the others then
+    stand in one class of their own.
     """
-    fits = problem.population is not None
-    fits = fits or any(isinstance(c, KAnonymity) and c.missing != OWN_VALUE for c in criterion.parts)
 
-    def ask(label: NDArray[np.int64], nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        return criterion.satisfied(classes_of(problem, label, nodes if fits else None))
+    problem: Problem
+    criterion: Criterion
+    members: Labels | None = None
 
-    return ask
+    @property
+    def fits(self) -> bool:
+        """Whether how classes are released matters. Only then are nodes looked at: it takes long."""
+        matching = any(isinstance(c, KAnonymity) and c.missing != OWN_VALUE for c in self.criterion.parts)
+        return self.problem.population is not None or matching
+
+    def __call__(self, label: Labels, nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(classes,): which satisfy, when combination i goes to class label[i], released as nodes."""
+        count = len(nodes)
+        if self.members is not None:
+            roots = np.array([[h.root for h in self.problem.hierarchies]], np.int32)
+            nodes = np.concatenate([nodes, roots])
+        found = classes_of(self.problem, self._whole(label, count), nodes if self.fits else None)
+        return self.criterion.satisfied(found)[:count]
+
+    def _whole(self, label: Labels, count: int) -> Labels:
+        if self.members is None:
+            return label
+        full = np.full(self.problem.combinations, count, np.int64)
+        full[self.members] = label
+        return full
+
+    def judge(self, label: Labels) -> Judge | None:
+        """Asks which pairs of classes satisfy together; None where what is in two classes does not add up."""
+        if self.fits or self.problem.persons is not None:
+            return None
+        classes = classes_of(self.problem, self._whole(label, int(label.max(initial=-1)) + 1))
+
+        def satisfied(a: Labels, b: Labels) -> NDArray[np.bool_]:
+            return self.criterion.satisfied(paired(classes, a, b))
+
+        return satisfied

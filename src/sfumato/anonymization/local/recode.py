@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.asking import Asked, asked_of, rows_decide
+from sfumato.anonymization.local.asking import Asked, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
 from sfumato.anonymization.local.forest import Forest, planted
@@ -106,7 +106,7 @@ class _Run:
         self.forest: Forest = planted(problem)
         self.k = max(1, criterion.k)
         self.by_rows = rows_decide(problem, criterion)
-        self.ask: Asked = asked_of(problem, criterion)
+        self.ask = Asked(problem, criterion)
         self.seconds = method.seconds or _SECONDS[method.effort]
         self.rng = np.array([_scrambled(method.seed)], np.uint64)
         self.bound = self.start = 0.0
@@ -173,19 +173,9 @@ class _Run:
         return found
 
     def _within(self, members: NDArray[np.int64]) -> Asked:
-        """Asks about the classes of one block, with the rows of the other blocks in a class each."""
-        if len(members) == self.problem.combinations:
-            return self.ask
-        others = np.setdiff1d(np.arange(self.problem.combinations), members)
-
-        def ask(label: NDArray[np.int64], nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
-            full = np.empty(self.problem.combinations, np.int64)
-            full[members] = label
-            full[others] = len(nodes)
-            roots = np.array([[h.root for h in self.problem.hierarchies]], np.int32)
-            return self.ask(full, np.concatenate([nodes, roots]))[: len(nodes)]
-
-        return ask
+        """Asks about the classes of one block."""
+        whole = len(members) == self.problem.combinations
+        return self.ask if whole else Asked(self.problem, self.criterion, members)
 
     def _assembled(
         self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], Partition]]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.asking import Asked
+from sfumato.anonymization.local.asking import Asked, Judge
 from sfumato.anonymization.local.forest import Forest
 from sfumato.anonymization.local.pace import Pace
 from sfumato.progress import report
 
 STEPS = 50_000  # mergers between two reports
-CHOICES = 8  # near classes that are tried before two are merged that do not satisfy together
+CHOICES = 8  # near classes that are tried where two have to be put together to be judged
+MORE = 64  # where two can be judged by adding up; twice as many in each round
+PAIRS = 2_000_000  # judged at once
 Labels = NDArray[np.int64]
 
 
@@ -63,12 +65,20 @@ def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
 def widened(
     f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked, pace: Pace
 ) -> Labels:
-    """Classes that do not satisfy merge with a near one, with one that makes them satisfy if there is any.
+    """Classes that do not satisfy merge with the nearest that makes them satisfy, until all do.
 
-    Ends with all satisfied, or with one class; at once on Ctrl-C, with the unsatisfied in one.
+    One that finds none near may wait and look farther in the next round, or merge with the nearest there is.
+    For t-closeness it should wait: what is near lacks the same, and merging makes it wider and no better. For
+    different values it should not: it takes few to satisfy many. Both are tried, and the better is taken.
+    Ends at once on Ctrl-C, with the unsatisfied in one class.
     """
     try:
-        return _widened(f, leaves, n, label, ask)
+        patient = _widened(f, leaves, n, label, ask, patient=True, most=np.inf)
+        if ask.judge(label) is None:
+            return patient
+        lost = _loss(f, leaves, n, patient)
+        hasty = _widened(f, leaves, n, label, ask, patient=False, most=lost)
+        return hasty if _loss(f, leaves, n, hasty) < lost else patient
     except KeyboardInterrupt:
         pace.interrupted = True
     bad = ~ask(label, boxes(f, leaves, label))
@@ -76,47 +86,103 @@ def widened(
     return label if ask(label, boxes(f, leaves, label)).all() else np.zeros(len(label), np.int64)
 
 
-def _widened(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked) -> Labels:
+def _loss(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels) -> float:
+    """What all rows lose."""
+    return float((n * losses(f, boxes(f, leaves, label))[label]).sum())
+
+
+def _widened(
+    f: Forest,
+    leaves: NDArray[np.int32],
+    n: NDArray[np.int64],
+    label: Labels,
+    ask: Asked,
+    *,
+    patient: bool,
+    most: float,
+) -> Labels:
+    """Ends when all satisfy, with one class, or unfinished when more than `most` is lost: it never falls."""
+    few = MORE if patient else CHOICES
     while True:
         nodes = boxes(f, leaves, label)
         bad = np.flatnonzero(~ask(label, nodes))
         report("widening classes", len(nodes) - len(bad), len(nodes))
-        if not bad.size or len(nodes) == 1:
+        if not bad.size or len(nodes) == 1 or _loss(f, leaves, n, label) >= most:
             return label
-        near = _choices(f, nodes, np.bincount(label, n, len(nodes)).astype(np.int64), bad)
+        judge = ask.judge(label)
+        reach = CHOICES if judge is None else max(CHOICES, min(few, PAIRS // len(bad)))
+        size = np.bincount(label, n, len(nodes)).astype(np.int64)
+        near, added = _choices(f, nodes, size, bad, min(reach, len(nodes) - 1))
+        if judge is None:
+            pairs = _found_by_asking(f, leaves, label, nodes, ask, bad, near)
+        else:
+            pairs = _found(judge, bad, near, added)
+        if judge is None or not patient or not len(pairs):
+            open_ = np.ones(len(nodes), bool)
+            open_[pairs.ravel()] = False
+            pairs = np.concatenate([pairs, _disjoint(bad, near[:, 0], open_)])
         merged = np.arange(len(nodes))
-        open_ = np.ones(len(nodes), bool)
-        for rank in range(near.shape[1]):
-            pairs = _disjoint(bad, near[:, rank], open_)
-            if not len(pairs):
-                continue
-            trial = merged.copy()
-            trial[pairs[:, 0]] = trial[pairs[:, 1]]
-            new = np.unique(trial[label], return_inverse=True)[1].reshape(-1)
-            ok = ask(new, boxes(f, leaves, new))
-            place = np.empty(len(nodes), np.int64)
-            place[label] = new
-            kept = pairs[ok[place[pairs[:, 0]]]]
-            merged[kept[:, 0]] = kept[:, 1]
-            open_[kept.ravel()] = False
-        pairs = _disjoint(bad, near[:, 0], open_)
         merged[pairs[:, 0]] = pairs[:, 1]
         label = np.unique(merged[label], return_inverse=True)[1].reshape(-1).astype(np.int64)
+        few = 2 * few if patient else few
 
 
-def _choices(f: Forest, nodes: NDArray[np.int32], size: Labels, bad: Labels) -> Labels:
-    """(bad classes, choices): the classes whose merger adds least loss, cheapest first; -1: no more."""
+def _found(judge: Judge, bad: Labels, near: Labels, added: NDArray[np.float64]) -> Labels:
+    """(pairs, 2): those that satisfy together, the cheapest first, no class in two of them."""
+    row, rank = np.nonzero(near >= 0)
+    ok = judge(bad[row], near[row, rank])
+    row, rank = row[ok], rank[ok]
+    order = np.argsort(added[row, rank], kind="stable")
+    a, b = bad[row[order]], near[row[order], rank[order]]
+    return _disjoint(a, b, np.ones(int(max(bad.max(), near.max())) + 1, bool))
+
+
+def _found_by_asking(
+    f: Forest,
+    leaves: NDArray[np.int32],
+    label: Labels,
+    nodes: NDArray[np.int32],
+    ask: Asked,
+    bad: Labels,
+    near: Labels,
+) -> Labels:
+    """The same where two classes must be put together to be judged: all of one rank at a time."""
+    open_ = np.ones(len(nodes), bool)
+    merged = np.arange(len(nodes))
+    found = [np.empty((0, 2), np.int64)]
+    for rank in range(near.shape[1]):
+        pairs = _disjoint(bad, near[:, rank], open_)
+        if not len(pairs):
+            continue
+        trial = merged.copy()
+        trial[pairs[:, 0]] = trial[pairs[:, 1]]
+        new = np.unique(trial[label], return_inverse=True)[1].reshape(-1)
+        ok = ask(new, boxes(f, leaves, new))
+        place = np.empty(len(nodes), np.int64)
+        place[label] = new
+        kept = pairs[ok[place[pairs[:, 0]]]]
+        merged[kept[:, 0]] = kept[:, 1]
+        open_[kept.ravel()] = False
+        found.append(kept)
+    return np.concatenate(found)
+
+
+def _choices(
+    f: Forest, nodes: NDArray[np.int32], size: Labels, bad: Labels, few: int
+) -> tuple[Labels, NDArray[np.float64]]:
+    """(bad classes, few): the classes whose merger adds least loss, cheapest first; -1: no more. And the loss
+    that each adds."""
     from sfumato.anonymization.local.neighbours import _kernels as kernels
 
     tree = kernels.planted_tree(f, nodes, size, np.arange(len(nodes)), 6)
-    near = kernels.nearest_of(f, tree, nodes, bad, min(CHOICES, len(nodes) - 1)).astype(np.int64)
+    near = kernels.nearest_of(f, tree, nodes, bad, few).astype(np.int64)
     own = losses(f, nodes)
     joint = kernels.joined_with(f, nodes, bad, near)
     mine, theirs = size[bad][:, None], size[near]
     added = mine * (joint - own[bad][:, None]) + theirs * (joint - own[near])
     added[near < 0] = np.inf
     order = np.argsort(added, axis=1, kind="stable")
-    return np.take_along_axis(near, order, axis=1)
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(added, order, axis=1)
 
 
 def _disjoint(first: Labels, second: Labels, open_: NDArray[np.bool_]) -> NDArray[np.int64]:

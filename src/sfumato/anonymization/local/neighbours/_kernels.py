@@ -47,7 +47,10 @@ def child_towards(f: Forest, j: int, top: int, node: int) -> int:
 
 @compiled
 def split_column(f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], box: NDArray[np.int32]) -> int:
-    """The column whose split into the children of its node lowers the mean loss most; -1: none can."""
+    """The column whose split into the children of its node lowers the mean loss most; -1: none can.
+
+    Items that all are the node itself are not split: a mean of equal losses may be rounded below them.
+    """
     best = 0.0
     found = -1
     for j in range(len(box)):
@@ -55,10 +58,13 @@ def split_column(f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], box:
         if f.loss[f.base[j] + top] <= best:
             continue
         total = 0.0
+        apart = False
         for i in items:
-            total += f.loss[f.base[j] + child_towards(f, j, top, x[i, j])]
+            node = child_towards(f, j, top, x[i, j])
+            apart = apart or node != top
+            total += f.loss[f.base[j] + node]
         gain = f.loss[f.base[j] + top] - total / len(items)
-        if gain > best:
+        if apart and gain > best:
             best = gain
             found = j
     if found < 0:  # levels that lose nothing may still part the items

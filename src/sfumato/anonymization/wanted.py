@@ -1,0 +1,63 @@
+"""Criteria from their text, for one table: a population is opened, hierarchies are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymization.asking import settle_hierarchies
+from sfumato.criteria import Criterion, Wanted
+from sfumato.errors import ParameterError
+from sfumato.hierarchy import Hierarchy, Numbered, read_folder
+from sfumato.io import scan
+from sfumato.schema import Role
+from sfumato.table import Table
+
+
+def asked_of(
+    wanted: Sequence[Wanted],
+    table: Table,
+    *,
+    hierarchies: Mapping[str, Any] | str | Path | None,
+    quasi_identifiers: Sequence[str] | None,
+    folder: Path | None = None,
+) -> tuple[Criterion, ...]:
+    """The criteria.
+
+    A population has the table's quasi-identifiers, in a file that is looked for from `folder`. Values are
+    apart by the hierarchy that their column has among `hierarchies`.
+    """
+    schema = table.schema
+    columns = tuple(schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers)
+
+    def population(name: str) -> Table:
+        if not columns:
+            raise ParameterError(
+                "no column is a quasi-identifier: a population cannot be looked up.",
+                hint="name the quasi-identifiers, or give columns that role in the schema",
+            )
+        meant = schema.select(columns)
+        for column in columns:  # the population may have values the data has not
+            meant = meant.with_(column, levels=None, labels={}, missing=True, confirmed=False)
+        return scan(str((folder or Path()) / name), meant, columns=columns)
+
+    def tree(column: str) -> Hierarchy:
+        schema.require([column])
+        found = (
+            read_folder(hierarchies, [column]) if isinstance(hierarchies, str | Path) else hierarchies or {}
+        )
+        if column not in found:
+            raise ParameterError(
+                f"no hierarchy says how far the values of '{column}' are apart.",
+                hint=f"a level table {column}.csv among the hierarchies",
+            )
+        settled = settle_hierarchies(table, {column: found[column]}, (column,))[column]
+        if isinstance(settled, Numbered):
+            raise ParameterError(
+                f"the hierarchy of '{column}' has no levels to measure distances by.",
+                hint="a table of levels",
+            )
+        return settled
+
+    return tuple(w.make(population, tree) for w in wanted)
