@@ -200,3 +200,12 @@ def test_releases_of_different_people_are_refused() -> None:
     )
     with pytest.raises(DataError, match="same people"):
         attacks.complementary([first, other], ["age", "zip"], "s")
+
+
+def test_a_baseline_counts_only_whoever_is_found_rightly() -> None:
+    """Two people have each other's record: it is the only one that fits, and it is not theirs."""
+    pair = align(table({"x": ["a", "b", "c"]}), table({"x": ["b", "a", "c"]}))
+    matched = attacks.perfect_matching(pair, ["x"])
+    assert [(s.value, s.baseline) for s in matched] == [(pytest.approx(1 / 3),) * 2] * 2
+    found = attacks.unsorted_matching(pair, pair, ["x"])[1]
+    assert (found.value, found.baseline) == (pytest.approx(1 / 3),) * 2

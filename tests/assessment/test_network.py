@@ -81,3 +81,9 @@ def test_a_control_with_values_that_no_release_has() -> None:
     pair = align(table(columns), table(kept))
     found = attacks.bayesian_network(pair, ["a", "b"], "s", control=table(columns))[0]
     assert found.control == found.value > 0.6
+
+
+def test_a_level_joins_leaves_however_many_values_cover_them() -> None:
+    covers = np.zeros((256, 4))
+    covers[:, :2] = 1
+    assert level_of(covers).of_leaf.tolist() == [0, 0, 1, -1]

@@ -60,11 +60,7 @@ def unsorted_matching(
     chance = [_rows_fit(meets, here, there, rows, (rows + s) % len(rows)).mean() for s in shifts]
     joint = _side_by_side(here, there, maps)
     own = correspondence(first, truth)
-    alone = np.minimum(here.matches, there.matches)
-    together = joint.matches
-    found = together == 1
-    if own is not None:
-        found = found & joint.may_be(own)
+    found, *alone = (_re_identified(view, own) for view in (joint, here, there))
     knowledge = knows(known, "s, row by row", first)
     return [
         rate(
@@ -84,10 +80,16 @@ def unsorted_matching(
             "baseline is the same for the more telling release alone.",
             knowledge=knowledge,
             columns=known,
-            baseline=float((alone == 1).mean()),
+            baseline=float((alone[0] | alone[1]).mean()),
             confidence=confidence,
         ),
     ]
+
+
+def _re_identified(view: View, own: Ints | None) -> NDArray[np.bool_]:
+    """Who fits a single record, their own where that is known."""
+    single = view.matches == 1
+    return np.asarray(single if own is None else single & view.may_be(own))
 
 
 def complementary(
