@@ -171,3 +171,9 @@ def test_training_games_refuse_what_they_cannot_do(key: Key) -> None:
     same = Table.from_arrow(people.to_arrow().set_column(5, "ill", pa.array([True] * 60)))
     with pytest.raises(DataError, match="same for everybody"):
         who_trained(tree, same, key=key, outcome="ill", guess="outcome")
+
+
+def test_a_single_person_has_no_control(key: Key) -> None:
+    """Somebody else's score would be their own, and the attack look as harmless as chance."""
+    scores = invert_score(risk, simulated(300, seed=1), known=KNOWN, secret=SECRET, key=key, targets=[3])
+    assert [s.control for s in scores] == [None] * 3

@@ -80,7 +80,8 @@ def invert_score(
         if group not in tables:
             tables[group] = _shown(score, _tried(rows, int(row), known, secret, combos), digits)
         seen[i] = tables[group][truth[row]]
-    # The control sees the score of some other target: the same numbers, which say nothing of this person.
+    # The control sees the score of some other target: the same numbers, which say nothing of this person. A
+    # single target has no other: then there is no control.
     swapped = np.roll(seen, 1)
     generator = key.generator("guesses")
     outcome = {"attack": np.zeros((len(chosen), 3)), "control": np.zeros((len(chosen), 3))}
@@ -157,7 +158,7 @@ def _inverted(
                 high=high,
                 confidence=confidence,
                 baseline=baseline,
-                control=float(control[:, i].mean()),
+                control=float(control[:, i].mean()) if n > 1 else None,
                 **shared,
             )
         )

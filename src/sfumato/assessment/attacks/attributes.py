@@ -76,6 +76,8 @@ def mean_value(
     truth, released = numbers_of(pair.original, sensitive), numbers_of(pair.released, sensitive)
     if truth is None or released is None:
         raise DataError(f"column '{sensitive}' is not numeric in both files.", hint="use most_frequent")
+    if np.isnan(truth).all() or np.isnan(released).all():
+        raise DataError(f"column '{sensitive}' is missing in a whole file.", hint="name another column")
     plain = float(np.nanmean(released))
     guess, scale = _means(pair, known, released, None, plain), np.abs(truth)
     error, alone = np.abs(guess - truth), np.abs(plain - truth)
@@ -88,6 +90,8 @@ def mean_value(
             raise DataError(f"column '{sensitive}' of the control is not numeric.", hint="correct its schema")
         gap = np.abs(_means(pair, known, released, control, plain) - secret)
         kept = ~np.isnan(secret)
+        if not kept.any():
+            raise DataError(f"column '{sensitive}' is missing in the control.", hint="leave the control out")
         other_error, other_right = float(gap[kept].mean()), (gap <= within * np.abs(secret))[kept]
     knowledge = knows(known, pair=pair)
     return [

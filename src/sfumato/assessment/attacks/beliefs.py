@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.intruder import Floats, Ints, View, encode, known_columns, look
+from sfumato.assessment.same_values import is_number
 from sfumato.errors import ParameterError
 from sfumato.table import Table
 
@@ -138,11 +139,7 @@ def believe(pair: Pair, known: Sequence[str], sensitive: str, people: Table | No
 def numbers_of(table: Table, column: str) -> Floats | None:
     """A column as numbers, NaN where missing; None where it holds something else."""
     values = table.select([column]).to_arrow().column(0)
-    if not (
-        pa.types.is_integer(values.type)
-        or pa.types.is_floating(values.type)
-        or pa.types.is_decimal(values.type)
-    ):
+    if not is_number(values.type):
         return None
     out: Floats = pc.cast(values, pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     return np.asarray(out, np.float64)
