@@ -38,7 +38,7 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
         if len(extra):
             notes.append(f"the original has {len(extra)} levels outside its declared domain")
     names = [text_of(v) for v in levels.to_pylist()]
-    reader = _Names(names, tree, CLOCKS.get(column.type, ""), column.type == "boolean")
+    reader = Names(names, tree, CLOCKS.get(column.type, ""), column.type == "boolean")
     values = there.levels.to_pylist()
     rows = reader.rows([text_of(v) for v in values])
     unseen = [i for i, row in enumerate(rows) if row is None]
@@ -83,7 +83,7 @@ def _extended(
         return text, pa.concat_arrays([levels.cast(pa.string()), new.cast(pa.string())])
 
 
-class _Names:
+class Names:
     """What a text stands for among named leaves."""
 
     def __init__(self, names: Sequence[str], tree: Tree, clock: str, truth: bool) -> None:
