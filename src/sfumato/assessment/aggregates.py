@@ -155,7 +155,7 @@ def _read(table: Any, reconstructed: Any, by: tuple[str, ...], value: str, guess
     group[:] = list(zip(*columns, strict=True))
     known = ~np.isnan(truth)  # a person without a guess is not found, and still one of the group
     if not known.any():
-        raise DataError(f"'{value}' is missing for everybody.", hint="name a column with values")
+        raise DataError("the true value is missing for everybody.", hint="name a column with values")
     return _People(truth[known], got[known], group[known])
 
 
