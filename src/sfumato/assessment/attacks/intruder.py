@@ -295,12 +295,13 @@ def correspondence(pair: Pair, truth: str | Sequence[int] | Ints | None) -> Ints
                 hint="give the released row of each original row, -1 for none",
             )
         return np.arange(people)
-    rows = np.asarray(truth, np.int64)
-    if rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= released)):
+    rows = np.asarray(truth)
+    whole = rows.dtype.kind in "iu"
+    if not whole or rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= released)):
         raise ParameterError(
             "truth has one released row number per original row, -1 for none.", hint="see by_key"
         )
-    return rows
+    return rows.astype(np.int64)
 
 
 def by_key(original: Table, released: Table, key: str) -> Ints:

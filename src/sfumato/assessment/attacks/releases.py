@@ -221,6 +221,8 @@ def rare_values(releases: Pair | Sequence[Pair], columns: Sequence[str], *, k: i
         width = max(int(where.max()) for where in levels) + 1
         fits = np.array([_cells_that_fit(p, column, at, width) for p, at in zip(pairs, levels, strict=True)])
         own = np.bincount(levels[0][secrets(pairs[0], column)], minlength=width)
+        if pairs[0].leaves[column].missing:  # nobody is known by a value they do not have
+            own[levels[0][len(pairs[0].leaves[column].levels)]] = 0
         rare = (own > 0) & (own < k)
         fewest = np.where(fits > 0, fits, np.inf).min(axis=0)  # a release that drops a value hides no other
         holders += int(own[rare].sum())
