@@ -188,3 +188,14 @@ def test_one_secret_that_cannot_be_attacked_takes_no_other_with_it() -> None:
     assert found["homogeneity, blood"].value == 1
     assert "attribute inference, LogisticRegression, dx" in found.names
     assert [s.part for s in found.skipped if "'blood'" in s.reason] == ["inferring sensitive values"]
+
+
+def test_numbers_too_large_for_a_computer_are_names() -> None:
+    """Keys of 2^62 and more: as floats they are all one, and bins of them would be empty."""
+    few = [2**62 + i % 5 for i in range(100)]
+    table = sf.Table.from_arrow(pa.table({"site": few, "dx": ["a", "b"] * 50}))
+    found = assess(table, table, quasi_identifiers=["site"], truth="rows", effort="quick", key=KEY)
+    assert found["linking, guessed"].value == pytest.approx(1 / 20)
+    many = sf.Table.from_arrow(pa.table({"id": [2**62 + i for i in range(2_100)], "dx": ["a", "b"] * 1_050}))
+    found = assess(many, many, quasi_identifiers=["id"], truth="rows", effort="quick", key=KEY)
+    assert found["linking, re-identified"].value == 1
