@@ -177,3 +177,11 @@ def test_tables_of_different_shape_are_refused() -> None:
 def test_kendall_of_numbers_without_a_sign() -> None:
     up, down = np.array([1, 2, 3], np.uint8), np.array([3, 2, 1], np.uint8)
     assert measures.kendall(up, down) == -1 and measures.kendall(up, up) == 1
+
+
+def test_an_empty_table_has_no_distance() -> None:
+    """Not the largest one, and above all not everything in common."""
+    some, none = np.ones(3), np.zeros(3)
+    assert math.isnan(measures.histogram_intersection(some, none))
+    assert math.isnan(measures.total_variation(none, some))
+    assert math.isnan(measures.total_variation_floor(none, 5))

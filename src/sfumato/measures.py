@@ -35,6 +35,11 @@ def shares(table: Array) -> Float:
     return values / total if total > 0 else np.full(values.shape, np.nan)
 
 
+def _at_most_one(value: Any) -> float:
+    """A share that rounding may have pushed above 1. NaN stays NaN, which Python's min would make 1."""
+    return float(np.minimum(value, 1.0))
+
+
 def _both(before: Array, after: Array) -> tuple[Float, Float]:
     p, q = shares(before), shares(after)
     if p.shape != q.shape:
@@ -89,19 +94,19 @@ def information_matrix(
 def total_variation(before: Array, after: Array) -> float:
     """TV = 1/2 sum |q - p|: the share of people who would have to be moved; 0 same, 1 disjoint."""
     p, q = _both(before, after)
-    return min(1.0, float(np.abs(q - p).sum() / 2))
+    return _at_most_one(np.abs(q - p).sum() / 2)
 
 
 def total_variation_floor(before: Array, rows: float) -> float:
     """What TV to expect of `rows` fresh draws from the original law: 1/2 sum sqrt(2 p(1-p) / (pi n))."""
     p = shares(before)
-    return min(1.0, float(np.sqrt(2 * p * (1 - p) / (math.pi * rows)).sum() / 2)) if rows > 0 else math.nan
+    return _at_most_one(np.sqrt(2 * p * (1 - p) / (math.pi * rows)).sum() / 2) if rows > 0 else math.nan
 
 
 def histogram_intersection(before: Array, after: Array) -> float:
     """sum min(p, q): the share both histograms have in common; 1 same, 0 disjoint (= 1 - TV)."""
     p, q = _both(before, after)
-    return min(1.0, float(np.minimum(p, q).sum()))
+    return _at_most_one(np.minimum(p, q).sum())
 
 
 def mean_squared_error(before: Array, after: Array) -> float:

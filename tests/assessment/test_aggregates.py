@@ -85,3 +85,20 @@ def test_bad_input_is_refused() -> None:
         sf.assess_aggregates(table(y), table(y[:5]), by="g", value="y")
     with pytest.raises(ParameterError, match="tolerance is positive; max_risk is a share"):
         sf.assess_aggregates(table(y), table(y), by="g", value="y", tolerance=0, max_risk=2)
+
+
+def test_who_is_not_guessed_is_still_one_of_the_group() -> None:
+    y = np.arange(1.0, 603.0)
+    found = sf.assess_aggregates(table(y), table(np.where(GROUPS == "d", np.nan, y)), by="g", value="y")
+    rows = {r["g"]: r for r in found.groups.to_pylist()}
+    assert (rows["d"]["people"], rows["d"]["success"], rows["d"]["why"]) == (2, 0.0, "too few people")
+    assert found["aggregates, guessed closely"].value == pytest.approx(600 / 602)
+
+
+def test_columns_without_numbers_are_refused_without_a_cell() -> None:
+    y = np.arange(1.0, 5.0)
+    with pytest.raises(DataError, match="missing for everybody"):
+        sf.assess_aggregates(table(np.full(4, np.nan)), table(y), by="g", value="y")
+    with pytest.raises(DataError) as caught:
+        sf.assess_aggregates(table(np.array(["1", "hidden", "3", "4"])), table(y), by="g", value="y")
+    assert "hidden" not in str(caught.value)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from assess_files import KEY, QUICK, frame
 from cli_support import CANARY
 from toys import people
 
 import sfumato as sf
+from sfumato.assessment.align import align
 from sfumato.assessment.assess import assess
+from sfumato.assessment.attacks.intruder import look
+from sfumato.assessment.parting import Parting
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 
@@ -130,3 +135,67 @@ def test_no_message_holds_a_cell(tmp_path: Path) -> None:
             ]
     said += [str(w.message) for w in caught]
     assert not [s for s in said if CANARY in s]
+
+
+def many_names(rows: int = 2_600) -> dict[str, list[str]]:
+    """A release that is the original, with more zip codes than two tables of them in memory."""
+    rng = np.random.default_rng(4)
+    return {
+        "zip": [f"{x:05d}" for x in rng.permutation(100_000)[:rows]],
+        "sex": rng.choice(["f", "m"], rows).tolist(),
+        "dx": rng.choice(["a", "b", "c"], rows).tolist(),
+    }
+
+
+def test_an_intruder_knows_a_column_of_very_many_names() -> None:
+    table = sf.Table.from_arrow(pa.table(many_names()))
+    limits = {"risk": 0.5, "distinct l": 2}
+    found = assess(
+        table, table, quasi_identifiers=["zip", "sex"], sensitive=["dx"], truth="rows", thresholds=limits,
+        effort="quick", key=KEY,
+    )  # fmt: skip
+    assert found["linking, re-identified"].value == 1 == found["homogeneity, dx"].value
+    assert [t.outcome for t in found.thresholds] == ["not met", "not met"]
+    assert "zip[1-" in found["linking, claimed"].knowledge
+
+
+def test_parts_of_a_name_fit_where_the_whole_does() -> None:
+    """Prefixes, sets, stars and names themselves, against every pair of a person and a record."""
+    columns = many_names(400)
+    zips = columns["zip"]
+    shown = [
+        [z, z[:3] + "**", z[:1] + "*", "*", "{" + z + ", " + zips[0] + "}", "north"][i % 6]
+        for i, z in enumerate(zips)
+    ]
+    tree = {"north": [z for z in zips if z < "50000"]}
+    original, released = (sf.Table.from_arrow(pa.table({"zip": z})) for z in (zips, shown))
+    whole = look(align(original, released, hierarchies={"zip": tree}), ["zip"])
+    parting = Parting.of("zip", pa.array(zips), 300)
+    assert len(parting.names) > 1
+    first, second, trees = parting.both(original, released, tree)
+    parts = look(align(first, second, hierarchies=trees), parting.names)
+    exact = [i for i in range(400) if i % 6 != 4 and i % 6 != 5]  # sets and nodes may fit a few more
+    own = [np.full(400, i) for i in exact]
+    assert all(whole.may_be(i).tolist() == parts.may_be(i).tolist() for i in own)
+    assert (parts.matches >= whole.matches).all()
+
+
+def test_one_secret_that_cannot_be_attacked_takes_no_other_with_it() -> None:
+    """A diagnosis that is the same in all records cannot be learnt, and is certain for everybody."""
+    rows = {**many_names(200), "blood": ["0"] * 200}
+    table = sf.Table.from_arrow(pa.table({**rows, "zip": [z[:1] for z in rows["zip"]]}))
+    found = assess(table, table, quasi_identifiers=["zip", "sex"], sensitive=["blood", "dx"], key=KEY)
+    assert found["homogeneity, blood"].value == 1
+    assert "attribute inference, LogisticRegression, dx" in found.names
+    assert [s.part for s in found.skipped if "'blood'" in s.reason] == ["inferring sensitive values"]
+
+
+def test_numbers_too_large_for_a_computer_are_names() -> None:
+    """Keys of 2^62 and more: as floats they are all one, and bins of them would be empty."""
+    few = [2**62 + i % 5 for i in range(100)]
+    table = sf.Table.from_arrow(pa.table({"site": few, "dx": ["a", "b"] * 50}))
+    found = assess(table, table, quasi_identifiers=["site"], truth="rows", effort="quick", key=KEY)
+    assert found["linking, guessed"].value == pytest.approx(1 / 20)
+    many = sf.Table.from_arrow(pa.table({"id": [2**62 + i for i in range(2_100)], "dx": ["a", "b"] * 1_050}))
+    found = assess(many, many, quasi_identifiers=["id"], truth="rows", effort="quick", key=KEY)
+    assert found["linking, re-identified"].value == 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sfumato.assessment import attacks
 from sfumato.assessment.align import align
 from sfumato.assessment.attacks.beliefs import believe
+from sfumato.assessment.attacks.frames import frames
 from sfumato.assessment.attacks.success import clopper_pearson, mean_interval
 from sfumato.assessment.thresholds import excess
 from sfumato.errors import DataError, ParameterError
@@ -203,3 +204,30 @@ def test_many_diagnoses_are_learnt_by_a_quicker_model() -> None:
     pair = align(table(data), table(released))
     found = attacks.learnt(pair, ["day"], "s")[0]
     assert "MultinomialNB" in found.name and found.value > 0.5
+
+
+def test_numbers_of_attacks_below_one_are_refused() -> None:
+    files = (table({"a": [1, 2], "b": [1, 2]}),) * 2
+    with pytest.raises(ParameterError, match="nearest"):
+        attacks.linkability(*files, (["a"], ["b"]), nearest=0)
+    with pytest.raises(ParameterError, match="attacks, conditions"):
+        attacks.singling_out(*files, attacks=0, conditions=-1)
+    with pytest.raises(ParameterError, match="attacks"):
+        attacks.inference(*files, ["a"], "b", attacks=0)
+
+
+def test_a_number_that_is_missing_everywhere_has_no_mean() -> None:
+    here, empty = table({"k": ["a", "b"], "v": [1.0, 2.0]}), table({"k": ["a", "b"], "v": [math.nan] * 2})
+    for first, second in ((here, empty), (empty, here)):
+        with pytest.raises(DataError, match="missing in a whole file"):
+            attacks.mean_value(align(first, second), ["k"], "v")
+    with pytest.raises(DataError, match="missing in the control"):
+        attacks.mean_value(align(here, here), ["k"], "v", control=empty)
+
+
+def test_a_number_is_the_same_beside_a_star() -> None:
+    """A file with one suppressed cell is one of text: its '500.0' is the other file's 500."""
+    original = table({"cost": [500.0, 700.5, 900.0], "dx": ["a", "b", "c"]})
+    released = table({"cost": ["500.0", "700.5", "*"], "dx": ["a", "b", "c"]})
+    first, second = frames([original, released], ["cost", "dx"]).cells
+    assert first[0, :2].tolist() == second[0, :2].tolist() and first[0, 2] != second[0, 2]

@@ -200,3 +200,25 @@ def test_releases_of_different_people_are_refused() -> None:
     )
     with pytest.raises(DataError, match="same people"):
         attacks.complementary([first, other], ["age", "zip"], "s")
+
+
+def test_a_baseline_counts_only_whoever_is_found_rightly() -> None:
+    """Two people have each other's record: it is the only one that fits, and it is not theirs."""
+    pair = align(table({"x": ["a", "b", "c"]}), table({"x": ["b", "a", "c"]}))
+    matched = attacks.perfect_matching(pair, ["x"])
+    assert [(s.value, s.baseline) for s in matched] == [(pytest.approx(1 / 3),) * 2] * 2
+    found = attacks.unsorted_matching(pair, pair, ["x"])[1]
+    assert (found.value, found.baseline) == (pytest.approx(1 / 3),) * 2
+
+
+def test_nobody_is_known_by_a_missing_value() -> None:
+    columns = {"x": ["a"] * 9 + [None]}
+    score = attacks.rare_values(align(table(columns), table(columns)), ["x"], k=3)[0]
+    assert (score.value, score.details["people"]) == (0.0, 0)
+
+
+def test_a_row_number_is_a_whole_number() -> None:
+    pair = align(table({"x": ["a", "b"]}), table({"x": ["a", "b"]}))
+    for truth in ([0.5, 1.0], [float("nan"), 1.0]):
+        with pytest.raises(ParameterError, match="row number"):
+            attacks.perfect_matching(pair, ["x"], truth=truth)  # type: ignore[arg-type]

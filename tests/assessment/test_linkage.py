@@ -225,3 +225,41 @@ def test_a_stranger_between_two_values_fits_neither() -> None:
     assert found["linking, claimed"].control == pytest.approx(1 / 4)
     bands = sharp(people, table({"x": ["[1000, 2000)", "[2000, 3000]", "[2000, 3000]", None]}))
     assert by_name(deterministic(bands, ["x"], control=strangers))["linking, claimed"].control == 1 / 4
+
+
+def test_a_suppressed_cell_may_have_been_a_missing_one() -> None:
+    original = table({"age": [20, 30, 40, None], "zip": ["a", "a", "b", "c"]})
+    released = table({"age": ["20", "30", "40", "*"], "zip": ["a", "a", "b", "c"]})
+    found = by_name(deterministic(sharp(original, released), ["age", "zip"]))
+    assert found["linking, re-identified"].value == 1
+    # A stranger's age that nobody has fits the star, and no age beside it.
+    assert look(sharp(original, released), ["age"], table({"age": [25], "zip": ["a"]})).matches.tolist() == [
+        1
+    ]
+
+
+def test_the_only_level_of_a_column_is_not_everybodys() -> None:
+    women = {"sex": ["f"] * 4, "zip": ["a", "b", "c", "d"]}
+    pair = align(table(women), table(women))
+    found = deterministic(pair, ["sex", "zip"], control=table({**women, "sex": ["m"] * 4}))[0]
+    assert (found.value, found.control) == (1.0, 0.0)
+
+
+def test_the_nearest_name_is_found_in_little_memory() -> None:
+    """Twelve hundred names against as many records: a cube of them would take fourteen gigabytes."""
+    columns = {"zip": [f"{i:05d}" for i in range(1200)]}
+    assert nearest(align(table(columns), table(columns)), ["zip"])[0].value == 1
+
+
+@pytest.mark.parametrize("known", [["a"], ["a", "b"]])
+def test_splink_links_where_every_pair_agrees_on_all_that_is_known(known: list[str]) -> None:
+    pytest.importorskip("splink")
+    columns = names(np.random.default_rng(8), 400, {"a": 250, "b": 30})
+    pair = align(table(columns), table(columns))
+    exact = by_name(deterministic(pair, known))["linking, guessed"]
+    assert fellegi_sunter(pair, known)[0].value == pytest.approx(exact.value)
+
+
+def test_tables_that_hold_a_shared_column_in_another_type_are_not_joined() -> None:
+    with pytest.raises(DataError, match=r"table 2 .* holds 'a' in another type"):
+        AttackDatabase([table({"a": [1]}), table({"a": ["1"], "b": ["x"]})]).joined()

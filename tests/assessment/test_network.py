@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from assessment.attack_tables import table
 
 from sfumato.assessment import attacks
 from sfumato.assessment.align import align
+from sfumato.assessment.attacks import beliefs
 from sfumato.assessment.attacks.structure import forest, level_of
+from sfumato.score import Score
 
 
 def test_what_two_columns_say_together_is_learnt() -> None:
@@ -81,3 +85,20 @@ def test_a_control_with_values_that_no_release_has() -> None:
     pair = align(table(columns), table(kept))
     found = attacks.bayesian_network(pair, ["a", "b"], "s", control=table(columns))[0]
     assert found.control == found.value > 0.6
+
+
+def test_a_level_joins_leaves_however_many_values_cover_them() -> None:
+    covers = np.zeros((256, 4))
+    covers[:, :2] = 1
+    assert level_of(covers).of_leaf.tolist() == [0, 0, 1, -1]
+
+
+@pytest.mark.parametrize("attack", [attacks.bayesian_network, attacks.learnt])
+def test_models_of_many_records_learn_from_as_many_as_fit(
+    attack: Callable[..., list[Score]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {"a": ["x", "y"] * 500, "s": ["u", "v"] * 500}
+    pair = align(table(columns), table(columns))
+    monkeypatch.setattr(beliefs, "_LEARNT", 600)
+    score = attack(pair, ["a"], "s", control=table(columns))[0]
+    assert (score.value, score.control, score.details["trained_on"]) == (1.0, 1.0, 300)

@@ -302,3 +302,28 @@ def test_persons_of_several_classes_keep_the_fraction() -> None:
     score = risk.population_uniqueness(found, population_size=found.population + 10)[0]
     assert 0.9 < score.details["sampling fraction"] < 1
     assert 0 < score.value < 1
+
+
+def test_numbers_are_equal_beside_a_suppressed_cell() -> None:
+    """One '*' makes a column text, and pandas writes 500.0; where both are text '007' is not '7'."""
+    numbers = Table.from_arrow(pa.table({"x": [500.0, 1.5, 3.0]}))
+    texts = Table.from_arrow(pa.table({"x": ["500.0", "1.5", "*"]}))
+    assert risk.copies(numbers, texts, columns=["x"])[0].value == pytest.approx(2 / 3)
+    codes = [Table.from_arrow(pa.table({"x": [x]})) for x in ("007", "7")]
+    assert risk.copies(*codes, columns=["x"])[0].value == 0
+    flags = [Table.from_arrow(pa.table({"x": x})) for x in ([True, False], ["True", "*"])]
+    assert risk.copies(*flags, columns=["x"])[0].value == 0.5
+
+
+def test_a_sorted_control_is_drawn_from_as_a_whole() -> None:
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.gamma(0.5, 1, 4_000))
+    files = [Table.from_arrow(pa.table({"x": v})) for v in (rng.gamma(0.5, 1, 4_000), rng.gamma(0.5, 1, 400))]
+    (_, near) = risk.closest(*files, control=Table.from_arrow(pa.table({"x": x})), rows=400)
+    assert near.control is not None and near.value / 3 < near.control < 3 * near.value
+
+
+def test_a_median_of_few_is_open() -> None:
+    few = Table.from_arrow(pa.table({"x": [0.2, 0.4, 0.6, 0.8, 0.9]}))
+    score = risk.closest(Table.from_arrow(pa.table({"x": np.linspace(0, 1, 50)})), few)[0]
+    assert (score.low, score.high) == (0.0, 1.0)  # five lie on one side of it more often than 1 in 20

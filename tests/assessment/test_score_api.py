@@ -171,3 +171,27 @@ def test_training_games_refuse_what_they_cannot_do(key: Key) -> None:
     same = Table.from_arrow(people.to_arrow().set_column(5, "ill", pa.array([True] * 60)))
     with pytest.raises(DataError, match="same for everybody"):
         who_trained(tree, same, key=key, outcome="ill", guess="outcome")
+
+
+def test_a_single_person_has_no_control(key: Key) -> None:
+    """Somebody else's score would be their own, and the attack look as harmless as chance."""
+    scores = invert_score(risk, simulated(300, seed=1), known=KNOWN, secret=SECRET, key=key, targets=[3])
+    assert [s.control for s in scores] == [None] * 3
+
+
+def test_to_be_certain_of_somebody_elses_fields_is_no_success(key: Key) -> None:
+    """Every score is of one combination alone: whoever sees another person's is certain, and mostly wrong."""
+
+    def telling(inputs: pa.Table) -> Any:
+        flags = [inputs[name].to_numpy(zero_copy_only=False) for name in SECRET]
+        return np.stack(flags, axis=1) @ np.array([1.0, 2.0, 4.0])
+
+    scores = invert_score(telling, simulated(600), known=KNOWN, secret=SECRET, key=key)
+    certain = named(scores, "no doubt left")
+    assert certain.value == 1 and certain.control is not None and certain.control < 0.9
+
+
+def test_a_score_without_an_input_is_refused(key: Key) -> None:
+    table = Table.from_arrow(pa.table({"y": [0, 1] * 20}))
+    with pytest.raises(ParameterError, match="input"):
+        who_trained(tree, table, key=key, outcome="y", targets=2)

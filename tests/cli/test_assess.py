@@ -77,6 +77,14 @@ def test_json_and_quiet(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
     assert {"name", "value", "meaning", "range", "better"} <= set(document["scores"][0])
 
 
+def test_a_population_is_a_number_or_a_file(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
+    asked = ("assess", visits, coarse, *KNOWN, "--json")
+    told = {s["name"] for s in json.loads(sfumato(*asked, "--population", "100000").out)["scores"]}
+    counted = {s["name"] for s in json.loads(sfumato(*asked, "--population", coarse).out)["scores"]}
+    assert "population uniqueness" in told - counted and "delta, presence in the file" in counted - told
+    assert "at least one member" in sfumato(*asked, "--population", "0").err
+
+
 def test_reports_and_card(sfumato: Sfumato, visits: Path, coarse: Path, tmp_path: Path) -> None:
     for name in ("report.html", "report.md", "report.json"):
         answer = sfumato("assess", visits, coarse, *KNOWN, "--report", name)

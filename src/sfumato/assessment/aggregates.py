@@ -83,7 +83,8 @@ def assess_aggregates(
     """Hold a reconstruction against the truth, group by group.
 
     table: the confidential rows, with the groups and the true value.
-    reconstructed: what an intruder made of the aggregates, row i about the person of row i; any table.
+    reconstructed: what an intruder made of the aggregates, row i about the person of row i; any table. A
+    missing guess is no success.
     by, value: the columns of the groups and of the value.  guess: the reconstructed column, `value` if not
     given. control: the same two tables for people who are not in the data. tolerance: a guess is a success
     within this share of the true value (relative), or of its standard deviation. max_risk: how much better
@@ -152,12 +153,19 @@ def _read(table: Any, reconstructed: Any, by: tuple[str, ...], value: str, guess
     columns = [_cells(original, name) for name in by]
     group = np.empty(len(truth), object)
     group[:] = list(zip(*columns, strict=True))
-    known = ~np.isnan(truth) & ~np.isnan(got)
+    known = ~np.isnan(truth)  # a person without a guess is not found, and still one of the group
+    if not known.any():
+        raise DataError("the true value is missing for everybody.", hint="name a column with values")
     return _People(truth[known], got[known], group[known])
 
 
 def _numbers(table: Table, name: str) -> Real:
-    parts = [b.column(0).cast(pa.float64(), safe=False) for b in table.batches([name])]
+    try:
+        parts = [b.column(0).cast(pa.float64(), safe=False) for b in table.batches([name])]
+    except pa.ArrowInvalid:  # its words quote a cell
+        raise DataError(
+            f"column '{name}' holds cells that are no numbers.", hint="name a numeric column"
+        ) from None
     return np.concatenate([np.empty(0), *(p.fill_null(np.nan).to_numpy(zero_copy_only=False) for p in parts)])
 
 
@@ -197,7 +205,7 @@ def _judged(
 ) -> list[dict[str, Any]]:
     hits = np.bincount(found.group, found.attack, len(found.keys))
     plain = np.bincount(found.group, found.plain, len(found.keys)) / found.sizes
-    error = np.bincount(found.group, np.abs(found.guess - found.truth), len(found.keys)) / found.sizes
+    error = np.bincount(found.group, _error(found), len(found.keys)) / found.sizes
     usual = (
         np.bincount(found.group, np.abs(found.mean[found.group] - found.truth), len(found.keys)) / found.sizes
     )
@@ -225,6 +233,12 @@ def _judged(
     return rows
 
 
+def _error(found: _Groups) -> Real:
+    """How far each guess is off; where there is none, the mean of the group is what is left to guess."""
+    guess = np.where(np.isnan(found.guess), found.mean[found.group], found.guess)
+    return np.asarray(np.abs(guess - found.truth))
+
+
 def _scores(
     found: _Groups, pooled: tuple[int, int], groups: pa.Table, by: tuple[str, ...], value: str,
     tolerance: float, relative: bool, confidence: float, controlled: bool,
@@ -235,7 +249,7 @@ def _scores(
     within = f"{tolerance:.0%} of the value" if relative else f"{tolerance:g} standard deviations"
     control = pooled[0] / pooled[1] if controlled and pooled[1] else None
     knowledge = f"everything but {value}, and its aggregates by {', '.join(by)}"
-    error = float(np.abs(found.guess - found.truth).mean())
+    error = float(_error(found).mean())
     usual = float(np.abs(found.mean[found.group] - found.truth).mean())
     ratio = error / usual if usual > 0 else (1.0 if error == 0 else math.inf)
     flagged = int(np.sum(groups["coarsen"].to_numpy(zero_copy_only=False)))

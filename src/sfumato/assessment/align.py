@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.assessment.binned import told_apart
 from sfumato.assessment.lines import Scale
 from sfumato.assessment.scales import common_scale
 from sfumato.counts import Codebook, Coded, Counts, Survey
@@ -181,7 +182,7 @@ def align(
     _require_rows(next(iter(before.values())), next(iter(after.values())))
     for name in names:
         large = max(before[name].codebooks[0].size, after[name].codebooks[0].size) > MAX_LEVELS
-        if large and not _has_bins(original, name):
+        if large and not (_has_bins(original, name) and told_apart(before[name].codebooks[0].levels)):
             notes.append(_too_many(name, columns is not None))
             continue
         tree = (hierarchies or {}).get(name, {})

@@ -10,9 +10,10 @@ from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.opening import guarantee_of
 from sfumato.assessment.parts import PARTS, Part, limited_by
+from sfumato.assessment.parts.base import Partly
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
-from sfumato.assessment.thresholds import judged, require_known
-from sfumato.errors import SfumatoError
+from sfumato.assessment.thresholds import RISK, judged, require_known
+from sfumato.errors import SfumatoError, listed
 from sfumato.progress import report
 from sfumato.schema import Schema
 from sfumato.score import Score
@@ -87,6 +88,7 @@ def assess(
         )
     )  # fmt: skip
     notes = [*case.files.notes, *case.pair.notes]
+    notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.partings]
     if case.files.control is None:
         notes.append(
             "No control was given: attacks are held against a plain guess only, which overstates them."
@@ -97,6 +99,8 @@ def assess(
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
     broken: dict[str, str] = {}
+    if case.left_out:  # an intruder who knows less than was said proves nothing
+        broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
     for number, part in enumerate(PARTS):
         report(_LABEL, number, len(PARTS))
         found, reason, failed = _done(part, case)
@@ -135,6 +139,8 @@ def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
         return [], reason, False
     try:
         return part.run(case), "", False
+    except Partly as error:
+        return error.scores, error.message.rstrip("."), False
     except SfumatoError as error:
         return [], error.message.rstrip("."), False
     except MemoryError:

@@ -215,6 +215,11 @@ def column_numbers(levels: pa.Array) -> Float:
     return np.asarray(levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
+def told_apart(levels: pa.Array) -> bool:
+    """Whether the values differ as numbers of a computer: whole ones beyond 2^53 are numbers of records."""
+    return len(np.unique(column_numbers(levels))) == len(levels)
+
+
 def bin_names(edges: Float) -> list[str]:
     """'[0, 5)', '[5, 10]': the last bin is closed, and so is one that ends just above a number.
 

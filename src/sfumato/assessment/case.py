@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from sfumato.assessment.align import MAX_LEVELS, Pair, align
 from sfumato.assessment.meanings import Meanings, meanings
 from sfumato.assessment.opening import Opened, opened, opened_pair
+from sfumato.assessment.parting import Parting
 from sfumato.assessment.subject import Subject
 from sfumato.errors import ParameterError
-from sfumato.schema import Schema
+from sfumato.schema import Kind, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    from sfumato.assessment.fellegi_sunter import AttackDatabase
     from sfumato.assessment.risk.classes import Classes
     from sfumato.assessment.risk.uniqueness import Search
 
@@ -51,13 +55,65 @@ class Case:
 
     @cached_property
     def known(self) -> tuple[str, ...]:
-        """The quasi-identifiers that can be compared."""
-        return tuple(n for n in self.files.quasi_identifiers if n in self.pair.columns)
+        """The quasi-identifiers both files have."""
+        return self.files.quasi_identifiers
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The sensitive columns that can be compared and are not known already."""
-        return tuple(n for n in self.files.sensitive if n in self.pair.columns and n not in self.known)
+        """The sensitive columns both files have and that are not known already."""
+        return tuple(n for n in self.files.sensitive if n not in self.known)
+
+    @cached_property
+    def partings(self) -> tuple[Parting, ...]:
+        """How quasi-identifiers are cut that have too many names to be compared whole."""
+        files = (self.files.original, self.files.released)
+        found = []
+        for name in self.known:
+            if name not in self.pair.columns and files[0].schema[name].kind is not Kind.CODES:
+                levels = [f.codebooks([name])[name].levels.cast(pa.string()) for f in files]
+                found.append(Parting.of(name, pa.concat_arrays(levels), MAX_LEVELS // 2))
+        return tuple(found)
+
+    @cached_property
+    def sharply_known(self) -> tuple[str, ...]:
+        """What is known, as columns of the sharp pair: a quasi-identifier of very many names is its parts."""
+        parts = {p.column: p.names for p in self.partings}
+        return tuple(c for n in self.known for c in parts.get(n, (n,)) if c in self.sharp.columns)
+
+    @cached_property
+    def sharply_wanted(self) -> tuple[str, ...]:
+        """The secrets that the sharp pair holds."""
+        return tuple(n for n in self.secrets if n in self.sharp.columns)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Quasi-identifiers of very many values that are no names, and that no attack on the pair can use."""
+        parted = {p.column for p in self.partings}
+        return tuple(n for n in self.known if n not in parted and n not in self.pair.columns)
+
+    @cached_property
+    def control(self) -> Table | None:
+        """People outside the data, with the parts."""
+        table = self.files.control
+        for parting in self.partings:
+            table = None if table is None else parting.split(table)
+        return table
+
+    @cached_property
+    def database(self) -> AttackDatabase | None:
+        """What the intruder holds, with the parts."""
+        from sfumato.assessment.fellegi_sunter import AttackDatabase
+
+        given = self.subject.database
+        if given is None or not self.partings:
+            return given
+        rows = given.joined()
+        for parting in self.partings:
+            rows = parting.beside(rows) if parting.column in rows.column_names else rows
+        inferred = {name: rows.column(name).combine_chunks() for name in given.inferred}
+        return AttackDatabase(
+            [Table.from_arrow(rows)], {n: lambda _, v=v: v for n, v in inferred.items()}, given.person
+        )
 
     @cached_property
     def sharp(self) -> Pair:
@@ -86,10 +142,17 @@ class Case:
             columns[name] = replace(self.files.original.schema[name], edges=None)
         there = [n for n in released.columns if n in columns]
         weight = self.files.weight if self.files.weight in original.columns else None
+        original = original.with_schema(Schema(tuple(columns[n] for n in columns if n in original.columns)))
+        released = released.select(there)
+        trees = dict(self.hierarchies)
+        for parting in self.partings:
+            if parting.column in released.columns:
+                original, released, more = parting.both(original, released, trees.get(parting.column, {}))
+                trees |= more
         return align(
-            original.with_schema(Schema(tuple(columns[n] for n in columns if n in original.columns))),
-            released.select(there),
-            hierarchies=self.hierarchies,
+            original,
+            released,
+            hierarchies=trees,
             bins=MAX_LEVELS,
             weight=weight,
         )

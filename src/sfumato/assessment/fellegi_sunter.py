@@ -75,6 +75,12 @@ class AttackDatabase:
                     f"table {number} of the attack database shares no column with those before it.",
                     hint="the tables are joined on the columns they share",
                 )
+            other = [repr(c) for c in shared if extra.schema.field(c).type != whole.schema.field(c).type]
+            if other:
+                raise DataError(
+                    f"table {number} of the attack database holds {listed(other)} in another type.",
+                    hint="tables are joined on the columns they share: give these the same type",
+                )
             whole = _join(whole, extra, shared)
         for name, how in self.inferred.items():
             values = how(whole) if callable(how) else pa.array([how] * whole.num_rows)
@@ -191,10 +197,12 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
         raise MissingExtraError("probabilistic linking", "linkage") from None
     view = look(pair, names)
     wide = {c for c, covers in zip(view.columns, view.covers, strict=True) if (covers.sum(axis=1) > 1).any()}
+    rules = _blocks(pair, names, wide, len(people))
+    teaching = [] if wide else [rule for rule, columns in rules if len(columns) < len(names)]
     exact = {
         c: float((covers.sum(axis=1) == 1)[view.released[:, i]].mean())
         for i, (c, covers) in enumerate(zip(view.columns, view.covers, strict=True))
-        if wide
+        if not teaching
     }
     with connect() as connection, _quiet():
         connection.execute("SET preserve_insertion_order = true")  # a sample by seed hangs on the order
@@ -203,18 +211,17 @@ def _links(pair: Pair, people: Ints, names: Sequence[str], seed: int) -> pa.Tabl
             api.register(_persons(people, names, wide), table_name="people"),
             api.register(_records(view, names, wide), table_name="released"),
         ]
-        rules = _blocks(pair, names, wide, len(people))
         settings = SettingsCreator(
             link_type="link_only",
             comparisons=[_comparison(library, _plain(names, c), exact.get(c)) for c in names],
-            blocking_rules_to_generate_predictions=rules,
+            blocking_rules_to_generate_predictions=[rule for rule, _ in rules],
             probability_two_random_records_match=1 / max(2, len(view.released)),
             retain_matching_columns=False,
         )
         linker = Linker(tables, settings, log_level=logging.CRITICAL)
         logging.getLogger("splink").setLevel(logging.CRITICAL)
         linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=seed)
-        for rule in [] if wide else rules:
+        for rule in teaching:
             linker.training.estimate_parameters_using_expectation_maximisation(
                 rule, estimate_without_term_frequencies=True
             )
@@ -264,10 +271,10 @@ def _records(view: View, names: Sequence[str], wide: set[str]) -> pa.Table:
 def _comparison(library: Any, name: str, exact: float | None) -> Any:
     """Agreement or not; where cells are generalized, being covered is a weaker agreement than being equal.
 
-    exact: the share of exact cells, where some column of the release is generalized. How often true
-    matches agree is then not learnt (of a thousand pairs that agree a little one is a match, and the
-    learning finds something else) but read off the release: they agree, but for a few errors, and are
-    equal as often as cells are exact.
+    exact: the share of exact cells, where some column of the release is generalized, or all pairs agree on
+    everything. How often true matches agree is then not learnt (of a thousand pairs that agree a little one
+    is a match, and the learning finds something else) but read off the release: they agree, but for a few
+    errors, and are equal as often as cells are exact.
     """
     plain = library.ExactMatch(name)
     if exact is None:
@@ -286,21 +293,21 @@ def _comparison(library: Any, name: str, exact: float | None) -> Any:
     return {"output_column_name": name, "comparison_levels": levels}
 
 
-def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> list[Any]:
+def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> list[tuple[Any, Sequence[str]]]:
     """Which pairs are looked at: all of a small product, else those that agree on a few columns.
 
-    The columns of a rule agree in all its pairs, so that nothing is learnt about them from it: the
+    A rule comes with its columns. They agree in all its pairs, so that nothing is learnt about them: the
     columns are dealt out to two or three rules, the telling ones first, until a rule's pairs are few.
     Few pairs also hold a larger share of true matches, without which the learning goes astray.
     """
     records = pair.released.rows()
     if people * records <= _ALL:
-        return ["1=1"]
+        return [("1=1", ())]
     everyone = people / pair.original.rows()
     agree = {c: float(look(pair, [c]).matches.mean()) / records for c in names}
     telling = sorted(names, key=lambda c: agree[c])
     hands = 3 if len(names) >= 6 else 2
-    rules = []
+    rules: list[tuple[Any, Sequence[str]]] = []
     for hand in range(hands):
         # Its own share of the columns first, then the others', where its own leave too many pairs.
         order = telling[hand::hands] + [c for c in telling if c not in telling[hand::hands]]
@@ -311,9 +318,9 @@ def _blocks(pair: Pair, names: Sequence[str], wide: set[str], people: int) -> li
                 break
         else:
             continue
-        rules.append(_agree(names, chosen, wide))
+        rules.append((_agree(names, chosen, wide), chosen))
     if not rules and float(look(pair, names).matches.sum()) * everyone <= _MOST:
-        return [_agree(names, names, wide)]
+        return [(_agree(names, names, wide), names)]
     if not rules:
         raise DataError(
             f"more than {_MOST:,} pairs of a person and a record agree on all of "

@@ -186,28 +186,38 @@ def nearest(
 
 def _distances(pair: Pair, name: str, people: Ints) -> Ints:
     """Squared distances (nodes, leaves + 1) of one column, scaled to whole numbers."""
-    points = _points(pair, name, people)
-    nodes = pair.spread[name] @ points[:-1]
-    squares = ((nodes[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
-    return np.ascontiguousarray(np.rint(np.minimum(squares, 1e6) * _SCALE).astype(np.int64))
-
-
-def _points(pair: Pair, name: str, people: Ints) -> Floats:
-    """Where each leaf lies, (leaves + 1, dimensions), standardized over the people; the last is unseen."""
     book = pair.leaves[name]
     numbers = leaf_numbers(book.column, book.levels, pair.values.get(name))
     if numbers is None:
-        places = np.eye(book.size + 1, book.size)
+        squares = _between_names(pair.spread[name], people)
     else:
-        seen = people[people < len(numbers)]
-        centre = numbers[seen].mean() if len(seen) else 0.0
-        # Missing is a place of its own: as far from the centre as the outermost value.
-        far = np.abs(numbers - centre).max(initial=0.0) or 1.0
-        gap = np.zeros((book.size + 1, 2))
-        gap[: len(numbers), 0] = numbers - centre
-        gap[len(numbers) :, 1] = far
-        places = gap
-    rows = places[np.minimum(people, book.size)]
+        points = _points(numbers, book.size, people)
+        nodes = pair.spread[name] @ points[:-1]
+        squares = ((nodes[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+    return np.ascontiguousarray(np.rint(np.minimum(squares, 1e6) * _SCALE).astype(np.int64))
+
+
+def _between_names(spread: Floats, people: Ints) -> Floats:
+    """Names are 0/1 columns e_j, standardized to s_j e_j; a node is their mean with weights w, so that
+    |node - s_j e_j|^2 = sum_k (w_k s_k)^2 + s_j^2 (1 - 2 w_j): no table of nodes x leaves x columns.
+    """
+    share = np.bincount(people, minlength=spread.shape[1] + 1)[: spread.shape[1]] / len(people)
+    variance = share * (1 - share)
+    squares = 1 / np.where(variance > 0, variance, 1.0)  # s_j^2
+    own = (spread**2 @ squares)[:, None]
+    return np.column_stack([own + squares * (1 - 2 * spread), own])
+
+
+def _points(numbers: Floats, size: int, people: Ints) -> Floats:
+    """Where each leaf lies, (leaves + 1, 2), standardized over the people; the last is unseen."""
+    seen = people[people < len(numbers)]
+    centre = numbers[seen].mean() if len(seen) else 0.0
+    # Missing is a place of its own: as far from the centre as the outermost value.
+    far = np.abs(numbers - centre).max(initial=0.0) or 1.0
+    places = np.zeros((size + 1, 2))
+    places[: len(numbers), 0] = numbers - centre
+    places[len(numbers) :, 1] = far
+    rows = places[np.minimum(people, size)]
     spread = rows.std(axis=0)
     scaled: Floats = places / np.where(spread > 0, spread, 1.0)
     return scaled

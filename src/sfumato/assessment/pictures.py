@@ -74,7 +74,8 @@ def _mosaic(case: Case) -> Figure | None:
     from sfumato.report.figures import mosaic
 
     pair = case.pair
-    small = [c for c in case.known if max(pair.leaves[c].size, pair.nodes[c].size) <= _MOSAIC_LEVELS]
+    known = [c for c in case.known if c in pair.columns]
+    small = [c for c in known if max(pair.leaves[c].size, pair.nodes[c].size) <= _MOSAIC_LEVELS]
     chosen = tuple(sorted(small, key=lambda c: pair.leaves[c].size)[:_MOSAIC])
     if len(chosen) < 2:
         return None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.assessment import generalized
-from sfumato.assessment.binned import Binned
+from sfumato.assessment.binned import Binned, told_apart
 from sfumato.assessment.generalized import Span
 from sfumato.assessment.lines import CLOCKS, Float, Scale, Tree, has_missing, measured, text_of
 from sfumato.counts import Codebook, Counts
@@ -23,7 +23,9 @@ def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins
     before, after: what each file holds, with its counts. tree: generalized value -> its leaves.
     """
     if column.kind in (Kind.NUMERIC, Kind.DATE) and len(before.codebooks[0].levels):
-        return Binned(column, before, after, tree, bins).scale()
+        if told_apart(before.codebooks[0].levels):
+            return Binned(column, before, after, tree, bins).scale()
+        column = replace(column, kind=Kind.NOMINAL, levels=None, edges=None)
     return _levels(column, before, after, tree)
 
 
@@ -38,7 +40,7 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
         if len(extra):
             notes.append(f"the original has {len(extra)} levels outside its declared domain")
     names = [text_of(v) for v in levels.to_pylist()]
-    reader = _Names(names, tree, CLOCKS.get(column.type, ""), column.type == "boolean")
+    reader = Names(names, tree, CLOCKS.get(column.type, ""), column.type == "boolean")
     values = there.levels.to_pylist()
     rows = reader.rows([text_of(v) for v in values])
     unseen = [i for i, row in enumerate(rows) if row is None]
@@ -83,7 +85,7 @@ def _extended(
         return text, pa.concat_arrays([levels.cast(pa.string()), new.cast(pa.string())])
 
 
-class _Names:
+class Names:
     """What a text stands for among named leaves."""
 
     def __init__(self, names: Sequence[str], tree: Tree, clock: str, truth: bool) -> None:

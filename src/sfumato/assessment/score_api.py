@@ -80,7 +80,8 @@ def invert_score(
         if group not in tables:
             tables[group] = _shown(score, _tried(rows, int(row), known, secret, combos), digits)
         seen[i] = tables[group][truth[row]]
-    # The control sees the score of some other target: the same numbers, which say nothing of this person.
+    # The control sees the score of some other target: the same numbers, which say nothing of this person. A
+    # single target has no other: then there is no control.
     swapped = np.roll(seen, 1)
     generator = key.generator("guesses")
     outcome = {"attack": np.zeros((len(chosen), 3)), "control": np.zeros((len(chosen), 3))}
@@ -95,7 +96,7 @@ def invert_score(
             after = after / after.sum() if fits.any() else law
             outcome[who][i] = (
                 _guess(after, generator) == truth[row],
-                after.max() > 1 - 1e-12,
+                after[truth[row]] > 1 - 1e-12,  # certain of something else is no success
                 np.log2(max(after[truth[row]], 1e-300) / law[truth[row]]),
             )
             if who == "attack":
@@ -141,7 +142,7 @@ def _inverted(
             ),
             (
                 "score inversion, no doubt left",
-                f"The share of people for whom one combination of the {fields} remains.",
+                f"The share of people for whom one combination of the {fields} remains, the true one.",
                 float((tried == 1) * 1.0),
             ),
         )
@@ -157,7 +158,7 @@ def _inverted(
                 high=high,
                 confidence=confidence,
                 baseline=baseline,
-                control=float(control[:, i].mean()),
+                control=float(control[:, i].mean()) if n > 1 else None,
                 **shared,
             )
         )
@@ -208,6 +209,7 @@ def who_trained(
         "" if guess in ("membership", "outcome") else "guess is 'membership' or 'outcome'",
         "" if 1 <= size <= len(others) else "size must leave the rows that are no targets enough",
         "" if queries >= 1 else "at least one query is needed",
+        "" if len(people.columns) > 1 else "a score needs an input besides the outcome",
         "" if shadows >= 4 and trials >= 1 else "at least 4 shadows and one trial are needed",
         "" if 0 < confidence < 1 and all(0 < r < 1 for r in rates) else "confidence and rates are in (0, 1)",
         hint="see docs/membership.md",

@@ -66,8 +66,10 @@ def assess(
         typer.Option("--weight", "-w", metavar="COLUMN", help="The survey weight of the original."),
     ] = None,
     population: Annotated[
-        int | None,
-        typer.Option("--population", metavar="N", min=1, help="How many people the data is a sample of."),
+        str | None,
+        typer.Option(
+            "--population", metavar="N|FILE", help="How many people the data is a sample of, or all of them."
+        ),
     ] = None,
     truth: Annotated[
         str | None,
@@ -178,7 +180,7 @@ def assess(
         hierarchies=hierarchies,
         target=target,
         weight=weight,
-        population=population,
+        population=_population(reading, population),
         truth=truth,
         thresholds=limits,
         effort=effort,
@@ -255,6 +257,17 @@ def _limits(max_risk: float | None, min_utility: float | None, more: list[str]) 
         if limits.setdefault(name, value) != value:  # the later one would loosen the gate unseen
             raise ParameterError(f"'{name}' has two limits.", hint="keep one of them")
     return limits
+
+
+def _population(reading: Reading, given: str | None) -> Any:
+    """A number of people, or a file of them."""
+    from sfumato.errors import ParameterError
+
+    if given is None or not given.lstrip("-").isdecimal():
+        return None if given is None else _opened(reading, given)
+    if int(given) < 1:
+        raise ParameterError("a population has at least one member.", hint="--population 330000")
+    return int(given)
 
 
 def _refuse_existing(overwrite: bool, *paths: Path | None, suffixes: str = ".html .md .json") -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from sfumato.assessment.attacks.beliefs import (
     check_secret,
     class_values,
     histograms,
+    in_turn,
+    learnt_from,
     numbers_of,
     released_nodes,
     secrets,
@@ -76,6 +79,8 @@ def mean_value(
     truth, released = numbers_of(pair.original, sensitive), numbers_of(pair.released, sensitive)
     if truth is None or released is None:
         raise DataError(f"column '{sensitive}' is not numeric in both files.", hint="use most_frequent")
+    if np.isnan(truth).all() or np.isnan(released).all():
+        raise DataError(f"column '{sensitive}' is missing in a whole file.", hint="name another column")
     plain = float(np.nanmean(released))
     guess, scale = _means(pair, known, released, None, plain), np.abs(truth)
     error, alone = np.abs(guess - truth), np.abs(plain - truth)
@@ -88,6 +93,8 @@ def mean_value(
             raise DataError(f"column '{sensitive}' of the control is not numeric.", hint="correct its schema")
         gap = np.abs(_means(pair, known, released, control, plain) - secret)
         kept = ~np.isnan(secret)
+        if not kept.any():
+            raise DataError(f"column '{sensitive}' is missing in the control.", hint="leave the control out")
         other_error, other_right = float(gap[kept].mean()), (gap <= within * np.abs(secret))[kept]
     knowledge = knows(known, pair=pair)
     return [
@@ -159,17 +166,21 @@ def learnt(
             hint="use most_frequent",
         )
     tables = [_with_unseen(pair.spread[c]) for c in view.columns]
-    inputs = _inputs(view.released[usable], tables)
+    counts = np.bincount(target[usable])
+    values = int(np.count_nonzero(counts))
+    used = np.flatnonzero(usable)
+    used = used[learnt_from(len(used), values)] if estimator is None else used
+    inputs = _inputs(view.released[used], tables)
     if estimator is None:
-        estimator = _quick_enough(inputs.nnz * len(np.unique(target[usable])))
+        estimator = _quick_enough(inputs.nnz * values)
     model = importlib.import_module("sklearn.base").clone(estimator)
-    model.fit(inputs, target[usable])
-    right = _predicted(model, view.people, tables) == secrets(pair, sensitive)
+    model.fit(inputs, target[used])
+    guess = partial(_predicted, model, tables)
+    right = in_turn(guess, view.people, values) == secrets(pair, sensitive)
     others = None
     if control is not None:
-        guesses = _predicted(model, look(pair, known, control).people, tables)
-        others = guesses == secrets(pair, sensitive, control)
-    counts = np.bincount(target[usable])
+        strangers = look(pair, known, control).people
+        others = in_turn(guess, strangers, values) == secrets(pair, sensitive, control)
     return [
         rate(
             f"attribute inference, {type(model).__name__}, {sensitive}",
@@ -180,7 +191,7 @@ def learnt(
             baseline=float((secrets(pair, sensitive) == counts.argmax()).mean()),
             control=others,
             confidence=confidence,
-            details={"trained_on": int(usable.sum())},
+            details={"trained_on": len(used)},
         )
     ]
 
@@ -202,7 +213,7 @@ def _inputs(nodes: Ints, tables: Sequence[Floats]) -> Any:
     return sparse.hstack([sparse.csr_matrix(t)[nodes[:, i]] for i, t in enumerate(tables)], format="csr")
 
 
-def _predicted(model: Any, people: Ints, tables: Sequence[Floats]) -> Ints:
+def _predicted(model: Any, tables: Sequence[Floats], people: Ints) -> Ints:
     from scipy import sparse
 
     parts = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.intruder import Floats, Ints, View, encode, known_columns, look
+from sfumato.assessment.same_values import is_number
 from sfumato.errors import ParameterError
+from sfumato.seeds import Key
 from sfumato.table import Table
 
 _CELLS = 4_000_000  # of the (persons, leaves) tables held at once: 32 MB
+_LEARNT = 25_000_000  # of the (records, secrets) tables that models learn with: 200 MB each
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +138,24 @@ def believe(pair: Pair, known: Sequence[str], sensitive: str, people: Table | No
     )
 
 
+def learnt_from(records: int, secrets_: int) -> Ints:
+    """The records a model learns from: all, or as many at random as tables of them by secrets hold."""
+    most = max(1, _LEARNT // max(1, secrets_))
+    if records <= most:
+        return np.arange(records)
+    return np.sort(Key.from_seed(0).generator("learnt from").choice(records, most, replace=False))
+
+
+def in_turn(guess: Callable[[Ints], Ints], people: Ints, secrets_: int) -> Ints:
+    """Guesses about people, so many at a time as tables of them by secrets hold."""
+    step = max(1, _LEARNT // max(1, secrets_))
+    return np.concatenate([guess(people[i : i + step]) for i in range(0, len(people), step)])
+
+
 def numbers_of(table: Table, column: str) -> Floats | None:
     """A column as numbers, NaN where missing; None where it holds something else."""
     values = table.select([column]).to_arrow().column(0)
-    if not (
-        pa.types.is_integer(values.type)
-        or pa.types.is_floating(values.type)
-        or pa.types.is_decimal(values.type)
-    ):
+    if not is_number(values.type):
         return None
     out: Floats = pc.cast(values, pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     return np.asarray(out, np.float64)

@@ -17,6 +17,7 @@ from sfumato.assessment.attacks.success import (
     excess,
     mean_interval,
 )
+from sfumato.assessment.same_values import is_number, same_text
 from sfumato.errors import DataError, listed
 from sfumato.schema import Kind
 from sfumato.score import Score
@@ -54,24 +55,21 @@ def frames(tables: Sequence[Table | None], columns: Sequence[str] | None = None)
     for i, name in enumerate(names):
         parts = [a.column(name) for a in arrow]
         kind = given[0].schema[name].kind  # a zip code is a name, however a file happens to store it
-        is_number = kind is Kind.NUMERIC and all(_is_number(p.type) for p in parts)
-        numeric.append(is_number)
-        if is_number:
+        as_numbers = kind is Kind.NUMERIC and all(is_number(p.type) for p in parts)
+        numeric.append(as_numbers)
+        if as_numbers:
             numbers = [pc.cast(p, pa.float64(), safe=False) for p in parts]
         else:
-            texts = pa.chunked_array([c for p in parts for c in pc.cast(p, pa.string()).chunks], pa.string())
-            values = pc.unique(texts).drop_null()
+            texts = same_text(parts)
+            values = pc.unique(
+                pa.chunked_array([c for t in texts for c in t.chunks], pa.string())
+            ).drop_null()
             numbers = [
-                pc.cast(pc.index_in(pc.cast(p, pa.string()), value_set=values, skip_nulls=True), pa.float64())
-                for p in parts
+                pc.cast(pc.index_in(t, value_set=values, skip_nulls=True), pa.float64()) for t in texts
             ]
         for cell, column in zip(cells, numbers, strict=True):
             cell[i] = column.fill_null(np.nan).to_numpy()
     return Frames(tuple(names), np.array(numeric), tuple(cells))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def neighbours(data: Frames, names: Sequence[str], people: Floats, released: Floats, few: int) -> Ints:

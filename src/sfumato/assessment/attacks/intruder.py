@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment import generalized
 from sfumato.assessment.align import Pair, align
 from sfumato.assessment.binned import column_numbers, edge_numbers
 from sfumato.counts import Codebook, canonical, canonical_type
@@ -193,10 +194,7 @@ def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> Vie
         raise DataError(
             "an attack needs at least one person and one released record.", hint="check the files"
         )
-    covers = []
-    for name in names:
-        table = pair.spread[name] > 0
-        covers.append(np.column_stack([table, table.all(axis=1)]))
+    covers = [_covers(pair, name) for name in names]
     # Columns of few values first: their beginnings are shared by most records.
     order = np.argsort([len(c) for c in covers], kind="stable")
     return View(
@@ -205,6 +203,24 @@ def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> Vie
         np.ascontiguousarray(records[:, order]),
         tuple(np.ascontiguousarray(covers[i]) for i in order),
     )
+
+
+def _covers(pair: Pair, name: str) -> NDArray[np.bool_]:
+    """Which leaves each released value may stand for; the last column is for values nobody in the files has.
+
+    A suppressed cell hides also that nothing was there; an interval does not. A value nobody has is covered
+    by a cell that stands for everything, which the only level of a column does not.
+    """
+    table, stars, named = pair.spread[name] > 0, _stars(pair, name), len(pair.leaves[name].levels)
+    table[np.ix_(stars, np.arange(named, table.shape[1]))] = True
+    return np.column_stack([table, stars | (table[:, :named].all(axis=1) & (named > 1))])
+
+
+def _stars(pair: Pair, name: str) -> NDArray[np.bool_]:
+    """Which released values are stars and nothing else."""
+    book = pair.nodes[name]
+    stars = [generalized.is_everything(str(v)) for v in book.levels.to_pylist()]
+    return np.array([*stars, *([False] * book.missing)], bool)
 
 
 def known_columns(pair: Pair, columns: Sequence[str]) -> list[str]:
@@ -232,7 +248,8 @@ def encode(pair: Pair, people: Table, columns: Sequence[str]) -> Ints:
     out = np.empty((rows.num_rows, len(columns)), np.int64)
     for i, name in enumerate(columns):
         out[:, i] = _places(pair.leaves[name], rows.column(name))
-        if name in pair.values and (np.count_nonzero(pair.spread[name], axis=1) == 1).all():
+        single = np.count_nonzero(pair.spread[name], axis=1) == 1
+        if name in pair.values and (single | _stars(pair, name)).all():
             out[_between(pair, name, rows.column(name), out[:, i]), i] = pair.leaves[name].size
     return out
 
@@ -278,12 +295,13 @@ def correspondence(pair: Pair, truth: str | Sequence[int] | Ints | None) -> Ints
                 hint="give the released row of each original row, -1 for none",
             )
         return np.arange(people)
-    rows = np.asarray(truth, np.int64)
-    if rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= released)):
+    rows = np.asarray(truth)
+    whole = rows.dtype.kind in "iu"
+    if not whole or rows.shape != (people,) or (len(rows) and (rows.min() < -1 or rows.max() >= released)):
         raise ParameterError(
             "truth has one released row number per original row, -1 for none.", hint="see by_key"
         )
-    return rows
+    return rows.astype(np.int64)
 
 
 def by_key(original: Table, released: Table, key: str) -> Ints:

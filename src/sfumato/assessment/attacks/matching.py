@@ -45,8 +45,9 @@ def perfect_matching(
     before = np.rint(links @ sizes).astype(np.int64)[view.persons.of]
     after = np.rint(allowed @ sizes).astype(np.int64)[view.persons.of]
     everyone = int(view.persons.sizes.sum())
-    right = np.ones(len(after), bool)
+    fits = right = np.ones(len(after), bool)
     if own is not None:
+        fits = view.may_be(own)
         mine = np.asarray(allowed[view.persons.of, view.classes.of[own]]).ravel() > 0
         right = (own >= 0) & mine
     found = right & (after == 1)
@@ -72,7 +73,7 @@ def perfect_matching(
             "sharing out of the records uses are removed; the baseline is the share before that.",
             knowledge=knowledge,
             columns=known,
-            baseline=float((before == 1).mean()),
+            baseline=float((fits & (before == 1)).mean()),
             confidence=confidence,
             details=details,
         ),
@@ -82,7 +83,7 @@ def perfect_matching(
             meaning="Share of people found, on average, by picking at random among the records left.",
             knowledge=knowledge,
             columns=known,
-            baseline=float(np.where(before > 0, 1 / np.maximum(before, 1), 0.0).mean()),
+            baseline=float(np.where(fits & (before > 0), 1 / np.maximum(before, 1), 0.0).mean()),
             confidence=confidence,
         ),
     ]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
-from sfumato.assessment.attacks.beliefs import check_secret, released_nodes, secrets
+from sfumato.assessment.attacks.beliefs import check_secret, in_turn, learnt_from, released_nodes, secrets
 from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, knows, look
 from sfumato.assessment.attacks.structure import forest, level_of
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
@@ -178,16 +178,18 @@ def bayesian_network(
     check_secret(known, sensitive)
     view = look(pair, known)
     nodes, spread = released_nodes(pair, sensitive), pair.spread[sensitive]
-    network = fit(view.released, [c.astype(np.float64) for c in view.covers], nodes, spread)
+    used = learnt_from(len(nodes), spread.shape[1])
+    network = fit(view.released[used], [c.astype(np.float64) for c in view.covers], nodes[used], spread)
     truth = secrets(pair, sensitive)
     others = None
     if control is not None:
-        others = network.guess(look(pair, known, control).people) == secrets(pair, sensitive, control)
+        strangers = look(pair, known, control).people
+        others = in_turn(network.guess, strangers, spread.shape[1]) == secrets(pair, sensitive, control)
     plain = int((spread[nodes].sum(axis=0)).argmax())
     return [
         rate(
             f"attribute inference, Bayesian network, {sensitive}",
-            network.guess(view.people) == truth,
+            in_turn(network.guess, view.people, spread.shape[1]) == truth,
             meaning=f"Share of people whose {sensitive} is guessed right by a Bayesian network along the "
             "hierarchies, learnt from the release.",
             knowledge=knows(known, pair=pair),
@@ -195,5 +197,6 @@ def bayesian_network(
             baseline=float((truth == plain).mean()),
             control=others,
             confidence=confidence,
+            details={"trained_on": len(used)},
         )
     ]

@@ -60,11 +60,7 @@ def unsorted_matching(
     chance = [_rows_fit(meets, here, there, rows, (rows + s) % len(rows)).mean() for s in shifts]
     joint = _side_by_side(here, there, maps)
     own = correspondence(first, truth)
-    alone = np.minimum(here.matches, there.matches)
-    together = joint.matches
-    found = together == 1
-    if own is not None:
-        found = found & joint.may_be(own)
+    found, *alone = (_re_identified(view, own) for view in (joint, here, there))
     knowledge = knows(known, "s, row by row", first)
     return [
         rate(
@@ -84,10 +80,16 @@ def unsorted_matching(
             "baseline is the same for the more telling release alone.",
             knowledge=knowledge,
             columns=known,
-            baseline=float((alone == 1).mean()),
+            baseline=float((alone[0] | alone[1]).mean()),
             confidence=confidence,
         ),
     ]
+
+
+def _re_identified(view: View, own: Ints | None) -> NDArray[np.bool_]:
+    """Who fits a single record, their own where that is known."""
+    single = view.matches == 1
+    return np.asarray(single if own is None else single & view.may_be(own))
 
 
 def complementary(
@@ -219,6 +221,8 @@ def rare_values(releases: Pair | Sequence[Pair], columns: Sequence[str], *, k: i
         width = max(int(where.max()) for where in levels) + 1
         fits = np.array([_cells_that_fit(p, column, at, width) for p, at in zip(pairs, levels, strict=True)])
         own = np.bincount(levels[0][secrets(pairs[0], column)], minlength=width)
+        if pairs[0].leaves[column].missing:  # nobody is known by a value they do not have
+            own[levels[0][len(pairs[0].leaves[column].levels)]] = 0
         rare = (own > 0) & (own < k)
         fewest = np.where(fits > 0, fits, np.inf).min(axis=0)  # a release that drops a value hides no other
         holders += int(own[rare].sum())

@@ -36,7 +36,7 @@ def level_of(covers: Floats) -> Level:
 
     seen = covers[:, :-1] > 0
     telling = ~seen.all(axis=1)
-    joined = csr_matrix(seen[telling], dtype=np.int8)
+    joined = csr_matrix(seen[telling], dtype=np.int32)  # counts of values: 256 of them must not be none
     size, of_leaf = connected_components(joined.T @ joined, directed=False)
     of_node = np.where(telling & seen.any(axis=1), of_leaf[seen.argmax(axis=1)], -1)
     return Level(np.append(of_leaf, -1).astype(np.int64), of_node.astype(np.int64), int(size))

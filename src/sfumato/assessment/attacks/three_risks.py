@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.assessment.attacks.frames import Frames, above_control, frames, neighbours
 from sfumato.assessment.attacks.intruder import Floats, Ints, in_threads, knows
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, ParameterError, listed
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -88,6 +88,7 @@ def singling_out(
     taken for random samples of the smaller size, computed exactly (a query matches one row more easily in
     a small file); Anonymeter fits a curve for this.
     """
+    _check(attacks=attacks, conditions=conditions, max_attempts=max_attempts)
     data = frames([original, released, control], columns)
     random = Key.from_seed(seed).generator("singling out")
     conditions = 1 if univariate else min(conditions, len(data.columns))
@@ -132,6 +133,12 @@ def singling_out(
         details = {**scores[0].details, "above_control": above}
         scores = [replace(scores[0], control=risk.details["control"], details=details), risk]
     return scores
+
+
+def _check(**numbers: int) -> None:
+    wrong = [n for n, v in numbers.items() if isinstance(v, bool) or not isinstance(v, int) or v < 1]
+    if wrong:
+        raise ParameterError(f"{listed(wrong)}: a whole number from 1 up.", hint=f"{wrong[0]}=1")
 
 
 def _nothing_singled_out(data: Frames, confidence: float) -> Score:
@@ -225,6 +232,7 @@ def linkability(
     A person counts as linked if the nearest released records of both halves (by Gower's distance) have one in
     common. Equally near records are taken in one random order for both halves.
     """
+    _check(attacks=attacks, nearest=nearest)
     first, second = (list(k) for k in known)
     if not first or not second or set(first) & set(second):
         raise ParameterError("the two sets of columns are empty or overlap.", hint="(['age'], ['zip'])")
@@ -297,6 +305,7 @@ def inference(
     within: for numbers, a guess is right if it is off by at most this share of the guess. The baseline takes
     the value of a random released record; its success is computed, not drawn.
     """
+    _check(attacks=attacks)
     if sensitive in known:
         raise ParameterError(f"'{sensitive}' is among the columns the intruder knows.", hint="leave it out")
     data = frames([original, released, control], [*known, sensitive])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sfumato.assessment.case import Case
 from sfumato.assessment.parts.base import (
     Part,
+    as_far_as_possible,
     control,
     database,
     known,
     much_time,
     secret,
+    secret_known,
     several,
     time,
     truth,
@@ -23,26 +26,26 @@ from sfumato.score import Score
 def _linking(case: Case) -> list[Score]:
     from sfumato.assessment.linkage import deterministic
 
-    return deterministic(case.sharp, case.known, truth=case.truth, control=case.files.control)
+    return deterministic(case.sharp, case.sharply_known, truth=case.truth, control=case.control)
 
 
 def _nearest(case: Case) -> list[Score]:
     from sfumato.assessment.linkage import nearest
 
-    return nearest(case.sharp, case.known, truth=case.truth)
+    return nearest(case.sharp, case.sharply_known, truth=case.truth)
 
 
 def _matching(case: Case) -> list[Score]:
     from sfumato.assessment.attacks import perfect_matching
 
-    return perfect_matching(case.sharp, case.known, truth=case.truth)
+    return perfect_matching(case.sharp, case.sharply_known, truth=case.truth)
 
 
 def _probabilistic(case: Case) -> list[Score]:
     from sfumato.assessment.fellegi_sunter import fellegi_sunter
 
     return fellegi_sunter(
-        case.sharp, case.known, database=case.subject.database, truth=case.truth, seed=case.seed
+        case.sharp, case.sharply_known, database=case.database, truth=case.truth, seed=case.seed
     )
 
 
@@ -52,25 +55,21 @@ def _inferring(case: Case) -> list[Score]:
     attacks: list[Callable[..., list[Score]]] = [most_frequent, homogeneity]
     if not case.quick:
         attacks += [background, learnt, bayesian_network]
-    return [
-        score
-        for wanted in case.secrets
+    return as_far_as_possible(
+        partial(attack, case.sharp, case.sharply_known, wanted, control=case.control)
+        for wanted in case.sharply_wanted
         for attack in attacks
-        for score in attack(case.sharp, case.known, wanted, control=case.files.control)
-    ]
+    )
 
 
 def _nearest_value(case: Case) -> list[Score]:
     from sfumato.assessment.attacks import inference
 
-    files = case.files
-    return [
-        score
+    first, second = case.files.original, case.files.released
+    return as_far_as_possible(
+        partial(inference, first, second, case.known, wanted, control=case.files.control, seed=case.seed)
         for wanted in case.secrets
-        for score in inference(
-            files.original, files.released, case.known, wanted, control=files.control, seed=case.seed
-        )
-    ]
+    )
 
 
 def _singling_out(case: Case) -> list[Score]:
@@ -107,7 +106,7 @@ PARTS = (
     Part("matching everybody at once", ("perfect matching",), _matching, (known, truth, much_time)),
     Part(
         "inferring sensitive values", ("attribute inference", "homogeneity", "background knowledge of 1"),
-        _inferring, (known, secret),
+        _inferring, (known, secret_known),
     ),
     Part("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
     Part("singling out", ("singling out",), _singling_out, (several, time)),

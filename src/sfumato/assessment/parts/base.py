@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sfumato.assessment.case import Case
+from sfumato.errors import SfumatoError
 from sfumato.score import Score
 from sfumato.table import Table
 
@@ -30,6 +31,28 @@ class Part:
         return next((why for need in self.needs if (why := need(case))), "")
 
 
+class Partly(SfumatoError):
+    """Some of a part could not be done: what was found, and why the rest was not."""
+
+    def __init__(self, scores: list[Score], why: SfumatoError) -> None:
+        super().__init__(why.message, hint=why.hint)
+        self.scores = scores
+
+
+def as_far_as_possible(runs: Iterable[Callable[[], list[Score]]]) -> list[Score]:
+    """The scores of several attacks. One column that cannot be attacked does not take the others with it."""
+    scores: list[Score] = []
+    refused: SfumatoError | None = None
+    for run in runs:
+        try:
+            scores += run()
+        except SfumatoError as error:
+            refused = refused or error
+    if refused is not None:
+        raise Partly(scores, refused)
+    return scores
+
+
 def known(case: Case) -> str:
     """A column the intruder knows."""
     return "" if case.known else "no column is known to the intruder (name quasi_identifiers)"
@@ -46,6 +69,11 @@ def secret(case: Case) -> str:
         return ""
     named = bool(case.subject.sensitive)
     return "no sensitive column is in the release" if named else "no column is sensitive (name sensitive)"
+
+
+def secret_known(case: Case) -> str:
+    """A column the intruder wants, with few enough values to be compared."""
+    return secret(case) or ("" if case.sharply_wanted else "the sensitive columns have too many values")
 
 
 def target(case: Case) -> str:

@@ -27,11 +27,11 @@ def _complementary(case: Case) -> list[Score]:
     from sfumato.assessment.attacks import complementary
 
     pairs = case.same_people
-    shared = _in_all(case.known, pairs)
+    shared = _in_all(case.sharply_known, pairs)
     return [
         score
-        for wanted in _in_all(case.secrets, pairs)
-        for score in complementary(pairs, shared, wanted, control=case.files.control)
+        for wanted in _in_all(case.sharply_wanted, pairs)
+        for score in complementary(pairs, shared, wanted, control=case.control)
     ]
 
 
@@ -43,7 +43,9 @@ def _side_by_side(case: Case) -> list[Score]:
         score
         for other in others
         if other.released.rows() == first.released.rows()
-        for score in unsorted_matching(first, other, _in_all(case.known, (first, other)), truth=case.truth)
+        for score in unsorted_matching(
+            first, other, _in_all(case.sharply_known, (first, other)), truth=case.truth
+        )
     ]
 
 
@@ -52,7 +54,7 @@ def _rare(case: Case) -> list[Score]:
 
     reached = int(case.classes.sizes.min())
     k = reached if reached > 1 else _USUAL_K
-    return rare_values(case.same_people, _in_all(case.known, case.same_people), k=k)
+    return rare_values(case.same_people, _in_all(case.sharply_known, case.same_people), k=k)
 
 
 def _temporal(case: Case) -> list[Score]:
@@ -62,8 +64,8 @@ def _temporal(case: Case) -> list[Score]:
     for before in case.grown_from:
         both = (before, case.sharp)
         new = _newcomers(before.original, case.sharp.original)
-        for wanted in _in_all(case.secrets, both):
-            scores += temporal(before, case.sharp, _in_all(case.known, both), wanted, newcomers=new)
+        for wanted in _in_all(case.sharply_wanted, both):
+            scores += temporal(before, case.sharp, _in_all(case.sharply_known, both), wanted, newcomers=new)
     return scores
 
 

@@ -47,8 +47,7 @@ def _presence(case: Case) -> list[Score]:
 def _diversity(case: Case) -> list[Score]:
     from sfumato.assessment.risk import diversity
 
-    wanted = [n for n in case.secrets if n in case.files.released.columns]
-    return diversity(case.files.released, case.known, wanted)
+    return diversity(case.files.released, case.known, case.secrets)
 
 
 def _copies(case: Case) -> list[Score]:

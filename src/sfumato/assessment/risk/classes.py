@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment.same_values import same_text
 from sfumato.counts import Codebook, Counts, canonical
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema
@@ -170,7 +171,7 @@ def as_they_stand(table: Table, names: Sequence[str]) -> Table:
 def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
     """The cells of several files' counts of the same columns as numbers: equal where the values are.
 
-    Where files store a column in different types it is compared as numbers, else as text.
+    Where files store a column in different types it is compared as numbers, else as text that means the same.
     """
     columns = len(counted[0].codebooks)
     parts = [np.empty_like(c.codes) for c in counted]
@@ -178,7 +179,10 @@ def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
     for i in range(columns):
         books = [c.codebooks[i] for c in counted]
         common = _common([b.column for b in books])
-        levels = [canonical(common, b.levels) for b in books]
+        if common is None:
+            levels = same_text([b.levels for b in books])
+        else:
+            levels = [canonical(common, b.levels) for b in books]
         every = pc.unique(pa.concat_arrays(levels))
         for part, c, own in zip(parts, counted, levels, strict=True):
             places = pc.index_in(own, value_set=every).to_numpy(zero_copy_only=False)
@@ -188,12 +192,13 @@ def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
     return np.split(keys, np.cumsum([len(p) for p in parts])[:-1])
 
 
-def _common(columns: Sequence[Column]) -> Column:
-    types = {
-        c.type for c in columns
-    }  # missing codes are gone already, and must not be applied to the other file
-    common = types.pop() if len(types) == 1 else "real" if types <= _NUMERIC else "text"
-    return Column(columns[0].name, Kind.NOMINAL, type=common)
+def _common(columns: Sequence[Column]) -> Column | None:
+    """The type that serves all; none where text meets something else."""
+    types = {c.type for c in columns}
+    if len(types) > 1 and not types <= _NUMERIC:
+        return None
+    # Missing codes are gone already, and must not be applied to the other file.
+    return Column(columns[0].name, Kind.NOMINAL, type=types.pop() if len(types) == 1 else "real")
 
 
 def looked_up(keys: NDArray[np.uint64], among: NDArray[np.uint64], n: NDArray[Any]) -> Integers:

@@ -86,9 +86,9 @@ def _compared(
         _draw(lengths[2], others, seed, 2),
     ]
     real, made, apart = as_matrices(files, names, chosen)
-    few = min(others, rows)
+    few = _draw(others, min(others, rows), seed, 3)  # at random: a file may be sorted
     to_real, to_apart = _nearest(made, real), _nearest(made, apart)
-    control = _nearest((apart[0][:, :few], apart[1][:, :few]), real)
+    control = _nearest((apart[0][:, few], apart[1][:, few]), real)
     nearer, ties = int((to_real < to_apart).sum()), int((to_real == to_apart).sum())
     decided = drawn - ties
     low, high = exact_interval(nearer, decided, confidence)
@@ -143,12 +143,16 @@ def _median(
 
 
 def _quantiles(x: NDArray[Any], confidence: float) -> tuple[float, float, float]:
-    """The median with its exact interval: the order statistics that a fair coin puts around it."""
+    """The median with its exact interval: the order statistics that a fair coin puts around it.
+
+    So few numbers that not even their ends would do leave it open: anything from 0 to 1.
+    """
     from scipy.stats import binom
 
     ordered, n = np.sort(x), len(x)
     below = int(binom.ppf((1 - confidence) / 2, n, 0.5))
-    return float(ordered[max(0, below - 1)]), float(np.median(ordered)), float(ordered[min(n - 1, n - below)])
+    low, high = (ordered[below - 1], ordered[n - below]) if below else (0.0, 1.0)
+    return float(low), float(np.median(ordered)), float(high)
 
 
 def _spread(x: NDArray[Any]) -> dict[str, float]:

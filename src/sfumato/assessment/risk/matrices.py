@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment.same_values import same_text
 from sfumato.schema import Kind
 from sfumato.table import Table
 
@@ -44,7 +45,7 @@ def as_matrices(
                     ((_numbers(column) - low) / (high - low if high > low else 1.0)).astype(np.float32)
                 )
             continue
-        text = [c.cast(pa.string()) for c in columns]
+        text = same_text(columns)
         every = pc.unique(pa.concat_arrays(text)).drop_null()
         widest = max(widest, len(every))
         for coded, column in zip(codes, text, strict=True):
