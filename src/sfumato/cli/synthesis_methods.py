@@ -80,7 +80,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _pmi(asked: Asked) -> Method:
     from sfumato.synthesis.imputation.pmi import PMI
 
-    given = asked.take("pmi", "per_row", "sweeps")
+    given = asked.take("pmi", "per_row", "sweeps", "weight", "constraints")
     per_row, total = (asked.epsilon, None) if given.pop("per_row", False) else (None, asked.epsilon)
     return PMI(epsilon=per_row, total=total, **given)
 

@@ -149,6 +149,25 @@ class Domain:
             broken |= zero.broken(codes)
         return broken
 
+    def possible(self, place: int, codes: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Which codes of one column the rest of each row leaves: (rows, C); None where all are for every row.
+
+        codes: (columns, rows). Where a row keeps the constraints, its own code is among them.
+        """
+        out = None
+        for zero in self.zeros:
+            if place not in zero.columns:
+                continue
+            own = zero.columns.index(place)
+            hit = np.ones(codes.shape[1], bool)
+            for column, mask in zip(zero.columns, zero.masks, strict=True):
+                if column != place:
+                    hit &= mask[codes[column]]
+            if hit.any():
+                out = np.ones((codes.shape[1], self.sizes[place]), bool) if out is None else out
+                out[hit] &= ~zero.masks[own]
+        return out
+
     def prepared(self, table: Table) -> tuple[Table, Dropped]:
         """The table without rows that break a constraint, and with weights in whole units.
 
