@@ -134,7 +134,9 @@ def _lugs(asked: Asked) -> Method:
         raise ParameterError(
             "lugs has no --epsilon: it is not differentially private.", hint="--log-l, or --method private"
         )
-    given = asked.take("lugs", "log_l", "cap", "hashes", "burn_in", "thin", "partitions")
+    given = asked.take(
+        "lugs", "log_l", "cap", "hashes", "burn_in", "thin", "partitions", "weight", "constraints"
+    )
     partitions = given.pop("partitions", None)
     return LUGS(**given) if partitions is None else PLUGS(LUGS(**given), partitions)
 

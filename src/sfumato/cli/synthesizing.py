@@ -102,13 +102,14 @@ def synthesize(
         int | None, _said("--partitions", "N", "lugs: parts, each learnt by itself on a process of its own.")
     ] = None,
     weight: Annotated[
-        str | None, _said("--weight", "NAME", "pegs, imputation, partial, missing: survey weights.")
+        str | None,
+        _said("--weight", "NAME", "private, pegs, lugs, pmi, imputation, partial, missing: survey weights."),
     ] = None,
     neighbours: Annotated[
         str | None, _said("--neighbours", "KIND", "pegs, marginals, table: add/remove or replace.")
     ] = None,
     constraints: Annotated[
-        Path | None, _said("--constraints", "FILE", "What cannot be (TOML); all but pmi, marginals and lugs.")
+        Path | None, _said("--constraints", "FILE", "What cannot be (TOML); all but marginals.")
     ] = None,
     column: Annotated[
         list[str] | None,
