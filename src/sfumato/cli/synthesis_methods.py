@@ -49,7 +49,9 @@ def read_constraints(path: Path) -> Any:
 def _private(asked: Asked) -> Method:
     from sfumato.synthesis.private import PrivateSynthesizer
 
-    given = asked.take("private", "delta", "target", "max_rows_per_person", "declared_rows", "constraints")
+    given = asked.take(
+        "private", "delta", "target", "max_rows_per_person", "declared_rows", "constraints", "weight"
+    )
     if "declared_rows" in given:
         given["rows"] = given.pop("declared_rows")
     return PrivateSynthesizer(epsilon=1.0 if asked.epsilon is None else asked.epsilon, **given)

@@ -192,8 +192,11 @@ class Domain:
                 kept = batch.select(list(names)).filter(pa.array(~broken))
                 yield self._in_units(kept)
 
-        arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
-        return replace(table, source=BatchSource(arrow, open_), _books={}), dropped
+        # Units are no values of the weight column: none of them means that it is missing.
+        own = None if self.weight is None else self.weight.name
+        schema = Schema(tuple(replace(c, missing_codes=()) if c.name == own else c for c in table.schema))
+        arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+        return replace(table, source=BatchSource(arrow, open_), schema=schema, _books={}), dropped
 
     def _in_units(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.weight is None or self.weight.name not in batch.schema.names:
@@ -201,7 +204,7 @@ class Domain:
         column = batch.column(self.weight.name)
         raw = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         top = float(self.weight.edges[-1])  # type: ignore[index, arg-type]
-        units = np.rint(np.clip(raw / top, 0, 1) * WEIGHT_UNITS)
+        units = np.rint(np.clip(np.nan_to_num(raw) / top, 0, 1) * WEIGHT_UNITS)
         place = batch.schema.names.index(self.weight.name)
         return batch.set_column(place, self.weight.name, pa.array(units).cast(column.type))
 
