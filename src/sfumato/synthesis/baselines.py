@@ -32,6 +32,7 @@ from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.paying import debit
 from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
 from sfumato.table import Table
 
@@ -79,8 +80,8 @@ class MarginalBootstrap:
             raise ParameterError(f"MarginalBootstrap: {'; '.join(faults)}.", hint="see docs/baselines.md")
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
 
-    def fit(self, table: Table) -> FittedBaseline:
-        """Count each column, and noise the counts where an epsilon was given.
+    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+        """Count each column, and noise the counts where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
         Because:   a row is in one cell of each marginal: the L1 sensitivity of all of them together is their
@@ -93,7 +94,7 @@ class MarginalBootstrap:
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
         _check(tables[0], even=self.epsilon is not None)
         if self.epsilon is not None:
-            tables = _noised(tables, self.epsilon, len(tables), self.neighbours)
+            tables = _noised(tables, self.epsilon, len(tables), self.neighbours, ledger)
         return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
 
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
@@ -155,8 +156,8 @@ class ContingencyTable:
         unit = Visit(1, 1, 2).unit
         return (unit, math.ceil(exact(self.alpha) * unit)) if self.alpha else (1, 0)
 
-    def fit(self, table: Table) -> FittedBaseline:
-        """Count the full table, and noise it where an epsilon was given.
+    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+        """Count the full table, and noise it where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
         Because:   a row is in one cell: the L1 sensitivity is 1, and 2 for replacing a row; discrete
@@ -178,7 +179,7 @@ class ContingencyTable:
         codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
         possible = ~domain.violations(codes)
         if self.epsilon is not None:
-            [counts] = _noised([counts], self.epsilon, 1, self.neighbours, possible)
+            [counts] = _noised([counts], self.epsilon, 1, self.neighbours, ledger, possible)
         return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible)
 
     def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
@@ -301,14 +302,16 @@ def _domain(method: Any, table: Table, constraints: Sequence[Constraint]) -> Dom
 
 def _noised(
     tables: Sequence[NDArray[np.int64]], epsilon: float, changed: int, neighbours: Neighbours,
-    possible: NDArray[np.bool_] | None = None,
+    payer: Ledger | None, possible: NDArray[np.bool_] | None = None,
 ) -> list[NDArray[np.int64]]:  # fmt: skip
     """Counts with noise, negative ones as zero; a table of which nothing is left is even.
 
     changed: how many cells one row is in.
     """
     factor = 2 if neighbours is Neighbours.REPLACE else 1
-    ledger = Ledger.in_memory(Budget(epsilon=epsilon, neighbours=neighbours))
+    wanted = Budget(epsilon=epsilon, neighbours=neighbours)
+    debit(payer, wanted, "counts of a baseline")
+    ledger = Ledger.in_memory(wanted)
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="counts of a baseline")
     noisy = np.maximum(laplace(np.concatenate(tables), factor * changed, grant).values, 0).astype(np.int64)
     out, start = [], 0

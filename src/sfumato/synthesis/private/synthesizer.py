@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sfumato.errors import BudgetError, ParameterError, listed
+from sfumato.errors import ParameterError, listed
 from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.differential import zcdp_epsilon
@@ -24,6 +24,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.paying import require_same
 from sfumato.synthesis.private.counting import count
 from sfumato.synthesis.private.measure import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
@@ -131,7 +132,8 @@ class PrivateSynthesizer:
         domain = Domain.of(table.schema, self.columns, self.constraints, weight=self.weight)
         target = self._target(domain)
         wanted = self.budget(table.schema)
-        _check_ledger(ledger, wanted)
+        if ledger is not None:
+            require_same(ledger, wanted)
         counted = count(table, domain, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         guarantee = Guarantee.of(
@@ -200,18 +202,6 @@ def zcdp_budget(epsilon: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
     return low
-
-
-def _check_ledger(ledger: Ledger | None, wanted: Budget) -> None:
-    if ledger is None:
-        return
-    have = ledger.budget
-    if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
-        raise BudgetError(
-            f"the ledger is for {have.unit}, {have.neighbours} neighbours; this fit for {wanted.unit}, "
-            f"{wanted.neighbours}.",
-            hint="open a ledger with the same unit and neighbours",
-        )
 
 
 def _debit(ledger: Ledger, wanted: Budget) -> Grant:
