@@ -193,14 +193,8 @@ def _claims(given: Settings) -> bool:
 def _costs_pegs(given: Settings) -> dict[str, float]:
     if not _claims(given):
         return {}
-    if "total" in given:
-        return {"epsilon": float(given["total"])}
-    if "epsilon" in given:
-        rows = int(given["rows"])
-        method = _pegs(given)
-        blocks = -(-rows // method.block) * method.block if method.block else rows
-        return {"epsilon": float(given["epsilon"]) * blocks + method.on_parents + method.on_prior}
-    return {}
+    spent = _pegs(given).spends(int(given["rows"]))
+    return {} if spent is None else {"epsilon": spent}
 
 
 def _costs_private(given: Settings) -> dict[str, float]:
