@@ -119,13 +119,16 @@ def _no_epsilon(name: str, asked: Asked, method: Method) -> Method:
 def _marginals(asked: Asked) -> Method:
     from sfumato.synthesis.baselines import MarginalBootstrap
 
-    return MarginalBootstrap(epsilon=asked.epsilon, **asked.take("marginals", "neighbours"))
+    return MarginalBootstrap(
+        epsilon=asked.epsilon, **asked.take("marginals", "neighbours", "constraints", "weight")
+    )
 
 
 def _table(asked: Asked) -> Method:
     from sfumato.synthesis.baselines import ContingencyTable
 
-    return ContingencyTable(epsilon=asked.epsilon, **asked.take("table", "neighbours", "constraints"))
+    given = asked.take("table", "neighbours", "constraints", "weight")
+    return ContingencyTable(epsilon=asked.epsilon, **given)
 
 
 def _lugs(asked: Asked) -> Method:

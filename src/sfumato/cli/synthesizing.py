@@ -103,13 +103,13 @@ def synthesize(
     ] = None,
     weight: Annotated[
         str | None,
-        _said("--weight", "NAME", "private, pegs, lugs, pmi, imputation, partial, missing: survey weights."),
+        _said("--weight", "NAME", "Survey weights, with every method."),
     ] = None,
     neighbours: Annotated[
         str | None, _said("--neighbours", "KIND", "pegs, marginals, table: add/remove or replace.")
     ] = None,
     constraints: Annotated[
-        Path | None, _said("--constraints", "FILE", "What cannot be (TOML); all but marginals.")
+        Path | None, _said("--constraints", "FILE", "What cannot be (TOML), with every method.")
     ] = None,
     ledger: LedgerOption = None,
     column: Annotated[
