@@ -164,13 +164,13 @@ def _imputation(given: Settings) -> Any:
 def _marginals(given: Settings) -> Any:
     from sfumato.synthesis.baselines import MarginalBootstrap
 
-    return MarginalBootstrap(**_given(given, "epsilon", "columns", "domain"))
+    return MarginalBootstrap(**_given(given, "epsilon", "columns", "domain", "constraints", "weight"))
 
 
 def _table(given: Settings) -> Any:
     from sfumato.synthesis.baselines import ContingencyTable
 
-    return ContingencyTable(**_given(given, "epsilon", "columns", "domain", "constraints"))
+    return ContingencyTable(**_given(given, "epsilon", "columns", "domain", "constraints", "weight"))
 
 
 def _lugs(given: Settings) -> Any:
@@ -292,11 +292,13 @@ METHODS: dict[str, Method] = {
          "proper": Flag("Draw the models' parameters too.")}, _imputation, ("rows",)),
     "marginals": Method(
         SYNTHESIZE, "Every column by itself. See baselines.md.",
-        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN}, _marginals,
+        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "weight": _WEIGHT,
+         "within": _WITHIN}, _marginals,
         ("rows",), _costs_epsilon, _claims),
     "table": Method(
         SYNTHESIZE, "All columns at once. See baselines.md.",
-        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "within": _WITHIN}, _table,
+        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "weight": _WEIGHT,
+         "within": _WITHIN}, _table,
         ("rows",), _costs_epsilon, _claims),
     "pseudonymize": Method(
         REPLACE, "Ids replaced under a secret key; not anonymous. See pseudonyms.md.",
