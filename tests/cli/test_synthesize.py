@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from cli_support import CANARY, Sfumato, everything
 
+from sfumato.privacy import Budget, Ledger
 from sfumato.samples import discharges
 
 
@@ -82,6 +83,22 @@ def test_private_rows_keep_the_table(sfumato: Sfumato, stays: list[object], tmp_
     assert sfumato("verify", "new").code == 0
     pure = sfumato(*command, "--delta", 0, "--out", "pure", "--json")
     assert json.loads(pure.out)["guarantee"]["claims"][0]["epsilon"] == 20.0
+
+
+def test_a_ledger_is_debited_once_the_place_is_sure(
+    sfumato: Sfumato, stays: list[object], tmp_path: Path
+) -> None:
+    Ledger.open(tmp_path / "study.ledger", Budget(rho=1.0))
+    command = ["synthesize", *stays, "--rows", 50, "--ledger", "study.ledger"]
+    for wrong in (["--out", "nowhere/new"], ["--method", "lugs", "--out", "new"]):
+        assert sfumato(*command, *wrong).code == 2
+    assert Ledger.open(tmp_path / "study.ledger").spent == 0
+    answer = sfumato(*command, "--weight", "los_days", "--column", "sex", "--column", "mdc", "--out", "new")
+    assert answer.code == 0, answer.all
+    assert 0 < Ledger.open(tmp_path / "study.ledger").spent < 0.02  # rho of epsilon = 1, delta = 1e-9
+    assert sfumato(*command, "--epsilon", 20, "--out", "more").code == 2  # more than is left
+    assert sfumato(*command, "--out", "new").code == 2  # it is there already
+    assert Ledger.open(tmp_path / "study.ledger").spent < 0.02 and not (tmp_path / "more").exists()
 
 
 def test_lugs_says_what_it_is_not(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:

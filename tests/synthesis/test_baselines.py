@@ -7,16 +7,21 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pegs_oracle import FALSE_ALARM, misfit, tiny
 from scipy import stats
 
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.privacy import NoGuarantee, PureDP
+from sfumato.privacy.noise import laplace
 from sfumato.samples import discharges
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
+from sfumato.synthesis import baselines
 from sfumato.synthesis.baselines import ContingencyTable, MarginalBootstrap
 from sfumato.synthesis.constraints import Never
+from sfumato.table import Table
 
 ROWS = [(0, 0, 0)] * 6 + [(0, 1, 1)] * 3 + [(1, 2, 1)] * 5 + [(1, 0, 0)] * 2 + [(0, 2, 0)]
 SIZES = (2, 3, 2)
@@ -45,6 +50,54 @@ def test_the_table_has_the_enumerated_law(alpha: float | None, secret: bool) -> 
 def test_a_wrong_prior_is_seen() -> None:
     codes = ContingencyTable(alpha=0.5).fit(tiny(ROWS, SIZES)).codes(DRAWS, Key.fresh())
     assert misfit(codes, table_law(1.0)) < FALSE_ALARM
+
+
+def weighted() -> Table:
+    """Each combination once, with its number of rows as weight; 8 is the most that counts."""
+    cells = sorted(set(ROWS))
+    table = tiny(cells, SIZES)
+    edges = {"edges": (0.0, 8.0), "confirmed": True, "type": "real"}
+    schema = Schema((*table.schema, Column("w", Kind.NUMERIC, Role.WEIGHT, **edges)))
+    data = table.to_arrow().append_column("w", pa.array([float(ROWS.count(c)) for c in cells]))
+    return Table.from_arrow(data, schema)
+
+
+def test_weights_count_as_repeated_rows_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = ContingencyTable(alpha=4.0, weight="w").fit(weighted())  # half a row of the largest, eight
+    assert misfit(fitted.codes(DRAWS, Key.fresh()), table_law(32.0)) > FALSE_ALARM
+    [claim] = fitted.sample(10).guarantee
+    assert isinstance(claim, PureDP) and claim.epsilon == pytest.approx(10 * math.log(1 + 1 / 4))
+    replaced = ContingencyTable(alpha=4.0, weight="w", neighbours="replace").fit(weighted()).sample(10)
+    assert replaced.guarantee.claims[0].epsilon == pytest.approx(10 * (math.log(1.25) + math.log(1.125)))
+    one = MarginalBootstrap(weight="w").fit(weighted())
+    assert one.tables[0].tolist() == [10 * 128, 7 * 128]  # 1024 parts are eight
+    asked = []
+
+    def noise(values: Any, sensitivity: int, grant: Any) -> Any:
+        asked.append(sensitivity)
+        return laplace(values, sensitivity, grant)
+
+    monkeypatch.setattr(baselines, "laplace", noise)
+    ContingencyTable(epsilon=1.0, weight="w").fit(weighted())
+    MarginalBootstrap(epsilon=1.0, weight="w").fit(weighted())
+    assert asked == [1024, 3 * 1024]
+
+
+def test_independent_columns_keep_constraints() -> None:
+    rule = Never({"v0": 0, "v1": 2})
+    fitted = MarginalBootstrap(epsilon=50.0, constraints=[rule]).fit(tiny(ROWS, SIZES))
+    key = Key.fresh()
+    codes = fitted.codes(DRAWS, key)
+    shares = [t / t.sum() for t in fitted.tables]
+    mass = {
+        x: float(np.prod([s[v] for s, v in zip(shares, x, strict=True)]))
+        for x in product(*map(range, SIZES))
+        if not (x[0] == 0 and x[1] == 2)
+    }
+    law = {(x,): m / sum(mass.values()) for x, m in mass.items() if m}
+    assert misfit(codes, law) > FALSE_ALARM
+    parts = [fitted.codes(n, key, start) for start, n in ((0, 7), (7, DRAWS - 7))]
+    assert np.array_equal(codes, np.concatenate(parts, axis=1))
 
 
 def test_cells_that_cannot_be_are_not_drawn() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,16 @@ def test_processes_give_what_one_would() -> None:
 
 def test_spark_executors_learn_their_own_rows(spark: Any) -> None:
     data = samples.discharges(3_000, seed=2).select(COLUMNS)
-    frame = spark.createDataFrame(data.to_arrow().to_pandas())
-    table = sf.scan(frame, data.schema)
-    release = PLUGS(METHOD, partitions=2, on="spark").fit(table).sample(1_000, seed=1)
+    weighted = data.to_arrow().append_column("w", [np.where(np.arange(3_000) < 2_000, 2.0, 1.0)])
+    schema = sf.Schema((*data.schema, sf.Column("w", sf.Kind.NUMERIC, sf.Role.WEIGHT, type="real")))
+    table = sf.scan(spark.createDataFrame(weighted.to_pandas()), schema)
+    rules = (sf.Never({"sex": "male", "race": "asian"}),)
+    method = replace(METHOD, weight="w", constraints=rules, cap=True)
+    release = PLUGS(method, partitions=2, on="spark").fit(table).sample(1_000, seed=1)
     assert release.data.to_arrow().num_rows == 1_000
-    assert distance(release, METHOD.fit(data).sample(1_000, seed=1)) < 0.15
+    assert not any(r["sex"] == "male" and r["race"] == "asian" for r in release.data.to_arrow().to_pylist())
+    alone = sf.Table.from_arrow(weighted, schema)
+    assert distance(release, method.fit(alone).sample(1_000, seed=1)) < 0.15
 
 
 def test_bad_input_is_refused() -> None:

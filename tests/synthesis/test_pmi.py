@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +19,13 @@ from pegs_oracle import FALSE_ALARM, misfit, tiny
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
 from sfumato.privacy import Budget, Ledger, NoGuarantee, PureDP
 from sfumato.samples import discharges
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
+from sfumato.synthesis.constraints import Implies, Never
 from sfumato.synthesis.imputation.engines import ElasticNet, fit_logistic
 from sfumato.synthesis.imputation.pmi import PMI, FittedPMI, weights
 from sfumato.synthesis.perturbation import dirichlet_alpha
+from sfumato.table import Table
 
 ROWS = [(0, 0, 0)] * 16 + [(0, 1, 1)] * 9 + [(1, 2, 1)] * 15 + [(1, 0, 0)] * 5 + [(0, 2, 0)] * 3
 SIZES = (2, 3, 2)
@@ -32,7 +37,12 @@ def fitted(**more: Any) -> FittedPMI:
     return PMI(**{"alpha": 0.3, "engine": QUICK, **more}).fit(tiny(ROWS, SIZES))
 
 
-def law(model: FittedPMI, alpha: float, sweeps: int = 1) -> dict[tuple[tuple[int, ...], ...], float]:
+def law(
+    model: FittedPMI,
+    alpha: float,
+    sweeps: int = 1,
+    allowed: Callable[[tuple[int, ...]], bool] = lambda _: True,
+) -> dict[tuple[tuple[int, ...], ...], float]:
     """Every path from an even seed, by the paper's formula, with the log-odds added up one by one."""
 
     def g(i: int, x: tuple[int, ...]) -> NDArray[np.float64]:
@@ -41,15 +51,19 @@ def law(model: FittedPMI, alpha: float, sweeps: int = 1) -> dict[tuple[tuple[int
         odds = np.exp(score)
         return np.asarray(odds / odds.sum())
 
-    states = list(product(*map(range, SIZES)))
+    states = [x for x in product(*map(range, SIZES)) if allowed(x)]
     p = dict.fromkeys(states, 1 / len(states))
     for _ in range(sweeps):
         for i, size in enumerate(SIZES):
             after = dict.fromkeys(states, 0.0)
             for x, mass in p.items():
-                perturbed = (g(i, x) + alpha) / (1 + size * alpha)
-                for j in range(size):
-                    after[(*x[:i], j, *x[i + 1 :])] += mass * perturbed[j]
+                ends = [(*x[:i], j, *x[i + 1 :]) for j in range(size)]
+                there = np.array([allowed(end) for end in ends])
+                own = g(i, x) * there / (g(i, x) @ there)
+                perturbed = (own + alpha) * there / (1 + there.sum() * alpha)
+                for end, share in zip(ends, perturbed, strict=True):
+                    if share:
+                        after[end] += mass * share
             p = after
     return {(x,): mass for x, mass in p.items()}
 
@@ -62,6 +76,57 @@ def test_rows_have_the_enumerated_law(sweeps: int, secret: bool) -> None:
     truth = law(model, 0.3, sweeps)
     assert abs(sum(truth.values()) - 1) < 1e-9
     assert misfit(model.codes(DRAWS, key), truth) > FALSE_ALARM
+
+
+RULES = (Never({"v0": 1, "v2": 0}), Implies({"v1": 1}, {"v0": 0, "v2": 1}))
+
+
+def kept(x: tuple[int, ...]) -> bool:
+    return not (x[0] == 1 and x[2] == 0) and not (x[1] == 1 and (x[0], x[2]) != (0, 1))
+
+
+def test_constraints_hold_by_construction_and_their_law_is_the_enumerated_one() -> None:
+    model = fitted(sweeps=2, constraints=RULES)
+    key = Key.fresh()
+    codes = model.codes(DRAWS, key)
+    truth = law(model, 0.3, 2, kept)
+    assert abs(sum(truth.values()) - 1) < 1e-9 and misfit(codes, truth) > FALSE_ALARM
+    assert not model.domain.violations(codes).any()
+    parts = [model.codes(n, key, start, DRAWS) for start, n in ((0, 3), (3, DRAWS - 3))]
+    assert np.array_equal(codes, np.concatenate(parts, axis=1))
+    [claim] = model.sample(10).guarantee
+    assert isinstance(claim, PureDP) and "cannot be" in claim.text()
+    assert claim.epsilon == fitted(sweeps=2).sample(10).guarantee.claims[0].epsilon  # the bound is the same
+
+
+def test_rows_that_break_a_constraint_and_rows_without_weight_are_not_learnt_from() -> None:
+    within = [r for r in ROWS if kept(r)]
+    assert len(within) < len(ROWS)
+    alone = PMI(alpha=0.3, engine=QUICK, constraints=RULES).fit(tiny(within, SIZES))
+    x = np.array(list(product(*map(range, SIZES)))).T
+    for one, other in zip(fitted(constraints=RULES).models, alone.models, strict=True):
+        assert np.array_equal(one.probabilities(x), other.probabilities(x))
+    weighted = with_weights([1.0 if kept(r) else (None, 0.0, -2.0)[n % 3] for n, r in enumerate(ROWS)])
+    model = PMI(alpha=0.3, engine=QUICK, weight="w").fit(weighted)
+    for one, other in zip(model.models, alone.models, strict=True):
+        assert np.allclose(one.probabilities(x), other.probabilities(x), atol=1e-3)
+    nobody = PMI(alpha=0.3, weight="w").fit(with_weights([0.0] * len(ROWS)))  # not told by a refusal either
+    assert np.allclose(nobody.models[1].probabilities(x), 1 / 3)
+
+
+def test_weights_count_as_rows_do() -> None:
+    """v2 alone: the share of its levels is that of the weights, where no other column says anything."""
+    rows = [(n % 2, n % 3, int(n < 300)) for n in range(1_200)]
+    model = PMI(alpha=0.0, engine=QUICK, weight="w").fit(with_weights([9.0] * 300 + [1.0] * 900, rows))
+    share = model.codes(20_000, Key.from_seed(1))[2].mean()
+    assert share == pytest.approx(0.75, abs=0.02)  # 2700 of 3600; 0.25 by rows
+
+
+def with_weights(weights: list[float | None], rows: Sequence[tuple[int, ...]] = ROWS) -> Table:
+    table = tiny(rows, SIZES)
+    column = Column("w", Kind.NUMERIC, Role.WEIGHT, type="real")
+    data = table.to_arrow().append_column("w", pa.array(weights, pa.float64()))
+    return Table.from_arrow(data, Schema((*table.schema, column)))
 
 
 @pytest.mark.parametrize("broken", [{"alpha": 0.15}, {"alpha": 0.0}])
@@ -80,6 +145,11 @@ def test_the_bound_holds_for_any_two_models_and_is_reached(g: NDArray[np.float64
     total = g.sum(axis=1, keepdims=True)
     one, other = weights(np.where(total > 0, g / np.where(total > 0, total, 1), 0.25), unit, a).tolist()
     assert sum(one) == sum(other) == unit + 4 * a
+    assert all(p * a <= q * (a + unit) and q * a <= p * (a + unit) for p, q in zip(one, other, strict=True))
+    possible = np.array([[True, False, True, True]] * 2)
+    shares = np.where(total > 0, g / np.where(total > 0, total, 1), 0.25)
+    one, other = (w[possible[0]].tolist() for w in weights(shares, unit, a, possible))
+    assert sum(one) == sum(other) == unit + 3 * a
     assert all(p * a <= q * (a + unit) and q * a <= p * (a + unit) for p, q in zip(one, other, strict=True))
     first, second = weights(np.eye(4)[:2], unit, a).tolist()
     assert first[0] * a == second[0] * (a + unit)
@@ -149,8 +219,6 @@ def test_domains_from_the_data_end_the_promise() -> None:
     table = discharges(200, 3).select(["sex", "cat"])
     from dataclasses import replace
 
-    from sfumato.schema import Schema
-
     bare = table.with_schema(Schema(tuple(replace(c, levels=None, confirmed=False) for c in table.schema)))
     with pytest.raises(SchemaError, match="confirmed public domain"):
         PMI(epsilon=1.0).fit(bare)
@@ -212,6 +280,7 @@ def test_the_elastic_net_finds_what_matters_and_drops_what_does_not() -> None:
         ({"alpha": 1.0, "sweeps": 0}, "sweeps must be"),
         ({"alpha": 1.0, "engine": "trees"}, "engine must be"),
         ({"alpha": 1.0, "domain": "mine"}, "domain must be"),
+        ({"alpha": 1.0, "constraints": ["sex"], "weight": 3}, "constraints must be .*weight must be"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:

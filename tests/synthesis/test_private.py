@@ -178,6 +178,32 @@ def test_what_cannot_be_never_is(calibrate: bool) -> None:
     assert ((rows[0] == 1) & (rows[1] == 1)).any()
 
 
+@pytest.mark.parametrize("delta", [1e-9, 0.0])
+def test_rows_count_by_weight(delta: float, tmp_path: Path) -> None:
+    codes = np.stack([np.arange(6_000) % 2, np.arange(6_000) % 2, np.arange(6_000) % 3])
+    plain = table_of(codes, (2, 2, 3))
+    weights = np.where(codes[0] == 1, 30.0, 10.0)  # three quarters, not half; 120,000 in all
+    edges = {"edges": (0.0, 40.0), "confirmed": True, "type": "real"}
+    schema = sf.Schema((*plain.schema, sf.Column("w", sf.Kind.NUMERIC, sf.Role.WEIGHT, **edges)))
+    table = sf.Table.from_arrow(plain.to_arrow().append_column("w", pa.array(weights)), schema)
+    fitted = PrivateSynthesizer(epsilon=20.0, delta=delta, weight="w").fit(table)
+    assert fitted.columns == ("v0", "v1", "v2") and fitted.rows == pytest.approx(3_000, rel=0.02)
+    release = sf.PrivateModel.load(fitted.save(tmp_path / "m.sfm")).sample(4_000, seed=1)
+    made = codes_of(release.data)
+    assert made[0].mean() == pytest.approx(0.75, abs=0.03) and (made[0] == made[1]).mean() > 0.95
+    stood = int(release.about.split("about ")[1].split()[0].replace(",", ""))
+    assert stood == pytest.approx(120_000, rel=0.02) and "largest weight" in release.guarantee.text()
+    sigma = [m.sigma for m in PrivateSynthesizer(epsilon=20.0, delta=delta).fit(plain).measured.own]
+    assert [m.sigma for m in fitted.measured.own] == pytest.approx(sigma, rel=0.3)  # that of a whole row
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(sf.ParameterError, match="not the sum of their weights"):
+        PrivateSynthesizer(weight="w", rows=100)
+    with pytest.raises(sf.SchemaError, match="largest weight that counts"):
+        PrivateSynthesizer(weight="v0").fit(table_of(chain(50), SIZES))
+
+
 def test_a_small_budget_is_said_to_be_small() -> None:
     codes = np.random.default_rng(0).integers(0, 6, (6, 300))
     poor = PrivateSynthesizer(epsilon=0.05).fit(table_of(codes, (6,) * 6))

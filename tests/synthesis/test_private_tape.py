@@ -39,6 +39,9 @@ SCHEMA = sf.Schema(
         sf.Column("ward", sf.Kind.NOMINAL, levels=tuple("abcde"), missing=False, confirmed=True),
     )
 )
+WEIGHT = sf.Column(
+    "w", sf.Kind.NUMERIC, sf.Role.WEIGHT, edges=(0, 8), missing_codes=(99,), confirmed=True, type="real"
+)
 PERSONS = sf.Schema((*SCHEMA, sf.Column("who", sf.Kind.NOMINAL, sf.Role.PERSON, type="integer")))
 CONSTRAINTS = (Never({"sex": "m", "ward": "e"}), Implies({"age": 10}, {"sick": 0}))
 
@@ -101,12 +104,13 @@ def frame(rows: int, seed: int) -> pd.DataFrame:
             "sick": random.integers(0, 2, rows),
             "ward": random.choice(list("abcde"), rows),
             "who": np.arange(rows) // 3,
+            "w": random.exponential(3.0, rows),
         }
     )
 
 
 def one(**cells: Any) -> list[dict[str, Any]]:
-    return [{"sex": "f", "age": 30, "sick": 1, "ward": "a", "who": 10**6, **cells}]
+    return [{"sex": "f", "age": 30, "sick": 1, "ward": "a", "who": 10**6, "w": 8.0, **cells}]
 
 
 def everything(model: PrivateModel, folder: Path) -> dict[str, Any]:
@@ -135,9 +139,11 @@ def compare(
     for number, here in enumerate((data, pd.concat([data, pd.DataFrame(more)], ignore_index=True))):
         tape.place = None if number == 0 else 0
         here = here if persons else here.drop(columns="who")
+        here = here if method.weight else here.drop(columns="w")
         here["sex"] = here["sex"].astype("category")  # its type lists the values that occur
         (folder / str(number)).mkdir()
-        model = method.fit(sf.scan(here, PERSONS if persons else SCHEMA))
+        schema = PERSONS if persons else SCHEMA
+        model = method.fit(sf.scan(here, sf.Schema((*schema, WEIGHT)) if method.weight else schema))
         found.append(everything(model, folder / str(number)))
     if tape.place != len(tape.asked):
         raise Refuted("fewer draws")
@@ -180,6 +186,24 @@ def test_the_first_row_shows_in_nothing_but_the_noise(
     compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, delta=delta), one(), rows=0)
 
 
+@pytest.mark.parametrize(
+    ("delta", "weight"),
+    [(1e-6, 8.0), (0.0, 8.0), (1e-6, float("inf")), (0.0, 1e9), (1e-6, None), (1e-6, 99.0), (1e-6, -3.0)],
+)
+def test_a_weighted_row_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float, weight: float | None
+) -> None:
+    method = PrivateSynthesizer(epsilon=1.0, delta=delta, weight="w", constraints=CONSTRAINTS)
+    compare(monkeypatch, tmp_path, method, one(w=weight))
+
+
+def test_a_person_of_weighted_rows_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    method = PrivateSynthesizer(epsilon=2.0, max_rows_per_person=2, weight="w")
+    compare(monkeypatch, tmp_path, method, one() * 9, persons=True)
+
+
 # -- broken variants ------------------------------------------------------------------------------
 
 
@@ -190,10 +214,21 @@ def test_rows_beyond_the_most_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_p
         compare(monkeypatch, tmp_path, method, one() * 9, persons=True)
 
 
+def test_noise_for_a_row_without_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A row of the largest weight under noise for half of it."""
+    from sfumato.synthesis.private import synthesizer
+
+    monkeypatch.setattr(
+        synthesizer, "Purse", lambda grant, most, unit: spending.Purse(grant, most, unit // 2)
+    )
+    with pytest.raises(Refuted, match="sensitivity"):
+        compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, weight="w"), one())
+
+
 def test_scores_against_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """m from exact margins, as the paper-and-pencil version has it, moves with the row."""
 
-    def naive(counts: Any, _: Any) -> int:
+    def naive(counts: Any, *_: Any) -> int:
         m = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
         return int(np.abs(counts - m).sum() * 3)
 

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, LedgerOption, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -49,15 +49,7 @@ def fit(
         int | None,
         typer.Option("--rows", metavar="N", help="If public: the number of rows.", show_default=False),
     ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            "--ledger",
-            metavar="LEDGER",
-            help="The budget to debit: a file, or a PostgreSQL URL.",
-            show_default=False,
-        ),
-    ] = None,
+    ledger: LedgerOption = None,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     monotone: Annotated[
         list[str] | None,

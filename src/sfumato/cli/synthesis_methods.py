@@ -49,7 +49,9 @@ def read_constraints(path: Path) -> Any:
 def _private(asked: Asked) -> Method:
     from sfumato.synthesis.private import PrivateSynthesizer
 
-    given = asked.take("private", "delta", "target", "max_rows_per_person", "declared_rows", "constraints")
+    given = asked.take(
+        "private", "delta", "target", "max_rows_per_person", "declared_rows", "constraints", "weight"
+    )
     if "declared_rows" in given:
         given["rows"] = given.pop("declared_rows")
     return PrivateSynthesizer(epsilon=1.0 if asked.epsilon is None else asked.epsilon, **given)
@@ -80,7 +82,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _pmi(asked: Asked) -> Method:
     from sfumato.synthesis.imputation.pmi import PMI
 
-    given = asked.take("pmi", "per_row", "sweeps")
+    given = asked.take("pmi", "per_row", "sweeps", "weight", "constraints")
     per_row, total = (asked.epsilon, None) if given.pop("per_row", False) else (None, asked.epsilon)
     return PMI(epsilon=per_row, total=total, **given)
 
@@ -117,13 +119,16 @@ def _no_epsilon(name: str, asked: Asked, method: Method) -> Method:
 def _marginals(asked: Asked) -> Method:
     from sfumato.synthesis.baselines import MarginalBootstrap
 
-    return MarginalBootstrap(epsilon=asked.epsilon, **asked.take("marginals", "neighbours"))
+    return MarginalBootstrap(
+        epsilon=asked.epsilon, **asked.take("marginals", "neighbours", "constraints", "weight")
+    )
 
 
 def _table(asked: Asked) -> Method:
     from sfumato.synthesis.baselines import ContingencyTable
 
-    return ContingencyTable(epsilon=asked.epsilon, **asked.take("table", "neighbours", "constraints"))
+    given = asked.take("table", "neighbours", "constraints", "weight")
+    return ContingencyTable(epsilon=asked.epsilon, **given)
 
 
 def _lugs(asked: Asked) -> Method:
@@ -134,7 +139,9 @@ def _lugs(asked: Asked) -> Method:
         raise ParameterError(
             "lugs has no --epsilon: it is not differentially private.", hint="--log-l, or --method private"
         )
-    given = asked.take("lugs", "log_l", "cap", "hashes", "burn_in", "thin", "partitions")
+    given = asked.take(
+        "lugs", "log_l", "cap", "hashes", "burn_in", "thin", "partitions", "weight", "constraints"
+    )
     partitions = given.pop("partitions", None)
     return LUGS(**given) if partitions is None else PLUGS(LUGS(**given), partitions)
 

@@ -10,7 +10,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, LedgerOption, Overwrite, Reading, SchemaFile
 from sfumato.cli.synthesis_methods import METHODS, OWN_ROWS, Asked
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
@@ -102,14 +102,16 @@ def synthesize(
         int | None, _said("--partitions", "N", "lugs: parts, each learnt by itself on a process of its own.")
     ] = None,
     weight: Annotated[
-        str | None, _said("--weight", "NAME", "pegs, imputation, partial, missing: survey weights.")
+        str | None,
+        _said("--weight", "NAME", "Survey weights, with every method."),
     ] = None,
     neighbours: Annotated[
         str | None, _said("--neighbours", "KIND", "pegs, marginals, table: add/remove or replace.")
     ] = None,
     constraints: Annotated[
-        Path | None, _said("--constraints", "FILE", "What cannot be (TOML); all but pmi, marginals and lugs.")
+        Path | None, _said("--constraints", "FILE", "What cannot be (TOML), with every method.")
     ] = None,
+    ledger: LedgerOption = None,
     column: Annotated[
         list[str] | None,
         _said("--column", "NAME", "Synthesize (or fill) this one; may be repeated. Default: all."),
@@ -125,6 +127,8 @@ def synthesize(
     The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
     methods of imputation, which promise no differential privacy, take them from the data.
     """
+    from sfumato.privacy import Ledger
+    from sfumato.release import Release
     from sfumato.synthesis.synthesize import synthesize as make
 
     if method not in METHODS:
@@ -139,7 +143,9 @@ def synthesize(
         "burn_in": burn_in, "thin": thin, "partitions": partitions,
     }  # fmt: skip
     wanted = METHODS[method](Asked(epsilon, column, said))
-    release = make(reading.scan(data, schema), wanted, rows, seed=seed)
+    Release.require_place(out, overwrite=overwrite)  # before anything is spent
+    book = None if ledger is None else Ledger.open(ledger)
+    release = make(reading.scan(data, schema), wanted, rows, seed=seed, ledger=book)
     release.save(out, overwrite=overwrite)
     drawn = release.data.rows()
     plain = {

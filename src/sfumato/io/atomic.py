@@ -80,6 +80,18 @@ def atomic_directory(target: str | Path, overwrite: bool = False) -> Iterator[Pa
         raise explained(error, given) from None
 
 
+def require_place(target: str | Path, overwrite: bool = False) -> None:
+    """That a directory can be written there, before there is something to lose."""
+    given = Path(target)
+    try:
+        path = Path(os.path.realpath(given))
+        _refuse(path, overwrite, directory=True)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, "")
+    except OSError as error:
+        raise explained(error, given) from None
+
+
 def write_text(path: str | Path, text: str, *, overwrite: bool = False, private: bool = False) -> Path:
     """Write a small text file (UTF-8, as it is) atomically; `private` lets the owner alone read it."""
     with atomic_file(path, overwrite) as draft:

@@ -70,6 +70,7 @@ _DOMAIN = Text(
     "'public': domains a person has confirmed. 'data': read off the data, and no promise of epsilon.",
     ("public", "data"),
 )
+_WEIGHT = Text("Rows count by this.")
 _WITHIN = ListOf(
     Record(
         {
@@ -148,14 +149,15 @@ def _private(given: Settings) -> Any:
     from sfumato.synthesis.private import PrivateSynthesizer
 
     public = {"rows": given["declared_rows"]} if "declared_rows" in given else {}
-    names = ("epsilon", "delta", "target", "max_rows_per_person", "columns", "constraints")
+    names = ("epsilon", "delta", "target", "max_rows_per_person", "columns", "constraints", "weight")
     return PrivateSynthesizer(**public, **_given(given, *names))
 
 
 def _pmi(given: Settings) -> Any:
     from sfumato.synthesis.imputation.pmi import PMI
 
-    return PMI(**_given(given, "epsilon", "total", "alpha", "sweeps", "columns", "domain"))
+    amounts = ("epsilon", "total", "alpha", "sweeps")
+    return PMI(**_given(given, *amounts, "columns", "domain", "constraints", "weight"))
 
 
 def _imputation(given: Settings) -> Any:
@@ -167,20 +169,20 @@ def _imputation(given: Settings) -> Any:
 def _marginals(given: Settings) -> Any:
     from sfumato.synthesis.baselines import MarginalBootstrap
 
-    return MarginalBootstrap(**_given(given, "epsilon", "columns", "domain"))
+    return MarginalBootstrap(**_given(given, "epsilon", "columns", "domain", "constraints", "weight"))
 
 
 def _table(given: Settings) -> Any:
     from sfumato.synthesis.baselines import ContingencyTable
 
-    return ContingencyTable(**_given(given, "epsilon", "columns", "domain", "constraints"))
+    return ContingencyTable(**_given(given, "epsilon", "columns", "domain", "constraints", "weight"))
 
 
 def _lugs(given: Settings) -> Any:
     from sfumato.synthesis.lugs.method import LUGS
 
     names = ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "cap", "columns")
-    return LUGS(**_given(given, *names))
+    return LUGS(**_given(given, *names, "constraints", "weight"))
 
 
 def _given(settings: Settings, *names: str) -> dict[str, Any]:
@@ -196,14 +198,8 @@ def _claims(given: Settings) -> bool:
 def _costs_pegs(given: Settings) -> dict[str, float]:
     if not _claims(given):
         return {}
-    if "total" in given:
-        return {"epsilon": float(given["total"])}
-    if "epsilon" in given:
-        rows = int(given["rows"])
-        method = _pegs(given)
-        blocks = -(-rows // method.block) * method.block if method.block else rows
-        return {"epsilon": float(given["epsilon"]) * blocks + method.on_parents + method.on_prior}
-    return {}
+    spent = _pegs(given).spends(int(given["rows"]))
+    return {} if spent is None else {"epsilon": spent}
 
 
 def _costs_private(given: Settings) -> dict[str, float]:
@@ -270,7 +266,8 @@ METHODS: dict[str, Method] = {
         {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON,
          "delta": Number("0 for pure epsilon.", 0, 0.001), "target": Text("A column that matters most."),
          "max_rows_per_person": Number("A public number.", 1, 1000, whole=True),
-         "declared_rows": Number("The number of rows, if it is public.", 1, whole=True), "within": _WITHIN},
+         "declared_rows": Number("The number of rows, if it is public.", 1, whole=True), "weight": _WEIGHT,
+         "within": _WITHIN},
         _private, ("epsilon",), _costs_private, lambda given: True),
     "pegs": Method(
         SYNTHESIZE, "The perturbed Gibbs sampler. See pegs.md.",
@@ -280,7 +277,7 @@ METHODS: dict[str, Method] = {
          "choose": Text("How parents are chosen.", ("privately", "data")),
          "parents_epsilon": _EPSILON, "block": Number("Rows of a block with resets.", 1, whole=True),
          "sweeps": Number("", 1, whole=True), "smoothing": _COUNT, "domain": _DOMAIN,
-         "declared_rows": Number("", 1, whole=True), "weight": Text("Rows count by this."),
+         "declared_rows": Number("", 1, whole=True), "weight": _WEIGHT,
          "within": _WITHIN},
         _pegs, ("rows",), _costs_pegs, _claims),
     "lugs": Method(
@@ -288,13 +285,14 @@ METHODS: dict[str, Method] = {
         {**_COLUMNS, "rows": _ROWS, "log_l": Number("The entropy of each law.", 0),
          "cap": Flag("Columns with too few values are drawn evenly."), "hashes": _COUNT, "burn_in": _COUNT,
          "floor": Number("The least share of the uniform law.", 0, 1, above=True),
-         "thin": Number("", 1, whole=True), "length": Number("", 1, whole=True), "reach": _COUNT},
+         "thin": Number("", 1, whole=True), "length": Number("", 1, whole=True), "reach": _COUNT,
+         "weight": _WEIGHT, "within": _WITHIN},
         _lugs, ("rows",)),
     "pmi": Method(
         SYNTHESIZE, "Perturbed multiple imputation. See imputation.md.",
         {**_COLUMNS, "rows": _ROWS, "epsilon": Number("Of each row.", 0, 1000, above=True), "total": _EPSILON,
          "alpha": Number("The perturbation itself.", 0), "sweeps": Number("", 1, whole=True),
-         "domain": _DOMAIN},
+         "domain": _DOMAIN, "weight": _WEIGHT, "within": _WITHIN},
         _pmi, ("rows",), _costs_pmi, _claims),
     "imputation": Method(
         SYNTHESIZE, "A chain of models; promises nothing. See imputation.md.",
@@ -302,11 +300,13 @@ METHODS: dict[str, Method] = {
          "proper": Flag("Draw the models' parameters too.")}, _imputation, ("rows",)),
     "marginals": Method(
         SYNTHESIZE, "Every column by itself. See baselines.md.",
-        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN}, _marginals,
+        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "weight": _WEIGHT,
+         "within": _WITHIN}, _marginals,
         ("rows",), _costs_epsilon, _claims),
     "table": Method(
         SYNTHESIZE, "All columns at once. See baselines.md.",
-        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "within": _WITHIN}, _table,
+        {**_COLUMNS, "rows": _ROWS, "epsilon": _EPSILON, "domain": _DOMAIN, "weight": _WEIGHT,
+         "within": _WITHIN}, _table,
         ("rows",), _costs_epsilon, _claims),
     "pseudonymize": Method(
         REPLACE, "Ids replaced under a secret key; not anonymous. See pseudonyms.md.",

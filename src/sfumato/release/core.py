@@ -19,6 +19,7 @@ import pyarrow as pa
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
 from sfumato.io import like, scan, write
+from sfumato.io.atomic import require_place
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
@@ -125,6 +126,12 @@ class Release:
                 self.internal.write(folder / "internal", self.guarantee)
                 manifest.seal(folder, self.internal.key)
         return target
+
+    @staticmethod
+    def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
+        """That `save` would find its place, before anything is spent on what is to be saved."""
+        _refuse_what_is_no_release(Path(directory))
+        require_place(directory, overwrite)
 
     def _write_public(self, folder: Path, name: str) -> None:
         folder.mkdir()

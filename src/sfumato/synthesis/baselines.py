@@ -31,12 +31,14 @@ from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
-from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
+from sfumato.synthesis.paying import debit
 from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
 from sfumato.table import Table
 
 _CHUNK = 131_072
 _MOST = 1000.0
+_TRIES = 1_000  # of a row that breaks a constraint
 _LARGEST = 2**22  # cells of a full table that are kept in memory
 _SHARES = 2**40  # weights of a bootstrap become whole numbers out of about this
 _PUBLIC = "The values that each column may have are public, and were not read off the data"
@@ -66,10 +68,14 @@ class MarginalBootstrap:
     counts).
 
     epsilon: noise the marginals instead, once. domain: "public", or "data".
+    constraints: what cannot be; rows that break one do not count, and a drawn one is drawn again as a whole.
+    weight: a column of survey weights; its last declared edge is the largest that counts.
     """
 
     epsilon: float | None = None
     columns: Sequence[str] | None = None
+    constraints: Sequence[Constraint] = ()
+    weight: str | None = None
     domain: str = "public"
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
@@ -78,29 +84,31 @@ class MarginalBootstrap:
         if faults:
             raise ParameterError(f"MarginalBootstrap: {'; '.join(faults)}.", hint="see docs/baselines.md")
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
 
-    def fit(self, table: Table) -> FittedBaseline:
-        """Count each column, and noise the counts where an epsilon was given.
+    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+        """Count each column, and noise the counts where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
         Because:   a row is in one cell of each marginal: the L1 sensitivity of all of them together is their
-                   number, twice that for replacing a row; discrete Laplace noise.
-        Assumes:   the domain is public.
+                   number, twice that for replacing a row; discrete Laplace noise. Where rows count by
+                   weight, in whole parts of the largest, all of it is times the number of parts.
+        Assumes:   the domain, the constraints and the largest weight are public.
         Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
         """
-        domain = _domain(self, table, ())
-        tabulated = table.tabulate([(n,) for n in domain.names])
+        domain = _domain(self, table)
+        tabulated = domain.prepared(table)[0].tabulate([(n,) for n in domain.names], weight=self.weight)
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
         _check(tables[0], even=self.epsilon is not None)
         if self.epsilon is not None:
-            tables = _noised(tables, self.epsilon, len(tables), self.neighbours)
+            tables = _noised(tables, self.epsilon, len(tables) * _unit(self), self.neighbours, ledger)
         return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
 
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
         """The promise of so many rows."""
         if self.epsilon is not None:
             return Guarantee.of(
-                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, _PUBLIC)
+                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *_shared(self))
             )
         detail = (
             "The share of each level is the data's, without noise. No row links two columns of a person, "
@@ -116,7 +124,7 @@ class MarginalBootstrap:
         for name, table in zip(fitted.domain.names, fitted.tables, strict=True):
             shares = np.zeros(len(table))
             there = table > 0
-            shares[there] = key.generator("bootstrap", name).dirichlet(table[there])
+            shares[there] = key.generator("bootstrap", name).dirichlet(table[there] / _unit(self))
             out.append(np.rint(shares * _SHARES).astype(np.int64))
         return tuple(out)
 
@@ -126,6 +134,7 @@ class ContingencyTable:
     """All columns at once: cells of the full table, for domains so small that it can be held.
 
     alpha: added to every cell. epsilon: noise every cell instead, once. constraints: cells that cannot be.
+    weight: a column of survey weights; its last declared edge is the largest that counts.
     most_cells: a larger table is refused before anything is counted.
     """
 
@@ -133,6 +142,7 @@ class ContingencyTable:
     alpha: float | None = None
     columns: Sequence[str] | None = None
     constraints: Sequence[Constraint] = ()
+    weight: str | None = None
     domain: str = "public"
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     most_cells: int = 1_000_000
@@ -151,20 +161,25 @@ class ContingencyTable:
 
     @property
     def prior(self) -> tuple[int, int]:
-        """(unit, a): the weight of a row, and what is added to each cell; alpha is a / unit."""
-        unit = Visit(1, 1, 2).unit
-        return (unit, math.ceil(exact(self.alpha) * unit)) if self.alpha else (1, 0)
+        """(unit, a): what a count is multiplied by, and what is added to each cell, alpha rows' worth."""
+        unit = self._visit.unit
+        return (unit, math.ceil(exact(self.alpha) * unit * _unit(self))) if self.alpha else (1, 0)
 
-    def fit(self, table: Table) -> FittedBaseline:
-        """Count the full table, and noise it where an epsilon was given.
+    @property
+    def _visit(self) -> Visit:
+        return Visit(_unit(self), _unit(self), 2)
+
+    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+        """Count the full table, and noise it where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
         Because:   a row is in one cell: the L1 sensitivity is 1, and 2 for replacing a row; discrete
-                   Laplace noise.
-        Assumes:   the domain and the constraints are public.
+                   Laplace noise. Where rows count by weight, in whole parts of the largest, it is that many
+                   times the number of parts.
+        Assumes:   the domain, the constraints and the largest weight are public.
         Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
         """
-        domain = _domain(self, table, self.constraints)
+        domain = _domain(self, table)
         size = math.prod(domain.sizes)
         if size > self.most_cells:
             raise ParameterError(
@@ -173,12 +188,13 @@ class ContingencyTable:
             )
         if size * self.prior[1] >= 2**62:
             raise ParameterError("so large an alpha leaves nothing of the data.", hint="a smaller alpha")
-        counts = domain.prepared(table)[0].counts(*domain.names).dense().astype(np.int64).ravel()
+        found = domain.prepared(table)[0].counts(*domain.names, weight=self.weight)
+        counts = found.dense().astype(np.int64).ravel()
         _check(counts, even=bool(self.epsilon or self.alpha))
         codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
         possible = ~domain.violations(codes)
         if self.epsilon is not None:
-            [counts] = _noised([counts], self.epsilon, 1, self.neighbours, possible)
+            [counts] = _noised([counts], self.epsilon, _unit(self), self.neighbours, ledger, possible)
         return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible)
 
     def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
@@ -193,20 +209,21 @@ class ContingencyTable:
         Guarantee: with a prior, rows * log(1 + 1/alpha), adding, removing or replacing one row.
         Because:   one row more makes one weight larger by `unit` and the sum by as much: a cell's
                    probability grows by at most 1 + unit / a and shrinks by no more than that. Replacing a
-                   row leaves the sum alone. Rows are drawn independently, so their losses add up.
+                   row leaves the sum alone, unless rows are weighted: then a cell and the sum may change
+                   against each other, and the price is that of both (`perturbation`). Rows are drawn
+                   independently, so their losses add up.
         Assumes:   the domain and the constraints are public, and the key stays secret.
         Tested by: tests/synthesis/test_baselines.py::test_the_prior_costs_what_is_stated
         """
-        shared = [_PUBLIC]
-        if self.constraints:
-            shared.append("The combinations that cannot be were declared without looking at the data")
+        shared = _shared(self)
         if self.epsilon is not None:
             return Guarantee.of(
                 PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *shared)
             )
         if self.alpha and fitted.domain.public:
             unit, a = self.prior
-            spent = total_cost([cost(Visit(1, 1, 2), unit, a, both=False)], rows)
+            both = self.weight is not None and self.neighbours is Neighbours.REPLACE
+            spent = total_cost([cost(self._visit, unit, a, both=both)], rows)
             total = f"The total is for {rows:,} released rows, and grows with every row"
             more = "Further rows, drawn from the same data under another key, add to the total"
             claim = PureDP(spent, neighbours=self.neighbours).assuming(total, more, *shared)
@@ -248,8 +265,9 @@ class FittedBaseline:
         plan: dict[str, Any] = {
             "method": name, "rows": rows, "epsilon": self.method.epsilon, "columns": list(self.domain.names)
         }  # fmt: skip
+        plan |= {"constraints": [repr(c) for c in self.method.constraints], "weight": self.method.weight}
         if isinstance(self.method, ContingencyTable):
-            plan |= {"alpha": self.method.alpha, "constraints": [repr(c) for c in self.method.constraints]}
+            plan |= {"alpha": self.method.alpha}
         counts = {f"counts {i}": pa.table({"n": pa.array(t)}) for i, t in enumerate(self.tables)}
         return Release(
             self._table(rows, key),
@@ -271,12 +289,24 @@ class FittedBaseline:
 
     def codes(self, rows: int, key: Key, first: int = 0) -> NDArray[np.int64]:
         """Rows first, first + 1, ...: (columns, rows). Exact: whole-number weights, whole-number draws."""
+        weighed = self.method.weigh(self, key)
+        out = self._drawn(weighed, rows, key, first, 0)
+        for number in range(1, _TRIES):
+            broken = self.domain.violations(out)
+            if not broken.any():
+                return out
+            out[:, broken] = self._drawn(weighed, rows, key, first, number)[:, broken]
+        raise ParameterError("the constraints leave hardly a row.", hint="fewer constraints")
+
+    def _drawn(
+        self, weighed: Sequence[NDArray[np.int64]], rows: int, key: Key, first: int, number: int
+    ) -> NDArray[np.int64]:
         out = np.empty((len(self.domain.books), rows), np.int64)
-        for group, weights in zip(self.groups, self.method.weigh(self, key), strict=True):
+        for group, weights in zip(self.groups, weighed, strict=True):
             upto = np.cumsum(weights)
             digest = hashlib.blake2b(np.ascontiguousarray(weights).data).hexdigest()
             stream = key.derive("baseline", group[0], digest)  # other weights, other words: see `Sampler`
-            u = stream.integers(0, first, rows, int(upto[-1])).astype(np.int64)
+            u = stream.integers(number, first, rows, int(upto[-1])).astype(np.int64)
             cells = np.searchsorted(upto, u, "right")
             out[list(group)] = np.unravel_index(cells, [self.domain.sizes[i] for i in group])
         return out
@@ -293,22 +323,39 @@ class FittedBaseline:
         return Table(BatchSource(arrow, open_, rows=rows), self.domain.schema)
 
 
-def _domain(method: Any, table: Table, constraints: Sequence[Constraint]) -> Domain:
+def _domain(method: Any, table: Table) -> Domain:
     if method.domain == "data":
-        return Domain.of_data(table, method.columns, constraints)
-    return Domain.of(table.schema, method.columns, constraints)
+        return Domain.of_data(table, method.columns, method.constraints, weight=method.weight)
+    return Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
+
+
+def _unit(method: Any) -> int:
+    """How much a row counts at most: 1, or the parts of the largest weight."""
+    return 1 if method.weight is None else WEIGHT_UNITS
+
+
+def _shared(method: Any) -> list[str]:
+    """What the promise rests on."""
+    out = [_PUBLIC]
+    if method.constraints:
+        out.append("The combinations that cannot be were declared without looking at the data")
+    if method.weight is not None:
+        out.append("The largest weight that counts is public; weights above it count as that")
+    return out
 
 
 def _noised(
     tables: Sequence[NDArray[np.int64]], epsilon: float, changed: int, neighbours: Neighbours,
-    possible: NDArray[np.bool_] | None = None,
+    payer: Ledger | None, possible: NDArray[np.bool_] | None = None,
 ) -> list[NDArray[np.int64]]:  # fmt: skip
     """Counts with noise, negative ones as zero; a table of which nothing is left is even.
 
     changed: how many cells one row is in.
     """
     factor = 2 if neighbours is Neighbours.REPLACE else 1
-    ledger = Ledger.in_memory(Budget(epsilon=epsilon, neighbours=neighbours))
+    wanted = Budget(epsilon=epsilon, neighbours=neighbours)
+    debit(payer, wanted, "counts of a baseline")
+    ledger = Ledger.in_memory(wanted)
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="counts of a baseline")
     noisy = np.maximum(laplace(np.concatenate(tables), factor * changed, grant).values, 0).astype(np.int64)
     out, start = [], 0

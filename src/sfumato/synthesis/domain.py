@@ -149,6 +149,25 @@ class Domain:
             broken |= zero.broken(codes)
         return broken
 
+    def possible(self, place: int, codes: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Which codes of one column the rest of each row leaves: (rows, C); None where all are for every row.
+
+        codes: (columns, rows). Where a row keeps the constraints, its own code is among them.
+        """
+        out = None
+        for zero in self.zeros:
+            if place not in zero.columns:
+                continue
+            own = zero.columns.index(place)
+            hit = np.ones(codes.shape[1], bool)
+            for column, mask in zip(zero.columns, zero.masks, strict=True):
+                if column != place:
+                    hit &= mask[codes[column]]
+            if hit.any():
+                out = np.ones((codes.shape[1], self.sizes[place]), bool) if out is None else out
+                out[hit] &= ~zero.masks[own]
+        return out
+
     def prepared(self, table: Table) -> tuple[Table, Dropped]:
         """The table without rows that break a constraint, and with weights in whole units.
 
@@ -173,8 +192,11 @@ class Domain:
                 kept = batch.select(list(names)).filter(pa.array(~broken))
                 yield self._in_units(kept)
 
-        arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
-        return replace(table, source=BatchSource(arrow, open_), _books={}), dropped
+        # Units are no values of the weight column: none of them means that it is missing.
+        own = None if self.weight is None else self.weight.name
+        schema = Schema(tuple(replace(c, missing_codes=()) if c.name == own else c for c in table.schema))
+        arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+        return replace(table, source=BatchSource(arrow, open_), schema=schema, _books={}), dropped
 
     def _in_units(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.weight is None or self.weight.name not in batch.schema.names:
@@ -182,7 +204,7 @@ class Domain:
         column = batch.column(self.weight.name)
         raw = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         top = float(self.weight.edges[-1])  # type: ignore[index, arg-type]
-        units = np.rint(np.clip(raw / top, 0, 1) * WEIGHT_UNITS)
+        units = np.rint(np.clip(np.nan_to_num(raw) / top, 0, 1) * WEIGHT_UNITS)
         place = batch.schema.names.index(self.weight.name)
         return batch.set_column(place, self.weight.name, pa.array(units).cast(column.type))
 

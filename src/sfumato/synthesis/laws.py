@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, ParameterError
 from sfumato.synthesis.blocks import Block, Blocks, law_counts
 from sfumato.synthesis.perturbation import MAX_ROWS, Spread, diverse_weights
+from sfumato.synthesis.restricted import packed
 
 if TYPE_CHECKING:
     from sfumato.synthesis import _kernels
@@ -178,15 +179,7 @@ class LawBook:
     @cached_property
     def zeros(self) -> _restricted.Zeros:
         """The structural zeros, by variables in the order they are drawn in."""
-        from sfumato.synthesis.restricted import _kernels as restricted
-
-        zeros = self._plain_zeros
-        columns = [int(self.order[c]) for z in zeros for c in z.columns]
-        masks = [mask for z in zeros for mask in z.masks]
-        first = np.cumsum([0, *(len(z.columns) for z in zeros)])
-        cell = np.cumsum([0, *map(len, masks)])[:-1]
-        flat = np.concatenate([*masks, np.empty(0, bool)])
-        return restricted.Zeros(first, np.array(columns, np.int64), cell.astype(np.int64), flat)
+        return packed(self._plain_zeros, self.order.tolist())
 
     def codes(self, x: NDArray[Any]) -> NDArray[Any]:
         """The state (variables, rows) as codes of the domain (columns, rows)."""

@@ -36,7 +36,7 @@ from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.laws import LawBook, Prior
 from sfumato.synthesis.marginals import noised_marginals
 from sfumato.synthesis.models import check, learn
-from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, stated, total_cost
+from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, total_cost
 from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
 from sfumato.table import Table
 
@@ -129,6 +129,20 @@ class PeGS:
         """What is spent once, before any row."""
         return exact(self.on_parents) + exact(self.on_prior) + exact(self.on_models)
 
+    def units(self, rows: int) -> int:
+        """How many times the laws are used from the beginning: once a row, or once a block."""
+        return -(-rows // self.block) if self.block else rows
+
+    def spends(self, rows: int) -> float | None:
+        """The epsilon of so many rows that was asked for; None where it is none, or follows from alpha."""
+        if not self.private or self.alpha is not None:
+            return None
+        if self.total is not None:
+            return float(self.total)
+        assert self.epsilon is not None
+        times = self.units(rows) * (self.block or 1)
+        return up(exact(self.epsilon) * times + self.before)
+
     def _part(self, asked: float | None) -> float:
         if asked is not None:
             return float(asked)
@@ -136,11 +150,7 @@ class PeGS:
 
     def fit(self, table: Table) -> FittedPeGS:
         """Disintegrate the table. What is wrong with schema, parents or pool is said before data are read."""
-        make = Domain.of_data if self.domain == "data" else Domain.of
-        source: Any = table if self.domain == "data" else table.schema
-        domain = make(source, self.columns, self.constraints, weight=self.weight)
-        self._check(domain)
-        pool = pool_codes(domain, self.seeds) if isinstance(self.seeds, Table) else None
+        domain, pool = self.settled(table)
         blocks = Blocks.fit(
             table,
             domain,
@@ -152,6 +162,14 @@ class PeGS:
         if self.seeds == "data":
             pool = pool_codes(domain, domain.prepared(table)[0])
         return self._fitted(blocks, pool)
+
+    def settled(self, table: Table) -> tuple[Domain, NDArray[Any] | None]:
+        """The domain and the public pool of seeds; what is wrong with them is said."""
+        make = Domain.of_data if self.domain == "data" else Domain.of
+        source: Any = table if self.domain == "data" else table.schema
+        domain = make(source, self.columns, self.constraints, weight=self.weight)
+        self._check(domain)
+        return domain, pool_codes(domain, self.seeds) if isinstance(self.seeds, Table) else None
 
     def fit_blocks(self, blocks: Blocks) -> FittedPeGS:
         """From building blocks that were made before, such as loaded ones; the data are not needed.
@@ -251,19 +269,13 @@ class FittedPeGS:
 
     def units(self, rows: int) -> int:
         """How many times the laws are used from the beginning: once a row, or once a block."""
-        return -(-rows // self.method.block) if self.method.block else rows
+        return self.method.units(rows)
 
     def spends(self, rows: int) -> float | None:
         """The epsilon of so many rows, with what parents and prior cost; None where there is none."""
-        method = self.method
-        if not method.private:
-            return None
-        if method.total is not None:
-            return float(method.total)
-        before = method.before
-        if method.epsilon is not None:
-            times = self.units(rows) * (method.block or 1)
-            return stated(float(method.epsilon), times) if not before else _sum(method.epsilon, times, before)
+        method, before = self.method, self.method.before
+        if not method.private or method.alpha is None:
+            return method.spends(rows)
         each = [cost(v, unit, a, both=self._both) for _, v, (unit, a) in self._paying(rows)]
         visits = self.units(rows) * (1 if method.block else method.sweeps)
         return total_cost([*each, before / visits], visits)
@@ -374,7 +386,3 @@ def _tables(fitted: FittedPeGS) -> dict[str, pa.Table]:
         arrays = [pa.array(block.counts.codes[:, i]) for i in range(len(names))]
         out[f"block {block.column}"] = pa.table([*arrays, pa.array(block.counts.n)], names=[*names, "rows "])
     return out
-
-
-def _sum(epsilon: Any, times: int, before: Fraction) -> float:
-    return up(exact(epsilon) * times + before)

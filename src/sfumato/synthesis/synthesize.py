@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from sfumato.errors import ParameterError
+from sfumato.privacy import Ledger
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
+from sfumato.synthesis.paying import paid
 from sfumato.table import Table
 
 
@@ -34,6 +36,7 @@ def synthesize(
     *,
     key: Key | None = None,
     seed: int | None = None,
+    ledger: Ledger | None = None,
 ) -> Release:
     """So many synthetic rows of a table, with the promise that the method gives.
 
@@ -41,6 +44,7 @@ def synthesize(
     rows: how many; where the method has a number of its own (private, partial, missing) it may be left out.
     key: a secret one is drawn if none is given; it is kept in the internal record. seed: for tests and
         teaching only, a promise that rests on the draw is then void.
+    ledger: debited with the whole total before anything is drawn; for methods that promise an epsilon.
     """
     if not isinstance(table, Table):
         raise ParameterError("synthesize takes a table.", hint="sf.scan(...) makes one")
@@ -51,4 +55,6 @@ def synthesize(
     rows = None if rows is None else whole("rows", rows)
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
+    if ledger is not None:
+        return paid(table, method, rows, ledger, key=key, seed=seed)
     return method.fit(table).sample(rows, key=key, seed=seed)

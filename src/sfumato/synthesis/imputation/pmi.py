@@ -30,7 +30,9 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
+from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import ElasticNet, Softmax
 from sfumato.synthesis.imputation.promises import key_of
@@ -39,6 +41,7 @@ from sfumato.table import Table
 
 _CHUNK = 16_384
 _MOST = 1000.0
+_TRIES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,8 @@ class PMI:
     epsilon: of each released row. total: of all of them together. alpha: the perturbation itself; 0 for none.
     sweeps: how often all columns are drawn, beginning with an even seed; each costs its part of epsilon.
     engine: the elastic net. columns: which are synthesized.
+    constraints: what cannot be; rows that break one are not learnt from, and none is drawn.
+    weight: a column of survey weights; missing and negative ones count as 0.
     domain: "public", or "data", which ends the promise.
     """
 
@@ -57,6 +62,8 @@ class PMI:
     sweeps: int = 1
     engine: ElasticNet = field(default_factory=ElasticNet)
     columns: Sequence[str] | None = None
+    constraints: Sequence[Constraint] = ()
+    weight: str | None = None
     domain: str = "public"
 
     def __post_init__(self) -> None:
@@ -75,27 +82,25 @@ class PMI:
             faults.append("engine must be an ElasticNet")
         if self.domain not in ("public", "data"):
             faults.append("domain must be public or data")
+        faults += rules.faults(self.constraints, self.weight)
         if faults:
             raise ParameterError(f"PMI: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
     def fit(self, table: Table) -> FittedPMI:
         """A model of each column given all others. Faults of the schema are said before data are read."""
         domain = (
-            Domain.of_data(table, self.columns)
+            Domain.of_data(table, self.columns, self.constraints)
             if self.domain == "data"
-            else Domain.of(table.schema, self.columns)
+            else Domain.of(table.schema, self.columns, self.constraints)
         )
-        parts = [
-            np.stack([b.encode(a) for b, a in zip(domain.books, batch.columns, strict=True)]).astype(np.int64)
-            for batch in table.batches(domain.names)
-        ]
-        codes = np.concatenate(parts, axis=1) if parts else np.empty((len(domain.books), 0), np.int64)
+        rules.refuse(self.constraints, self.weight, table.schema)
+        codes, weights = _read(table, domain, self.weight)
         if not codes.shape[1] and self.alpha == 0:  # with a promise, not even that is told
-            raise DataError("the table has no rows.", hint="models are learnt from rows")
+            raise DataError("the table has no rows that count.", hint="models are learnt from rows")
         models = []
         for i, name in enumerate(domain.names):
             report("learning", i, len(domain.names))
-            models.append(_learn(self.engine, domain, codes, domain.place(name)))
+            models.append(_learn(self.engine, domain, codes, domain.place(name), weights))
         return FittedPMI(self, domain, tuple(models))
 
 
@@ -116,13 +121,34 @@ class Given:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def _learn(engine: ElasticNet, domain: Domain, codes: NDArray[np.int64], target: int) -> Given:
+def _read(table: Table, domain: Domain, weight: str | None) -> tuple[NDArray[np.int64], Floats | None]:
+    """The codes (columns, rows) of rows that keep the constraints and have a weight, and the weights."""
+    parts, weights = [], []
+    for batch in table.batches([*domain.names, weight] if weight else domain.names):
+        codes = np.stack([b.encode(batch.column(i)) for i, b in enumerate(domain.books)]).astype(np.int64)
+        counts = ~domain.violations(codes)
+        if weight:
+            raw = batch.column(len(codes)).cast(pa.float64(), safe=False).fill_null(0.0)
+            own = np.nan_to_num(raw.to_numpy(zero_copy_only=False), posinf=0.0)
+            counts &= own > 0
+            weights.append(own[counts])
+        parts.append(codes[:, counts])
+    if not parts:
+        return np.empty((len(domain.books), 0), np.int64), None
+    return np.concatenate(parts, axis=1), rules.effective(np.concatenate(weights)) if weight else None
+
+
+def _learn(
+    engine: ElasticNet, domain: Domain, codes: NDArray[np.int64], target: int, weights: Floats | None
+) -> Given:
     sizes = domain.sizes
     if not codes.shape[1]:
         return Given(np.zeros(sizes[target]), tuple(np.zeros((s, sizes[target])) for s in sizes))
     others = [j for j in range(len(sizes)) if j != target]
     flags = [(codes[j][:, None] == np.arange(1, sizes[j])).astype(np.float64) for j in others]
-    learnt = engine.learn(np.concatenate(flags, axis=1), codes[target].astype(np.float64), sizes[target])
+    learnt = engine.learn(
+        np.concatenate(flags, axis=1), codes[target].astype(np.float64), sizes[target], weights
+    )
     law: Softmax = learnt.law(None)
     effects, start = [np.zeros((s, sizes[target])) for s in sizes], 0
     for j in others:
@@ -131,19 +157,28 @@ def _learn(engine: ElasticNet, domain: Domain, codes: NDArray[np.int64], target:
     return Given(law.intercept, tuple(effects))
 
 
-def weights(g: Floats, unit: int, a: int) -> NDArray[np.int64]:
+def weights(g: Floats, unit: int, a: int, possible: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
     """Whole numbers in proportion to g + alpha, alpha = a / unit; each row sums to unit + C a.  g: (rows, C).
+
+    possible: (rows, C), at least one in each row. The law is then g given that one of these comes, plus alpha
+    for each of them, and C is their number; others have weight 0.
 
     Guarantee: any two models' probabilities of a category differ by a factor of at most 1 + unit / a.
     Because:   the g part of a weight is from 0 to unit and sums to unit whatever the model says, so that
-               the sum of the weights is the same under both, and one weight is from a to unit + a.
-    Assumes:   the number of categories does not depend on the data.
+               the sum of the weights is the same under both, and one weight is from a to unit + a. What is
+               possible depends on the constraints and on the row so far, not on the model.
+    Assumes:   the number of categories and the constraints do not depend on the data.
     Tested by: tests/synthesis/test_pmi.py::test_the_bound_holds_for_any_two_models_and_is_reached
     """
-    parts = np.floor(np.clip(np.nan_to_num(g), 0, 1) * unit).astype(np.int64)
-    largest = parts.argmax(axis=1)
+    share = np.clip(np.nan_to_num(g), 0, 1)
+    if possible is not None:
+        share = np.where(possible, share, 0)
+        whole_ = share.sum(axis=1, keepdims=True)
+        share = np.where(whole_ > 0, share / np.where(whole_ > 0, whole_, 1), 0)
+    parts = np.floor(share * unit).astype(np.int64)
+    largest = (parts if possible is None else np.where(possible, parts, -1)).argmax(axis=1)
     parts[np.arange(len(parts)), largest] += unit - parts.sum(axis=1)
-    return parts + a
+    return parts + a if possible is None else np.where(possible, parts + a, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +240,8 @@ class FittedPMI:
             "Further rows, drawn from the same data under another key, add to the total",
             "The number of released rows was chosen without looking at the data",
             "The values that each column may have are public, and were not read off the data",
+            *["The combinations that cannot be were declared without looking at the data"]
+            * bool(self.domain.constraints),
         )
         return Guarantee.of(claim)
 
@@ -226,7 +263,10 @@ class FittedPMI:
                 )
             grant.burn()
         promised = self.guarantee(rows)
-        asked = {n: getattr(self.method, n) for n in ("epsilon", "total", "alpha", "sweeps", "domain")}
+        asked = {
+            n: getattr(self.method, n) for n in ("epsilon", "total", "alpha", "sweeps", "weight", "domain")
+        }
+        asked["constraints"] = [repr(c) for c in self.method.constraints]
         plan: dict[str, Any] = {"method": "pmi", "rows": rows, "engine": repr(self.method.engine),
                                 "columns": list(self.domain.names), **asked}  # fmt: skip
         return Release(
@@ -249,24 +289,46 @@ class FittedPMI:
         """Rows first, first + 1, ... of a release of `of` rows: (columns, rows)."""
         unit, a = self.priors(of or rows)
         stream = key.derive("pmi", self._digest(unit, a))
-        names = self.domain.names
-        x = np.stack(
-            [
-                stream.derive("seed", n).integers(0, first, rows, size).astype(np.int64)
-                for n, size in zip(names, self.domain.sizes, strict=True)
-            ]
-        )
+        x = self._seeds(stream, rows, first)
         for sweep in range(self.method.sweeps):
-            for i, (name, model) in enumerate(zip(names, self.models, strict=True)):
-                upto = np.cumsum(weights(model.probabilities(x), unit, a), axis=1)
-                total = unit + self.domain.sizes[i] * a
-                u = stream.derive("draw", name).integers(sweep, first, rows, total).astype(np.int64)
-                x[i] = (upto <= u[:, None]).sum(axis=1)
+            for i, (name, model) in enumerate(zip(self.domain.names, self.models, strict=True)):
+                possible = self.domain.possible(i, x)
+                upto = np.cumsum(weights(model.probabilities(x), unit, a, possible), axis=1)
+                draw, total = stream.derive("draw", name), unit + self.domain.sizes[i] * a
+                u = draw.integers(sweep, first, rows, total)
+                for bound in np.unique(upto[:, -1]):  # one for each number of categories that are possible
+                    if bound < total:
+                        here = upto[:, -1] == bound
+                        u[here] = draw.derive(int(bound)).integers(sweep, first, rows, int(bound))[here]
+                x[i] = (upto <= u.astype(np.int64)[:, None]).sum(axis=1)
         return x
+
+    def _seeds(self, stream: Key, rows: int, first: int) -> NDArray[np.int64]:
+        """Even among the combinations that can be: the law of a seed knows nothing of the data."""
+        names, sizes = self.domain.names, self.domain.sizes
+
+        def drawn(number: int) -> NDArray[np.int64]:
+            columns = [
+                stream.derive("seed", n).integers(number, first, rows, size)
+                for n, size in zip(names, sizes, strict=True)
+            ]
+            return np.stack(columns).astype(np.int64)
+
+        x = drawn(0)
+        for number in range(1, _TRIES):
+            broken = self.domain.violations(x)
+            if not broken.any():
+                return x
+            x[:, broken] = drawn(number)[:, broken]
+        raise ParameterError(
+            "the constraints leave so few combinations that no seed was found.", hint="fewer constraints"
+        )
 
     def _digest(self, unit: int, a: int) -> str:
         """Of all that is drawn from: the same words under two laws would tell where they differ."""
         found = hashlib.blake2b(repr((unit, a, self.method.sweeps, self.domain.sizes)).encode())
+        if self.domain.constraints:
+            found.update(repr(self.domain.constraints).encode())
         for model in self.models:
             for array in (model.intercept, *model.effects):
                 found.update(np.ascontiguousarray(array).data)

@@ -151,7 +151,12 @@ def weights_of(table: Table, weight: str | None) -> Floats | None:
             f"{wrong} rows of weight column '{weight}' are missing or negative, or all are 0.",
             hint="leave these rows out, or correct them",
         )
-    return np.asarray(found * (found.sum() / (found**2).sum()))
+    return effective(found)
+
+
+def effective(weights: Floats) -> Floats:
+    """Weights scaled to sum to the effective number of rows, (sum w)^2 / sum w^2."""
+    return np.asarray(weights * (weights.sum() / (weights**2).sum())) if len(weights) else weights
 
 
 def faults(constraints: Any, weight: Any) -> list[str]:

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
+from sfumato.synthesis.restricted._kernels import Zeros
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
+_STEPS = 60  # of the bisection for alpha
 
 
 class Keys(NamedTuple):
@@ -25,7 +27,8 @@ class Keys(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Per variable i and key, the counts of X_i. For variable i: keys[key_start[i]:key_start[i+1]] sorted;
+    """Per variable i and key, the counts of X_i, or weights. For variable i:
+    keys[key_start[i]:key_start[i+1]] sorted;
     key q has cells cell_start[q]:cell_start[q+1], with codes `code` and running counts `upto`."""
 
     key_start: Ints
@@ -41,7 +44,8 @@ class Index(NamedTuple):
     """Banded LSH for Hamming distance. Band b hashes all columns but `without[b]` (a bit mask).
 
     Bands of one variable and distance: of[i, d], list in `lists`; buckets of band b: hashes
-    bucket[bucket_start[b]:...] sorted; members rows member[...]. codes: (rows, columns)."""
+    bucket[bucket_start[b]:...] sorted; members rows member[...]. codes: (rows, columns).
+    upto: (members + 1,), the weight of all members before; empty where rows count alike."""
 
     codes: NDArray[np.uint16]
     without: Ints
@@ -51,6 +55,7 @@ class Index(NamedTuple):
     bucket: Words
     member_start: Ints
     member: Ints
+    upto: Ints
     reach: int
 
 
@@ -129,8 +134,31 @@ def below(word: np.uint64, bound: int) -> np.int64:
 
 
 @compiled
+def weight_of(index: Index, at: int) -> int:
+    """How much the members of a bucket count: their number, or their weight."""
+    first, last = index.member_start[at], index.member_start[at + 1]
+    return int(index.upto[last] - index.upto[first] if len(index.upto) else last - first)
+
+
+@compiled
+def member_at(index: Index, at: int, pick: int) -> int:
+    """The member of a bucket in whose share `pick` lies, from 0 to its weight less one."""
+    low, high = index.member_start[at], index.member_start[at + 1]
+    if len(index.upto) == 0:
+        return int(index.member[low + pick])
+    wanted = index.upto[low] + pick
+    while low < high - 1:  # the last member that begins at or before it
+        middle = (low + high) // 2
+        if index.upto[middle] <= wanted:
+            low = middle
+        else:
+            high = middle
+    return int(index.member[low])
+
+
+@compiled
 def neighbour(x: NDArray[np.uint16], i: int, index: Index, word: np.uint64) -> int:
-    """A row nearest to x in all columns but i, ties at random; -1 if none is within reach.
+    """A row nearest to x in all columns but i, ties at random, by weight; -1 if none is within reach.
 
     A row at distance d agrees outside some set of d columns. If none is nearer, the buckets of the bands
     without i and d others are disjoint, so a member drawn from all of them is uniform among the nearest.
@@ -144,41 +172,48 @@ def neighbour(x: NDArray[np.uint16], i: int, index: Index, word: np.uint64) -> i
                 index.bucket, index.bucket_start[b], index.bucket_start[b + 1], band_of(x, index.without[b])
             )
             if at >= 0:
-                total += index.member_start[at + 1] - index.member_start[at]
+                total += weight_of(index, at)
         if total == 0:
             continue
-        pick = below(word, total)
+        pick = int(below(word, total))
+        if total >= 2**32:  # weights
+            pick = min(int(np.float64(word >> np.uint64(11)) * 2.0**-53 * total), total - 1)
         for s in range(index.list_start[slot], index.list_start[slot + 1]):
             b = index.lists[s]
             at = find(
                 index.bucket, index.bucket_start[b], index.bucket_start[b + 1], band_of(x, index.without[b])
             )
             if at >= 0:
-                size = index.member_start[at + 1] - index.member_start[at]
+                size = weight_of(index, at)
                 if pick < size:
-                    return int(index.member[index.member_start[at] + pick])
+                    return member_at(index, at, pick)
                 pick -= size
     return -1
 
 
 @compiled
-def visit(
-    x: NDArray[np.uint16], i: int, keys: Keys, tables: Tables, index: Index, w0: np.uint64, w1: np.uint64
-) -> int:
-    """x_i ~ (1 - alpha) P_e(X_i | g(x without i)) + alpha U (section 3.2); 1 if a neighbour was asked."""
+def law_at(x: NDArray[np.uint16], i: int, keys: Keys, tables: Tables, index: Index, word: np.uint64) -> int:
+    """The law of x_i given the others: of their key, or of a nearest row's if it was never seen; or -1."""
     start, stop = tables.key_start[i], tables.key_start[i + 1]
     q = find(tables.keys, start, stop, key_of(x, i, keys))
-    asked = 0
     if q < 0:
-        asked = 1
-        r = neighbour(x, i, index, w0)
+        r = neighbour(x, i, index, word)
         if r >= 0:
             q = find(tables.keys, start, stop, key_of(index.codes[r], i, keys))
+    return q
+
+
+@compiled
+def visit(
+    x: NDArray[np.uint16], i: int, keys: Keys, tables: Tables, index: Index, w0: np.uint64, w1: np.uint64
+) -> None:
+    """x_i ~ (1 - alpha) P_e(X_i | g(x without i)) + alpha U (section 3.2)."""
+    q = law_at(x, i, keys, tables, index, w0)
     u = np.float64(w1 >> np.uint64(11)) * 2.0**-53
     alpha = tables.alpha[q] if q >= 0 else 1.0
     if u < alpha:
         x[i] = min(np.int64(u / alpha * tables.sizes[i]), tables.sizes[i] - 1)
-        return asked
+        return
     first, last = tables.cell_start[q], tables.cell_start[q + 1]
     n = tables.upto[last - 1]
     r = min(np.int64((u - alpha) / (1 - alpha) * n), n - 1)
@@ -189,14 +224,128 @@ def visit(
         else:
             first = middle + 1
     x[i] = tables.code[first]
-    return asked
 
 
 @compiled
-def sweep(x: NDArray[np.uint16], words: Words, keys: Keys, tables: Tables, index: Index) -> int:
-    """One sweep of every chain.  x: (chains, columns); words: (chains, 2 columns). How many unseen keys."""
-    asked = 0
+def sweep(x: NDArray[np.uint16], words: Words, keys: Keys, tables: Tables, index: Index) -> None:
+    """One sweep of every chain.  x: (chains, columns); words: (chains, 2 columns)."""
     for c in range(len(x)):
         for i in range(x.shape[1]):
-            asked += visit(x[c], i, keys, tables, index, words[c, 2 * i], words[c, 2 * i + 1])
-    return asked
+            visit(x[c], i, keys, tables, index, words[c, 2 * i], words[c, 2 * i + 1])
+
+
+# -- with constraints ------------------------------------------------------------------------------
+
+
+@compiled
+def rule_out(y: NDArray[np.uint16], i: int, zeros: Zeros, possible: NDArray[np.bool_]) -> int:
+    """Which values of y_i the columns before it leave, and how many."""
+    possible[:] = True
+    for z in range(len(zeros.first) - 1):
+        own, others = -1, True
+        for e in range(zeros.first[z], zeros.first[z + 1]):
+            column = zeros.columns[e]
+            if column == i:
+                own = zeros.cell[e]
+            elif column > i or not zeros.masks[zeros.cell[e] + np.int64(y[column])]:
+                others = False
+        if others and own >= 0:
+            for j in range(len(possible)):
+                possible[j] &= not zeros.masks[own + j]
+    return int(possible.sum())
+
+
+@compiled
+def entropy(p: Floats, possible: NDArray[np.bool_], left: int, alpha: float) -> float:
+    """H((1 - alpha) P + alpha U), U even among the `left` possible values."""
+    total = 0.0
+    for j in range(len(p)):
+        if possible[j]:
+            q = (1 - alpha) * p[j] + alpha / left
+            total -= q * np.log(q) if q > 0 else 0.0
+    return total
+
+
+@compiled
+def law_within(
+    q: int, tables: Tables, possible: NDArray[np.bool_], left: int, log_l: float, floor: float, p: Floats
+) -> None:
+    """Section 3.2 among the possible values: p is (1 - alpha*) P + alpha* U, both of them given these values.
+
+    alpha* = min{alpha in [floor, 1]: entropy >= log l}; even where `left` values cannot have as much.
+    """
+    p[:] = 0.0
+    n, before = 0.0, np.int64(0)
+    if q >= 0:
+        for c in range(tables.cell_start[q], tables.cell_start[q + 1]):
+            if possible[tables.code[c]]:
+                p[tables.code[c]] = np.float64(tables.upto[c] - before)
+                n += np.float64(tables.upto[c] - before)
+            before = tables.upto[c]
+    alpha = floor
+    if n > 0:
+        p /= n
+    if n == 0 or np.log(np.float64(left)) <= log_l + 1e-12:
+        alpha = 1.0
+    elif entropy(p, possible, left, floor) < log_l - 1e-12:
+        low, high = floor, 1.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            if entropy(p, possible, left, middle) >= log_l - 1e-12:
+                high = middle
+            else:
+                low = middle
+        alpha = high
+    for j in range(len(p)):
+        p[j] = (1 - alpha) * p[j] + alpha / left if possible[j] else 0.0
+
+
+@compiled
+def visit_within(
+    y: NDArray[np.uint16], i: int, keys: Keys, tables: Tables, index: Index, zeros: Zeros,
+    log_l: float, floor: float, w0: np.uint64, w1: np.uint64,
+) -> bool:  # fmt: skip
+    """As `visit`, among the values that the columns before it leave; False if there is none."""
+    size = tables.sizes[i]
+    possible = np.empty(size, np.bool_)
+    left = rule_out(y, i, zeros, possible)
+    if left == size:
+        visit(y, i, keys, tables, index, w0, w1)
+        return True
+    if left == 0:
+        return False
+    p = np.empty(size, np.float64)
+    law_within(law_at(y, i, keys, tables, index, w0), tables, possible, left, log_l, floor, p)
+    u = np.float64(w1 >> np.uint64(11)) * 2.0**-53
+    running = 0.0
+    for j in range(size):
+        if possible[j]:
+            y[i] = j
+            running += p[j]
+            if u < running:
+                break
+    return True
+
+
+@compiled
+def release(
+    x: NDArray[np.uint16], y: NDArray[np.uint16], todo: NDArray[np.bool_], words: Words, keys: Keys,
+    tables: Tables, index: Index, zeros: Zeros, log_l: float, floor: float,
+) -> int:  # fmt: skip
+    """A row for each chain that is still to do: one more sweep from its state, within the constraints.
+
+    x, y: (chains, columns), states and rows. todo: those that came to a column without a value stay to do.
+    """
+    open_ = 0
+    for c in range(len(x)):
+        if not todo[c]:
+            continue
+        y[c] = x[c]
+        done = True
+        for i in range(x.shape[1]):
+            done = done and visit_within(
+                y[c], i, keys, tables, index, zeros, log_l, floor, words[c, 2 * i], words[c, 2 * i + 1]
+            )
+        todo[c] = not done
+        open_ += not done
+    return open_

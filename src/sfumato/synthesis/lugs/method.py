@@ -4,12 +4,18 @@ Guarantee: every released value was drawn from a law with an entropy of at least
            row had elsewhere at that moment.
 Because:   `tables.lifted` mixes each law with the uniform one until its entropy is reached. A key that was
            never seen takes the lifted law of a random nearest row, and a mixture of laws has at least the
-           least of their entropies; without a neighbour it gets the uniform law.
+           least of their entropies; without a neighbour it gets the uniform law. With constraints a row
+           is one more sweep from the chain's state, each column lifted in the same way among the values
+           that the columns before it leave (`_kernels.law_within`). Where they leave fewer than l, the law
+           is even among them, and its entropy the logarithm of their number: the claim names the columns
+           that this can happen to, and they are refused without cap=True.
 Assumes:   the key of the draw stays secret. Values drawn later in the sweep depend on the earlier ones, so
            that given the row as released, and the rows of its chain around it, the doubt about a value can
            be less (test_doubt_given_the_released_row_can_be_less). It says nothing about what the laws tell
            of one person: they were learnt without noise, and nothing here is differentially private.
-Tested by: tests/synthesis/test_lugs.py::test_laws_have_the_entropy_asked_for
+           A row that came to a column for which nothing was left is drawn anew; this is said as well.
+Tested by: tests/synthesis/test_lugs.py::test_laws_have_the_entropy_asked_for,
+           tests/synthesis/test_lugs_rules.py
 """
 
 from __future__ import annotations
@@ -34,12 +40,16 @@ from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.lugs.tables import Learnt, learn
+from sfumato.synthesis.restricted import packed
 from sfumato.table import Table
 
 Codes = NDArray[np.uint16]
 _MOST_COLUMNS, _MOST_LEVELS = 62, 65_535
 _CHAINS = 8_192  # chains that run side by side
+_TRIES = 1_000  # of a row that comes to a column without a value
+_UNITS = 2**20  # weights are whole numbers out of this many of the largest
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,10 @@ class LUGS:
     burn_in: sweeps before a chain's first row; thin: sweeps between its rows; length: rows of a chain.
     reach: the largest Hamming distance of a neighbour; beyond it an unseen key gets the uniform law.
     bands: bands of the neighbour search for each distance.
-    cap: columns with too few values for log_l are drawn evenly instead of refused.
+    cap: columns with too few values for log_l, of their own or because constraints leave fewer, are drawn
+        evenly instead of refused.
+    constraints: what cannot be; rows that break one are not learnt from, and none is released.
+    weight: a column of survey weights: a row counts by it, in laws and among neighbours.
     """
 
     log_l: float = 0.5
@@ -66,6 +79,7 @@ class LUGS:
     cap: bool = False
     columns: tuple[str, ...] | None = None
     constraints: tuple[Constraint, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -84,34 +98,44 @@ class LUGS:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 faults.append(f"{name} must be a whole number from {least} up")
-        if self.constraints:
-            faults.append("constraints are not kept by LUGS: a chain passes through every combination")
-        if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
+        faults += rules.faults(self.constraints, self.weight)
+        for name in ("columns", "constraints"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         if faults:
             raise ParameterError(f"LUGS: {'; '.join(faults)}.", hint="LUGS(log_l=0.5)")
 
     def fit(self, table: Table, *, key: Key | None = None) -> FittedLUGS:
         """Estimate the laws and lift them. key: of the hashes; a fresh one by default."""
-        domain = Domain.of_data(table, self.columns)
-        self._check(domain)
+        domain = self.domain_of(table)
+        weights = rules.weights_of(table, self.weight)
         codes = np.ascontiguousarray(table.encode(domain.names).codes.T.astype(np.uint16))
-        return self.fit_codes(domain, codes, key or Key.fresh())
+        return self.fit_codes(domain, codes, key or Key.fresh(), weights)
 
-    def fit_codes(self, domain: Domain, codes: Codes, key: Key) -> FittedLUGS:
-        """The same from codes (rows, columns)."""
-        if not len(codes):
-            raise DataError("the table has no rows.", hint="there is nothing to learn from")
-        learnt = learn(codes, domain.sizes, self.hashes, self.reach, self.bands, self.log_l, self.floor, key)
+    def fit_codes(
+        self, domain: Domain, codes: Codes, key: Key, weights: NDArray[np.float64] | None = None
+    ) -> FittedLUGS:
+        """The same from codes (rows, columns) and weights (rows,)."""
+        count = ~domain.violations(codes.T)
+        units = None
+        if weights is not None and len(weights):
+            units = np.rint(weights / max(weights.max(), 1e-300) * _UNITS).astype(np.int64)
+            count &= units > 0
+        if not count.any():
+            raise DataError("the table has no rows that count.", hint="there is nothing to learn from")
+        if not count.all():
+            codes, units = codes[count], units if units is None else units[count]
+        learnt = learn(
+            codes, domain.sizes, self.hashes, self.reach, self.bands, self.log_l, self.floor, key, units
+        )
         return FittedLUGS(self, domain, learnt, len(codes))
 
-    def _check(self, domain: Domain) -> None:
+    def domain_of(self, table: Table) -> Domain:
+        """The columns and their codes; what cannot be synthesized is refused here."""
+        domain = Domain.of_data(table, self.columns, self.constraints)
+        rules.refuse(self.constraints, self.weight, table.schema)
         faults = []
-        few = [
-            repr(n)
-            for n, s in zip(domain.names, domain.sizes, strict=True)
-            if math.log(s) < self.log_l - 1e-12
-        ]
+        few = [repr(n) for n in capped(self, domain)]
         if few and not self.cap:
             faults.append(
                 f"{listed(few)} have too few values for an entropy of {self.log_l:g} "
@@ -121,6 +145,7 @@ class LUGS:
             faults.append(f"at most {_MOST_COLUMNS} columns of {_MOST_LEVELS:,} values each")
         if faults:
             raise ParameterError(f"LUGS: {'; '.join(faults)}.", hint="see the page on LUGS")
+        return domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +180,12 @@ class FittedLUGS:
         length = self.method.length
         chains = -(-rows // length)
         done = 0
+        release = self._released if self.domain.zeros else lambda x, *_: x
         for first in range(0, chains, _CHAINS):
             count = min(_CHAINS, chains - first)
             out = np.empty((count, length, len(self.domain.names)), np.uint16)
             for t, x in enumerate(self._states(first, count, key)):
-                out[:, t] = x
+                out[:, t] = release(x, t, first, key)
             flat = out.reshape(count * length, -1)[: rows - done]
             done += len(flat)
             yield flat
@@ -181,8 +207,31 @@ class FittedLUGS:
                 _kernels.sweep(x, words, learnt.keys, learnt.tables, learnt.index)
             yield x
 
+    def _released(self, x: Codes, t: int, first: int, key: Key) -> Codes:
+        """Rows that keep the constraints: a sweep from the states x, which go on as they are.
+
+        Chains are those of the paper: held within the constraints, one might never leave where it began.
+        """
+        from sfumato.synthesis.lugs import _kernels
+
+        zeros = packed(self.domain.zeros, range(len(self.domain.names)))
+        y, todo = np.empty_like(x), np.ones(len(x), bool)
+        for number in range(_TRIES):
+            words = key.derive("lugs", "release", number).words(t, first, len(x), 2 * x.shape[1])
+            if not _kernels.release(
+                x, y, todo, words, *(self.learnt.keys, self.learnt.tables, self.learnt.index), zeros,
+                self.method.log_l, self.method.floor,
+            ):  # fmt: skip
+                return y
+        raise ParameterError(
+            "the constraints leave so few combinations that some row was not found.", hint="fewer constraints"
+        )
+
     def path(self, sweeps: int, *, key: Key | None = None) -> pa.Table:
-        """One chain from the start, a row for each sweep (the paper's table 1, figure 2): for diagnosis."""
+        """One chain from the start, a row for each sweep (the paper's table 1, figure 2): for diagnosis.
+
+        A chain passes through every combination; constraints are for the rows that are released.
+        """
         from sfumato.synthesis.lugs import _kernels
 
         secret = (key or Key.fresh()).derive("lugs")
@@ -212,17 +261,50 @@ class FittedLUGS:
 
 def guarantee(method: LUGS, domain: Domain) -> Guarantee:
     """A law with enough entropy for every value; and plainly, no differential privacy."""
-    capped = tuple(
-        n for n, s in zip(domain.names, domain.sizes, strict=True) if math.log(s) < method.log_l - 1e-12
-    )
-    law = DiverseLaw(max(1.0, math.exp(method.log_l) * (1 - 1e-9)), domain.names, capped)
+    law = DiverseLaw(max(1.0, math.exp(method.log_l) * (1 - 1e-9)), domain.names, capped(method, domain))
     return Guarantee.of(
         law.assuming(
             "It is about the laws that values were drawn from, given the row at that moment. Values drawn "
-            "later depend on it: given the whole row, or the rows beside it, there may be less doubt."
+            "later depend on it: given the whole row, or the rows beside it, there may be less doubt.",
+            *[_RULED] * bool(domain.constraints),
         ),
         NoGuarantee("not differentially private", "The laws were learnt from the data without noise."),
     )
+
+
+_RULED = (
+    "Each column was drawn among the values that the declared constraints leave, given the columns before. "
+    "Where they leave too few for that entropy it was drawn evenly among those, and where they leave one it "
+    "is certain: this is about the columns named as exceptions. A row that came to a column for which no "
+    "value was left was drawn anew."
+)
+
+
+def capped(method: LUGS, domain: Domain) -> tuple[str, ...]:
+    """The columns that have, or to which the constraints may leave, too few values for the entropy."""
+    found = zip(domain.names, _fewest(domain), strict=True)
+    return tuple(n for n, left in found if math.log(left) < method.log_l - 1e-12)
+
+
+def _fewest(domain: Domain) -> list[int]:
+    """How many values a column has at least, given any values of the columns before it: at least one.
+
+    Constraints with the same one other column are counted for each of its values; what others take away is
+    added up, as if all of it could meet.
+    """
+    left = list(domain.sizes)
+    for i, size in enumerate(domain.sizes):
+        taken: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        for zero in domain.zeros:
+            if i != max(zero.columns):  # it binds where the last of its columns is drawn
+                continue
+            masks = dict(zip(zero.columns, zero.masks, strict=True))
+            own = masks.pop(i)
+            given = next(iter(masks.values())) if len(masks) == 1 else np.ones(1, bool)
+            table = taken.setdefault(tuple(masks), np.zeros((len(given), size), bool))
+            table |= np.logical_and.outer(given, own)
+        left[i] -= sum(int(t.sum(axis=1).max()) for t in taken.values())
+    return [max(1, n) for n in left]
 
 
 def about(method: LUGS) -> str:
@@ -251,7 +333,5 @@ def table_of(domain: Domain, draw: Any, key: Key, rows: int) -> Table:
 
 
 def _plan(method: LUGS) -> dict[str, Any]:
-    return {
-        n: getattr(method, n)
-        for n in ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "bands")
-    }
+    names = ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "bands", "weight")
+    return {n: getattr(method, n) for n in names} | {"constraints": [repr(c) for c in method.constraints]}

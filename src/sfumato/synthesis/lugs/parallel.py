@@ -23,6 +23,7 @@ from sfumato.seeds import Key
 from sfumato.sources import EngineSource, engine_fault
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.lugs.method import LUGS, _plan, about, guarantee, table_of
 from sfumato.table import Table
 
@@ -57,14 +58,14 @@ class PLUGS:
 
     def fit(self, table: Table) -> FittedPLUGS:
         """Settle the domain of all parts; they are learnt when rows are asked for."""
-        domain = Domain.of_data(table, self.lugs.columns)
-        self.lugs._check(domain)
+        domain = self.lugs.domain_of(table)
         if self.on == "spark" and not (
             isinstance(table.source, EngineSource) and table.source.flavour == "spark"
         ):
             raise ParameterError("this table is not a Spark table.", hint='PLUGS(on="processes")')
         if self.on == "processes" and table.rows() < self.partitions:
             raise DataError("there are fewer rows than parts.", hint="fewer partitions")
+        rules.weights_of(table, self.lugs.weight)  # refused now, not on an executor
         return FittedPLUGS(self, domain, table)
 
 
@@ -113,6 +114,7 @@ class FittedPLUGS:
         from concurrent.futures import ProcessPoolExecutor
 
         codes = np.ascontiguousarray(self.table.encode(self.domain.names).codes.T.astype(np.uint16))
+        weights = rules.weights_of(self.table, self.method.lugs.weight)
         words = key.derive("plugs", "deal").words(0, 0, len(codes))
         dealt = np.array_split(np.argsort(words, kind="stable"), self.method.partitions)
         jobs = [
@@ -125,7 +127,8 @@ class FittedPLUGS:
         # Not forked: compiled code with threads of its own may not survive that.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.method.workers, mp_context=context) as pool:
-            for done, part in enumerate(pool.map(_run, jobs, [codes[d] for d in dealt]), 1):
+            shares = [None if weights is None else weights[d] for d in dealt]
+            for done, part in enumerate(pool.map(_run, jobs, [codes[d] for d in dealt], shares), 1):
                 out.append(part)
                 report("synthesizing parts", done, len(jobs))
         return out
@@ -133,7 +136,8 @@ class FittedPLUGS:
     def _spark(self, rows: int, key: Key) -> list[Codes]:
         source = self.table.source
         assert isinstance(source, EngineSource)
-        frame = source.frame.select([source.inner(c) for c in self.domain.names]).to_native()
+        names = [*self.domain.names, *([self.method.lugs.weight] if self.method.lugs.weight else [])]
+        frame = source.frame.select([source.inner(c) for c in names]).to_native()
         frame = frame.repartition(self.method.partitions)
         job = _Job(
             self.method.lugs,
@@ -165,28 +169,32 @@ class _Job:
     key: bytes
     rows: int
 
-    def run(self, codes: Codes, key: Key) -> Codes:
-        domain = Domain(self.books, public=False)
-        fitted = self.method.fit_codes(domain, codes, key.derive("hashes"))
+    def run(self, codes: Codes, key: Key, weights: NDArray[np.float64] | None) -> Codes:
+        domain = Domain(self.books, self.method.constraints, public=False)
+        fitted = self.method.fit_codes(domain, codes, key.derive("hashes"), weights)
         return np.concatenate(list(fitted.codes(self.rows, key)))
 
     def on_executor(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        parts = [
-            np.stack([b.encode(batch.column(j)) for j, b in enumerate(self.books)], axis=1).astype(np.uint16)
-            for batch in batches
-            if batch.num_rows
-        ]
+        parts, weights = [], []
+        for batch in batches:
+            if batch.num_rows:
+                codes = np.stack([b.encode(batch.column(j)) for j, b in enumerate(self.books)], axis=1)
+                parts.append(codes.astype(np.uint16))
+            if batch.num_rows and self.method.weight:
+                raw = batch.column(len(self.books)).cast(pa.float64(), safe=False)
+                weights.append(raw.to_numpy(zero_copy_only=False))
         if not parts:
             return
         context: Any = TaskContext.get()
         part = context.partitionId()
         key = Key.from_bytes(self.key).derive(part)
-        rows = self.run(np.ascontiguousarray(np.concatenate(parts)), key)
+        own = np.concatenate(weights) if weights else None
+        rows = self.run(np.ascontiguousarray(np.concatenate(parts)), key, own)
         arrays = [pa.array([part], pa.int32()), pa.array([rows.tobytes()], pa.binary())]
         yield pa.RecordBatch.from_arrays(arrays, names=["part", "codes"])
 
 
-def _run(job: _Job, codes: Codes) -> Codes:
-    return job.run(codes, Key.from_bytes(job.key))
+def _run(job: _Job, codes: Codes, weights: NDArray[np.float64] | None) -> Codes:
+    return job.run(codes, Key.from_bytes(job.key), weights)

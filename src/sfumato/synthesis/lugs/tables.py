@@ -38,8 +38,9 @@ def learn(
     log_l: float,
     floor: float,
     key: Key,
+    weights: NDArray[np.int64] | None = None,
 ) -> Learnt:
-    """Estimate and perturb.  codes: (rows, columns).
+    """Estimate and perturb.  codes: (rows, columns); weights: (rows,), whole numbers above 0.
 
     hashes: min-hashes in a key; 0: the exact combination. reach: how far a neighbour may be.
     most_bands: bands kept for each distance; if there are more sets of columns, some are drawn.
@@ -49,12 +50,19 @@ def learn(
     first = np.append(0, np.cumsum(sizes))
     ranks = key.derive("min-hash").words(0, 0, hashes, int(first[-1])).reshape(hashes, int(first[-1]))
     keys = _kernels.Keys(ranks, first[:-1].astype(np.int64))
-    tables = _tables(codes, sizes, keys, log_l, floor)
-    index = _index(codes, reach, most_bands, key.generator("bands"))
+    tables = _tables(codes, sizes, keys, log_l, floor, weights)
+    index = _index(codes, reach, most_bands, key.generator("bands"), weights)
     return Learnt(keys, tables, index)
 
 
-def _tables(codes: Codes, sizes: tuple[int, ...], keys: Any, log_l: float, floor: float) -> Any:
+def _tables(
+    codes: Codes,
+    sizes: tuple[int, ...],
+    keys: Any,
+    log_l: float,
+    floor: float,
+    weights: NDArray[np.int64] | None,
+) -> Any:
     """Algorithm 1, steps 1 and 2."""
     from sfumato.synthesis.lugs import _kernels
 
@@ -68,7 +76,7 @@ def _tables(codes: Codes, sizes: tuple[int, ...], keys: Any, log_l: float, floor
         new_key = np.append(True, k[1:] != k[:-1])
         new_cell = new_key | np.append(True, c[1:] != c[:-1])
         at = np.flatnonzero(new_cell)
-        n = np.diff(np.append(at, len(k)))
+        n = np.diff(np.append(at, len(k))) if weights is None else np.add.reduceat(weights[order], at)
         cell_key = (np.cumsum(new_key) - 1)[at]
         many = int(new_key.sum())
         begin = np.searchsorted(cell_key, np.arange(many + 1))
@@ -121,7 +129,9 @@ def lifted(
     return high
 
 
-def _index(codes: Codes, reach: int, most: int, draw: np.random.Generator) -> Any:
+def _index(
+    codes: Codes, reach: int, most: int, draw: np.random.Generator, weights: NDArray[np.int64] | None
+) -> Any:
     """Bands for each variable and distance: hash all columns but the variable and d others."""
     from sfumato.synthesis.lugs import _kernels
 
@@ -152,12 +162,15 @@ def _index(codes: Codes, reach: int, most: int, draw: np.random.Generator) -> An
             here = [b for m, b in sets.items() if d and (m >> i) & 1 and m.bit_count() == d + 1]
             lists += here
             list_start.append(len(lists))
-    empty = np.zeros(0, np.uint64)
+    empty, member = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    if members:
+        member = np.concatenate(members).astype(np.int64)
+    upto = np.zeros(0, np.int64) if weights is None else np.append(0, np.cumsum(weights[member]))
     return _kernels.Index(
         codes, np.array(masks, np.int64), np.array(list_start, np.int64), np.array(lists, np.int64),
         np.array(bucket_start, np.int64), np.concatenate(bucket) if bucket else empty,
         np.concatenate(member_start).astype(np.int64),
-        np.concatenate(members).astype(np.int64) if members else np.zeros(0, np.int64), reach,
+        member, upto, reach,
     )  # fmt: skip
 
 

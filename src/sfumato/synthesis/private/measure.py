@@ -37,6 +37,7 @@ class Measured:
     """The noisy answers, and nothing else of the data. They may be published.
 
     rows: the noised number of rows, or the declared one; total: the measurement of it, if there is one.
+        Where rows count by weight, the sum of the weights over the largest one allowed.
     own: one per column. scores: of every candidate pair (none with pure epsilon). pairs: those measured.
     gain: by how much the tables of pairs are expected to be nearer to the truth than those of
         independent columns, from 0 to 1; None with pure epsilon.
@@ -114,7 +115,7 @@ def measure(
     if rows is None:
         part = purse.total * (_PURE_ROWS if purse.pure else _ROWS)
         total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
-    size = float(max(int(total.values[0]), 1) if total is not None else rows or 1)
+    size = max(float(total.values[0] / total.factor), 1.0) if total is not None else float(rows or 1)
     for_own = purse.total * (_PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, size))
     own = tuple(
         purse.table(counts, (j,), purse.amount(for_own * share), "one column")
@@ -138,9 +139,9 @@ def measure(
 _Choice = tuple[dict[Pair, float], Measurement | None, float | None]
 
 
-def distance(counts: Ints, table: Floats) -> int:
-    """||t - m||_1 with m in whole numbers: one row more or less changes it by one."""
-    return int(np.abs(counts - np.rint(table).astype(np.int64)).sum())
+def distance(counts: Ints, table: Floats, unit: int = 1) -> int:
+    """||t - m||_1 with m in whole numbers, or parts: one row more or less changes it by one, or U parts."""
+    return int(np.abs(counts - np.rint(table * unit).astype(np.int64)).sum())
 
 
 def _allocated(
@@ -148,11 +149,11 @@ def _allocated(
 ) -> _Choice:
     """zCDP: a noisy score for every pair at once, and amounts that minimize the expected error."""
     tables = [known.alone(pair) for pair in pairs]
-    exact = np.array([distance(counted.pairs[p], m) for p, m in zip(pairs, tables, strict=True)])
+    exact = np.array([distance(counted.pairs[p], m, purse.unit) for p, m in zip(pairs, tables, strict=True)])
     scores = purse.scores(exact, purse.amount(purse.total * _SCORES), "dependence of pairs")
     noisy = np.array([m.variance**0.5 * len(m.values) for m in known.own])
     bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
-    phi = budget.dependence(scores.values.astype(float), bias, known.rows)
+    phi = budget.dependence(scores.values / scores.factor, bias, known.rows)
     shares = np.array([kept_share([counted.sizes[j] for j in pair]) for pair in pairs])
     weights = np.array([TARGET_WEIGHT if target in pair else 1.0 for pair in pairs])
     left = purse.left(len(pairs))
@@ -173,8 +174,8 @@ def _chosen(
     cells = np.array([float(np.prod([counted.sizes[j] for j in pair])) for pair in pairs])
     wanted = budget.how_many(cells, len(counted.sizes), left / purse.max_rows, known.rows)
     noise = np.rint(0.5 * purse.max_rows * np.sqrt(cells) * np.sqrt(cells).mean() * wanted / left)
-    noise = np.minimum(noise, 4 * known.rows).astype(np.int64)
-    exact = np.array([distance(counted.pairs[p], known.alone(p)) for p in pairs]) - noise
+    noise = np.minimum(noise, 4 * known.rows).astype(np.int64) * purse.unit
+    exact = np.array([distance(counted.pairs[p], known.alone(p), purse.unit) for p in pairs]) - noise
     remaining: list[Any] = list(range(len(pairs)))
     chosen = []
     for _ in range(wanted):

@@ -200,6 +200,9 @@ class PrivateModel:
             tables={"measurements": self.measurements},
         )
         about = "Synthetic rows, drawn from noisy tables of the data: no row is that of a person."
+        if "largest_weight" in self.plan:
+            stood = self.measured.rows * float(self.plan["largest_weight"])
+            about += f" By the survey weights they stand for about {stood:,.0f} in all."
         data = Table(source, self.domain.schema)
         return Release(data, self.guarantee, record, " ".join([about, *self.notes]), self._kind)
 

@@ -25,11 +25,16 @@ Because:   1. t is a table of counts; a person adds at most L to its cells, all 
               the total on every path. An amount that is not used is lost, never added elsewhere.
            5. Rows that break a declared constraint are dropped one by one, and rows beyond L of a person by
               coins of that person's own rows, so neighbours stay neighbours.
-           6. Nothing else of the data gets out: a file, a note, the number of rows, even the types of a frame
+           6. Where rows count by weight, weights are clamped to [0, W] and rounded to whole numbers of parts,
+              U of which are W, 0 if missing: each row by itself, so neighbours stay neighbours. t
+              and m are then in parts. A row adds at most U to one cell of t, so that it changes H t, a score
+              and the number of rows by at most U times what is said above: every sensitivity is multiplied
+              by U. Answers are divided by U afterwards; the noise is that of a row of weight W.
+           7. Nothing else of the data gets out: a file, a note, the number of rows, even the types of a frame
               are functions of the answers. (Types of the data's own frame list the values that occur.)
-Assumes:   the domains, constraints, L, the target and a declared number of rows are public; every row lies in
-           the domains and says whose it is. A table with other rows is refused before anything is spent, and
-           that refusal is not covered: it is for who holds the data.
+Assumes:   the domains, constraints, L, W, the target and a declared number of rows are public; every row lies
+           in the domains and says whose it is. A table with other rows is refused before anything is spent,
+           and that refusal is not covered: it is for who holds the data.
 Tested by: tests/synthesis/test_private_audit.py, tests/synthesis/test_private_tape.py
 """
 
@@ -52,7 +57,7 @@ class Measurement:
     """Noisy whole numbers as they were drawn, and what they mean. It may be published.
 
     columns: places of the columns; none for the number of rows and for scores.
-    values: prod(K) H t + noise, or t + noise; factor: prod(K), or 1.
+    values: prod(K) H t + noise, or t + noise; factor: prod(K), or 1; times U where rows count by weight.
     sigma: the standard deviation of the noise of each cell of values / factor.
     amount: the rho or epsilon it cost.
     """
@@ -97,12 +102,14 @@ def kept_share(shape: Sequence[int]) -> float:
 class Purse:
     """The total of one fit, spent in amounts that may depend on earlier answers.
 
-    max_rows: L, the most rows a person can have.
+    max_rows: L, the most rows a person can have. unit: U, what a row counts at most.
     """
 
-    def __init__(self, grant: Grant, max_rows: int) -> None:
+    def __init__(self, grant: Grant, max_rows: int, unit: int = 1) -> None:
         self.pure = grant.epsilon is not None
         self.max_rows = max_rows
+        self.unit = unit
+        self._most = max_rows * unit  # what one person adds at most
         self._total = grant.loss
         self._ledger = Ledger.within(grant)
 
@@ -123,29 +130,29 @@ class Purse:
     def table(self, counts: Ints, columns: tuple[int, ...], amount: float, purpose: str) -> Measurement:
         """A table of counts, each row in one cell: points 1 and 3 above."""
         if self.pure:
-            return self._numbers(counts, columns, self.max_rows, amount, purpose)
-        squared = math.prod(levels * (levels - 1) for levels in counts.shape) * self.max_rows**2
-        factor = math.prod(counts.shape)
+            return self._numbers(counts, columns, self._most, amount, purpose)
+        squared = math.prod(levels * (levels - 1) for levels in counts.shape) * self._most**2
+        factor = math.prod(counts.shape) * self.unit
         noisy = gaussian(scaled_and_centred(counts), sqrt_up(Fraction(squared)), self._grant(amount, purpose))
         return Measurement(columns, noisy.values, factor, noisy.sigma / factor, noisy.law, amount)
 
     def scores(self, scores: Ints, amount: float, purpose: str) -> Measurement:
-        """Whole numbers of which a row changes each by at most 1: point 2 above."""
+        """Whole numbers of which a row changes each by at most 1, or U: points 2 and 6 above."""
         if self.pure:
-            return self._numbers(scores, (), self.max_rows * len(scores), amount, purpose)
-        squared = Fraction(len(scores) * self.max_rows**2)
+            return self._numbers(scores, (), self._most * len(scores), amount, purpose)
+        squared = Fraction(len(scores) * self._most**2)
         noisy = gaussian(scores, sqrt_up(squared), self._grant(amount, purpose))
-        return Measurement((), noisy.values, 1, noisy.sigma, noisy.law, amount)
+        return Measurement((), noisy.values, self.unit, noisy.sigma / self.unit, noisy.law, amount)
 
     def choice(self, scores: Ints, amount: float, purpose: str) -> int:
-        """The place of a score that is probably among the highest; a row changes each by at most 1."""
-        return noisy_max(scores, self.max_rows, self._grant(amount, purpose))
+        """The place of a score that is probably among the highest; a row changes each by at most 1, or U."""
+        return noisy_max(scores, self._most, self._grant(amount, purpose))
 
     def _numbers(
         self, values: Ints, columns: tuple[int, ...], sensitivity: int, amount: float, purpose: str
     ) -> Measurement:
         noisy = laplace(values, sensitivity, self._grant(amount, purpose))
-        return Measurement(columns, noisy.values, 1, noisy.sigma, noisy.law, amount)
+        return Measurement(columns, noisy.values, self.unit, noisy.sigma / self.unit, noisy.law, amount)
 
     def _grant(self, amount: float, purpose: str) -> Grant:
         if self.pure:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sfumato.errors import BudgetError, ParameterError, listed
+from sfumato.errors import ParameterError, listed
 from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.differential import zcdp_epsilon
@@ -24,6 +24,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.paying import require_same
 from sfumato.synthesis.private.counting import count
 from sfumato.synthesis.private.measure import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
@@ -46,8 +47,10 @@ class PrivateSynthesizer:
         used, taken at random, and the promise is to persons. Without such a column L = 1 is a promise to
         rows, and L > 1 one to persons on the assumption that nobody has more.
     rows: the number of rows, if it is public already; otherwise it is counted with noise.
-    columns: by default all but identifiers, persons and weights. Weights are not used: each row counts once.
+    columns: by default all but identifiers, persons and weights.
     constraints: what cannot be; rows that break one do not count, and none is ever drawn.
+    weight: a column of survey weights that rows count by. Its last declared edge is the largest weight that
+        counts, and what the noise is scaled to: one that is far above most weights wastes the budget.
     """
 
     epsilon: float = 1.0
@@ -57,6 +60,7 @@ class PrivateSynthesizer:
     rows: int | None = None
     columns: tuple[str, ...] | None = None
     constraints: tuple[Constraint, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "constraints"):
@@ -83,6 +87,10 @@ class PrivateSynthesizer:
             faults.append("rows is a whole number, at least 1")
         if self.target is not None and not isinstance(self.target, str):
             faults.append("target is the name of a column")
+        if self.weight is not None and not isinstance(self.weight, str):
+            faults.append("weight is the name of a column")
+        if self.weight is not None and self.rows is not None:
+            faults.append("a number of rows is not the sum of their weights: give rows or weight")
         if self.columns is not None and not (
             isinstance(self.columns, tuple) and all(isinstance(c, str) for c in self.columns)
         ):
@@ -121,19 +129,21 @@ class PrivateSynthesizer:
         ledger: debited with the whole budget before the first draw, and refused if it does not
             cover it.
         """
-        domain = Domain.of(table.schema, self.columns, self.constraints)
+        domain = Domain.of(table.schema, self.columns, self.constraints, weight=self.weight)
         target = self._target(domain)
         wanted = self.budget(table.schema)
-        _check_ledger(ledger, wanted)
+        if ledger is not None:
+            require_same(ledger, wanted)
         counted = count(table, domain, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         guarantee = Guarantee.of(
             grant.claim(*self._assumptions(table.schema), delta=None if self.pure else self.delta)
         )
-        purse = Purse(grant, self.max_rows_per_person)
+        purse = Purse(grant, self.max_rows_per_person, counted.unit)
         measured = measure(counted, purse, rows=self.rows, target=target, zeros=domain.zeros)
         kind = kind_of(table.source, domain)
-        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), self._plan(), kind)
+        plan = self._plan(largest_weight(domain))
+        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), plan, kind)
 
     def _target(self, domain: Domain) -> int | None:
         if self.target is None:
@@ -152,13 +162,18 @@ class PrivateSynthesizer:
         ]
         if self.constraints:
             said.append("The declared constraints are public and do not come from the data")
+        if self.weight is not None:
+            said.append(
+                "The largest weight that counts is public; rows count by weight, rounded to 1/1024 of it "
+                "and at most by that"
+            )
         if self.rows is not None:
             said.append("The declared number of rows is public")
         if self.unit(schema).of == "person" and not schema.of_role(Role.PERSON):
             said.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         return said
 
-    def _plan(self) -> dict[str, object]:
+    def _plan(self, largest: float | None) -> dict[str, object]:
         return {
             "method": "PrivateSynthesizer",
             "epsilon": self.epsilon,
@@ -166,7 +181,14 @@ class PrivateSynthesizer:
             "target": self.target,
             "max_rows_per_person": self.max_rows_per_person,
             "rows": self.rows,
+            **({} if self.weight is None else {"weight": self.weight, "largest_weight": largest}),
         }
+
+
+def largest_weight(domain: Domain) -> float | None:
+    """W, if rows count by weight."""
+    edges = None if domain.weight is None else domain.weight.edges
+    return None if edges is None else float(edges[-1])  # type: ignore[arg-type]
 
 
 @cache
@@ -180,18 +202,6 @@ def zcdp_budget(epsilon: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
     return low
-
-
-def _check_ledger(ledger: Ledger | None, wanted: Budget) -> None:
-    if ledger is None:
-        return
-    have = ledger.budget
-    if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
-        raise BudgetError(
-            f"the ledger is for {have.unit}, {have.neighbours} neighbours; this fit for {wanted.unit}, "
-            f"{wanted.neighbours}.",
-            hint="open a ledger with the same unit and neighbours",
-        )
 
 
 def _debit(ledger: Ledger, wanted: Budget) -> Grant:

@@ -1,0 +1,101 @@
+"""Synthetic rows that a ledger pays for: the whole total is debited before anything is drawn.
+
+Guarantee: what the release claims was debited from the ledger, whatever becomes of the run afterwards.
+Because:   each way below debits the total, and has it written, before the first draw that the claim is about;
+           what is wrong with parameters, schema or values is said before that, and costs nothing.
+Assumes:   nothing else is drawn from these data outside the ledger.
+Tested by: tests/synthesis/test_paying.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy import Budget, Ledger, Neighbours
+from sfumato.release import Release
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+
+def require_same(ledger: Ledger, wanted: Budget) -> None:
+    """That a ledger is for the promise that a method gives: to whom, and between which data sets."""
+    have = ledger.budget
+    if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
+        raise BudgetError(
+            f"the ledger is for {have.unit}, {have.neighbours} neighbours; this fit for {wanted.unit}, "
+            f"{wanted.neighbours}.",
+            hint="open a ledger with the same unit and neighbours",
+        )
+
+
+def debit(ledger: Ledger | None, wanted: Budget, purpose: str) -> None:
+    """Pay for noise that a method draws from a purse of its own."""
+    if ledger is not None:
+        require_same(ledger, wanted)
+        ledger.grant(epsilon=wanted.amount, purpose=purpose).burn()
+
+
+def paid(
+    table: Table, method: Any, rows: int | None, ledger: Ledger, *, key: Key | None, seed: int | None
+) -> Release:
+    """So many rows, debited from the ledger; methods that promise no epsilon are refused."""
+    from sfumato.synthesis.baselines import ContingencyTable, MarginalBootstrap
+    from sfumato.synthesis.imputation.pmi import PMI
+    from sfumato.synthesis.pegs import PeGS
+    from sfumato.synthesis.private import PrivateSynthesizer
+
+    if isinstance(method, PrivateSynthesizer):
+        return method.fit(table, ledger=ledger).sample(rows, key=key, seed=seed)
+    if rows is None:
+        raise ParameterError("how many rows?", hint="rows=1_000")
+    if isinstance(method, (MarginalBootstrap, ContingencyTable)) and method.epsilon is not None:
+        return method.fit(table, ledger=ledger).sample(rows, key=key, seed=seed)
+    if not isinstance(method, (PeGS, PMI)) or _from_data(method):
+        raise ParameterError(
+            "this method promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
+        )
+    if seed is not None or (key is not None and key.seeded):
+        raise ParameterError(
+            "a seeded draw of this method promises nothing: there is nothing to debit.",
+            hint="leave the seed out, or the ledger",
+        )
+    return _by_the_row(table, method, rows, ledger, key)
+
+
+def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key | None) -> Release:
+    """PeGS and PMI: the draw of a row is the noise. PeGS may have to pay for parents or a prior before."""
+    from sfumato.synthesis.pegs import PeGS
+
+    fitted = None
+    if isinstance(method, PeGS) and method.before:
+        spent = method.spends(rows)
+        domain, _ = method.settled(table)
+        weight = domain.weight.name if domain.weight is not None else None
+        domain.prepared(table)[0].tabulate(
+            [(n,) for n in domain.names], weight=weight
+        )  # values that do not fit
+    else:
+        fitted = method.fit(table)
+        spent = fitted.spends(rows)
+    if spent is None:
+        raise ParameterError(
+            "what these rows cost is not known before they are paid for.", hint="give epsilon or total"
+        )
+    neighbours = method.neighbours if isinstance(method, PeGS) else Neighbours.ADD_REMOVE
+    require_same(ledger, Budget(epsilon=spent, neighbours=neighbours))
+    grant = ledger.grant(epsilon=spent, purpose=f"{type(method).__name__}, {rows:,} rows")
+    fitted = method.fit(table) if fitted is None else fitted
+    release: Release = fitted.sample(rows, key=key, grant=grant)
+    return release
+
+
+def _from_data(method: Any) -> bool:
+    """Whether something that the promise rests on is read off the data, or no promise was asked for."""
+    if method.alpha == 0 or method.domain == "data" or getattr(method, "log_l", None) is not None:
+        return True
+    declared = isinstance(getattr(method, "parents", 0), Mapping) or getattr(method, "parents", 0) == 0
+    chosen = getattr(method, "choose", "") == "data" and not declared
+    seeds = getattr(method, "seeds", None)
+    return chosen or (isinstance(seeds, str) and seeds == "data")
