@@ -55,7 +55,7 @@ def test_a_witness_that_cannot_be_written_after_the_commit_means_no_grant(monkey
         ledger = Ledger.open(room / "x.ledger", 1.0)
         for path in room.rglob("*"):
             os.chown(path, 65534, 65534)
-        seen = ledger._book.witness._file(ledger._book._id)
+        seen = ledger._book.witness._file(ledger._book.id)
         os.chown(seen, 0, 0)
         seen.chmod(0o444)
 

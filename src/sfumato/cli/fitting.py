@@ -18,6 +18,7 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
+    from sfumato.privacy.ledger import Ledger
 
 _METHODS = ("additive", "forest")
 
@@ -58,6 +59,10 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    other_people: Annotated[
+        bool,
+        typer.Option("--other-people", help="Nobody in it was paid for before, by another ledger."),
+    ] = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     monotone: Annotated[
         list[str] | None,
@@ -123,6 +128,8 @@ def fit(
     if test is not None:  # all that can be wrong with it is said before the fit is paid for
         judged = reading.scan(test, table.schema)
         groups_of(judged, target, subgroup or (), private=not test_is_public)
+    for source in [data] if test is None or test_is_public else [data, test]:
+        _require_payer(book, source, other_people)
     model = estimator.fit(table, target, ledger=book).released(name)
     if judged is not None:
         model = evaluated(
@@ -134,6 +141,20 @@ def fit(
         [Text(f"Model {written.name!r} written to {out.name}.", "green"), *_about(written)],
         {"written": str(out), **_plain(written)},
     )
+
+
+def _require_payer(book: Ledger | None, source: str, other_people: bool) -> None:
+    """That nobody pays uncounted: who was paid for from one ledger is again, or a person says otherwise."""
+    from sfumato.privacy.ledger import Ledger
+
+    if book is not None:
+        book.pay_for(source, other_people=other_people)
+    elif not other_people and (payer := Ledger.payer_of(source)):
+        raise ParameterError(
+            f"what was learnt from this source was paid from ledger {payer}; without it this fit would not "
+            "be counted. Nothing was spent.",
+            hint="--ledger LEDGER; if other people are in it now: --other-people",
+        )
 
 
 def _require_place(out: Path, overwrite: bool) -> None:

@@ -31,7 +31,7 @@ from sfumato.privacy.ledger.tables import (
 from sfumato.privacy.rounding import down
 from sfumato.progress import report
 
-_FIXED = ("version", "id", "kind", "amount", "delta", "unit", "neighbours")
+_FIXED = ("version", "id", "kind", "amount", "delta", "unit", "neighbours", "dataset")
 _STEP = 2000  # lines read at once
 
 
