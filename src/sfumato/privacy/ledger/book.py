@@ -31,11 +31,10 @@ def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
 
 @dataclass
 class Step:
-    """A debit under way: where the ledger stands, and where it will stand."""
+    """A debit under way: where the ledger stands after the lines that were written so far."""
 
     connection: Connection
     state: State
-    after: State
     held: Held | None
 
 
@@ -70,10 +69,10 @@ class Book:
                     state = chain.where(connection, self.name)
                 if held and not unlocking:
                     gaps.require_held(connection, state, held)
-                step = Step(connection, state, state, held)
+                step = Step(connection, state, held)
                 yield step
             if held:
-                held.note(step.after)
+                held.note(step.state)
 
     def row(self, step: Step, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0) -> Row:
         """The next line."""
@@ -87,7 +86,7 @@ class Book:
         seen = step.held.seen if step.held and row.kind in DEBITS else None
         if seen and gaps.contains(step.connection, step.state, seen, self.name):
             row = row._replace(note=str(seen.number))
-        step.after = chain.append(step.connection, step.state, row, self.name)
+        step.state = chain.append(step.connection, step.state, row, self.name)
 
     def settle(self, dataset: str = "") -> None:
         """Compare with the witness, and let it know where the ledger stands, and whose data it is of."""
@@ -174,5 +173,5 @@ def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amoun
     # One line accounts for one gap. While another ledger's spending is open, its place is not taken: this one
     # stays locked until a second unlock counts that as well.
     if own is None or other is None:
-        book.witness.remember(book.store.place, step.after.id, book.name)
+        book.witness.remember(book.store.place, step.state.id, book.name)
     return up(Fraction(amount, UNIT))

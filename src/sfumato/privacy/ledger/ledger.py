@@ -37,6 +37,7 @@ from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 _LARGEST = 1000  # of a client's budget, as of a data set's
+_MOST_GRANTS = 100_000  # in one transaction
 
 
 class Ledger:
@@ -157,23 +158,45 @@ class Ledger:
 
         client: whose budget is debited as well, in the same transaction: both, or neither.
         """
+        (grant,) = self.grants(1, epsilon=epsilon, rho=rho, delta=delta, purpose=purpose, client=client)
+        return grant
+
+    def grants(
+        self,
+        number: int,
+        *,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        delta: float = 0.0,
+        purpose: str,
+        client: str | None = None,
+    ) -> tuple[Grant, ...]:
+        """As many grants of the same amount, each with its own line, in one transaction: all, or none."""
         _check_text(purpose, "a purpose", 500, "say what is measured")
+        if not isinstance(number, int) or not 1 <= number <= _MOST_GRANTS:
+            raise ParameterError(f"1 to {_MOST_GRANTS} grants are given at once.", hint="grants(3, ...)")
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
         with self._book.writing() as step:
-            self._require(self._own(step.state), amount, delta_units)
-            row = self._book.row(step, purpose, kind, asked, amount, delta_units)
-            if client is not None:
-                account = self._account(step.connection, client)
-                self._require(account, amount, delta_units)
-                row = row._replace(
-                    client=client,
-                    client_total=account.spent + amount,
-                    client_delta=account.spent_delta + delta_units,
-                )
-            self._book.append(step, row)
-        return Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose)
+            # What cannot all be paid is refused before the first line.
+            self._require(self._own(step.state), number * amount, number * delta_units)
+            account = None if client is None else self._account(step.connection, client)
+            if account is not None:
+                self._require(account, number * amount, number * delta_units)
+            for _ in range(number):
+                row = self._book.row(step, purpose, kind, asked, amount, delta_units)
+                if account is not None:
+                    account = account._replace(
+                        spent=account.spent + amount, spent_delta=account.spent_delta + delta_units
+                    )
+                    row = row._replace(
+                        client=account.name, client_total=account.spent, client_delta=account.spent_delta
+                    )
+                self._book.append(step, row)
+        return tuple(
+            Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose) for _ in range(number)
+        )
 
     def set_client(
         self, name: str, epsilon: float | None = None, *, rho: float | None = None, delta: float = 0.0
