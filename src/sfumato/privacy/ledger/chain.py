@@ -96,7 +96,7 @@ def where(connection: Connection, name: str) -> State:
         if (own.spent, own.spent_delta) != (last.total, last.total_delta):
             raise broken(name)
     era = str(meta.get("era", "0"))
-    if not era.isdecimal():
+    if not era.isdecimal() or len(era) > 18:  # as large as a line's own number may be
         raise broken(name)
     return State(
         str(meta.get("id")),

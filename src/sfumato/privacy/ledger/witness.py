@@ -236,7 +236,8 @@ def _place(file: Path, content: bytes, replace: bool = False) -> None:
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, content)
+            if os.write(descriptor, content) != len(content):  # no error where there was room for some of it
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
