@@ -201,7 +201,7 @@ def test_more_features_leave_room_for_fewer_splits_and_need_more_rows() -> None:
     assert plans[0].depth == 4  # sixteen bins need no more
     assert [forest_plan(f, 1.0, 150).hopeless for f in (2, 8, 40)] == [False, False, True]
     assert forest_plan(8, 1.0, 400, 4).hopeless
-    assert (forest_plan(12, 1.0, 24_000).trees, forest_plan(12, 1.0, 24_000).depth) == (32, 5)  # as on Adult
+    assert (forest_plan(12, 1.0, 24_000).trees, forest_plan(12, 1.0, 24_000).depth) == (64, 4)  # as on Adult
 
 
 _DECLARED = "outcomes are declared, here 0 and 1, never read off the data; any other is a DataError"

@@ -83,7 +83,7 @@ def forest_plan(features: int, epsilon: float, rows: float, max_rows: int = 1) -
     """
     worth = max(rows, 0.0) * epsilon / max_rows
     evidence, deepest = worth / math.sqrt(features), min(7, 4 * features)
-    for trees in (32, 16, 8, 4):
+    for trees in (64, 32, 16, 8, 4):
         leaves = worth / (2 * trees * _ROWS_PER_NOISE * features)
         depth = int(math.log2(leaves)) if leaves >= 1 else 0
         if depth >= 3:
