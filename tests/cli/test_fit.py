@@ -102,3 +102,20 @@ def test_a_ledger_may_be_a_database_and_a_promise_to_persons(sfumato: Sfumato, f
     persons = sfumato(*FIT, "--epsilon", "8", "--max-rows-per-person", "3", "--json")
     assert persons.code == 0, persons.err
     assert json.loads(persons.out)["guarantee"]["claims"][0]["unit"]["max_rows"] == 3
+
+
+def test_the_same_source_is_not_paid_for_by_two_ledgers(sfumato: Sfumato, folder: Path) -> None:
+    for name in ("one", "two"):
+        Ledger.open(folder / f"{name}.ledger", Budget(epsilon=9.0))
+    (folder / "link.csv").symlink_to(folder / "people.csv")
+    again = (*FIT, "--overwrite", "--epsilon", "4")
+    assert sfumato(*again).code == 0  # nobody keeps a budget yet
+    assert sfumato(*again, "--ledger", "one.ledger").code == 0
+    linked = [*again[:1], "link.csv", *again[2:]]
+    for refused in (again, linked, (*again, "--ledger", "two.ledger"), (*linked, "--ledger", "two.ledger")):
+        done = sfumato(*refused)
+        assert done.code == 2 and "one.ledger" in done.err, done.err
+    assert Ledger.open(folder / "two.ledger").spent == 0
+    assert sfumato(*again, "--ledger", "one.ledger").code == 0
+    assert sfumato(*again, "--ledger", "two.ledger", "--other-people").code == 0
+    assert Ledger.open(folder / "one.ledger").spent == 8.0 and Ledger.open(folder / "two.ledger").spent == 4.0

@@ -10,6 +10,7 @@ import pytest
 from cli_support import Answer, Sfumato
 
 from sfumato.privacy import Budget, Ledger
+from sfumato.privacy.base import Unit
 
 
 @pytest.fixture
@@ -101,3 +102,45 @@ def test_backup_and_restore(study: Path, sfumato: Sfumato, monkeypatch: pytest.M
 def test_a_url_is_taken_where_a_file_is(postgres_url: str, sfumato: Sfumato) -> None:
     missing = sfumato("ledger", "show", f"{postgres_url}#never_made")
     assert missing.code == 2 and "no ledger never_made" in missing.err
+
+
+def test_a_ledger_is_started_with_clients(study: Path, sfumato: Sfumato) -> None:
+    start = ("ledger", "new", "ward.ledger", "--data-set", "Ward 3, 2024", "--epsilon", "2")
+    made = told(sfumato(*start, "--client", "clinic=0.5", "--client", "a=b=1", "--json"))
+    assert made["data_set"] == "Ward 3, 2024" and made["budget"]["amount"] == 2.0 and made["spent"] == 0
+    assert [(c["name"], c["left"]) for c in made["clients"]] == [("a=b", 1.0), ("clinic", 0.5)]
+    assert "Ward 3, 2024" in sfumato("ledger", "show", "ward.ledger").out
+    assert sfumato(*start).code == 2  # it is there already
+    persons = ("--data-set", "x", "--rho", "0.5", "--delta", "1e-6", "--max-rows-per-person", "3")
+    assert sfumato("ledger", "new", "p.ledger", *persons).code == 0
+    assert Ledger.open(study.with_name("p.ledger")).budget == Budget(rho=0.5, delta=1e-6, unit=Unit.person(3))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--epsilon", "1"),
+        ("--data-set", " ", "--epsilon", "1"),
+        ("--data-set", "x"),
+        ("--data-set", "x", "--epsilon", "1", "--rho", "1"),
+        ("--data-set", "x", "--epsilon", "0"),
+        ("--data-set", "x", "--epsilon", "1", "--client", "clinic"),
+        ("--data-set", "x", "--epsilon", "1", "--client", "clinic=-1"),
+        ("--data-set", "x", "--epsilon", "1", "--client", "=1"),
+    ],
+)
+def test_what_is_wrong_starts_no_ledger(study: Path, sfumato: Sfumato, wrong: tuple[str, ...]) -> None:
+    assert sfumato("ledger", "new", "n.ledger", *wrong).code == 2
+    assert not study.with_name("n.ledger").exists()
+
+
+def test_no_second_ledger_is_started_for_a_data_set(study: Path, sfumato: Sfumato) -> None:
+    start = ("--epsilon", "1", "--data-set")
+    assert sfumato("ledger", "new", "a.ledger", *start, "Ward 3").code == 0
+    assert sfumato("ledger", "new", "b.ledger", *start, "ward  3").code == 0  # nothing was spent yet
+    Ledger.open(study.with_name("a.ledger")).grant(epsilon=0.1, purpose="x")
+    Ledger.open(study.with_name("a.ledger"))
+    refused = sfumato("ledger", "new", "c.ledger", *start, "WARD 3")
+    assert refused.code == 2 and "a.ledger" in refused.err and not study.with_name("c.ledger").exists()
+    assert sfumato("ledger", "client", "b.ledger", "x", "--budget", "1").code == 2  # nor begun with
+    assert sfumato("ledger", "new", "d.ledger", *start, "ward 4").code == 0

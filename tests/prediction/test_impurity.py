@@ -112,3 +112,57 @@ def test_a_choice_among_splits_keeps_its_epsilon_exactly(
     scale = impurity.sensitivity / epsilon
     found = exact_epsilon(permute_and_flip(before, scale), permute_and_flip(after, scale))
     assert found <= epsilon * (1 + 1e-9)
+
+
+def level_laws(
+    impurity: Impurity,
+    nodes: list[list[tuple[int, int]]],
+    rows: list[tuple[int, int, int, int]],
+    scale: float,
+) -> tuple[list[float], list[float]]:
+    """The laws of all choices of a level without and with a person's rows, (node, split sides and outcome).
+
+    nodes: of each, the cells (both sides, by outcome) under two candidate splits, one after the other.
+    """
+    without, with_rows = [1.0], [1.0]
+    for place, cells in enumerate(nodes):
+        before = np.array(cells).reshape(2, 2, 2)
+        after = before.copy()
+        for node, first, second, y in rows:
+            if node == place:
+                after[0, first, y] += 1
+                after[1, second, y] += 1
+        for law, counts in ((without, before), (with_rows, after)):
+            scores = [int(impurity.score(c[0], c.sum(axis=0))) for c in counts]
+            law[:] = [p * q for p in law for q in permute_and_flip(scores, scale)]
+    return without, with_rows
+
+
+CELL = st.tuples(st.integers(0, 20), st.integers(0, 20))
+ROWS = st.lists(st.tuples(st.integers(0, 1), *[st.integers(0, 1)] * 3), min_size=1, max_size=3)
+
+
+@given(
+    st.sampled_from([1.2, 2.0, 4.0]),
+    st.lists(st.lists(CELL, min_size=4, max_size=4), min_size=2, max_size=2),
+    ROWS,
+    st.sampled_from([0.1, 1.0, 4.0]),
+)
+def test_a_level_keeps_its_epsilon_for_a_person_exactly(
+    alpha: float,
+    nodes: list[list[tuple[int, int]]],
+    rows: list[tuple[int, int, int, int]],
+    epsilon: float,
+) -> None:
+    """Up to three rows, in one node or both; each spends all of epsilon, at three times a row's scale."""
+    impurity = Impurity.of(alpha)
+    laws = level_laws(impurity, nodes, rows, 3 * impurity.sensitivity / epsilon)
+    assert exact_epsilon(*laws) <= epsilon * (1 + 1e-9)
+
+
+def test_a_level_at_the_scale_of_one_row_would_not() -> None:
+    impurity = Impurity.of(2.0)
+    node = [(20, 0), (0, 20), (10, 10), (10, 10)]  # one split that tells all, one that tells nothing
+    rows = [(place, 0, 0, 1) for place in (0, 1)]  # a row in each node, against what the first split tells
+    one, two = (level_laws(impurity, [node, node], rows, k * impurity.sensitivity / 1.0) for k in (1, 2))
+    assert exact_epsilon(*two) <= 1.0 < exact_epsilon(*one)

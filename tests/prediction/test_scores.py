@@ -188,10 +188,20 @@ def test_the_rules_refine_with_evidence_and_give_up_below_it() -> None:
     assert [additive_plan(8, e, 384).bins for e in (1.0, 10.0)] == [8, 16]
     assert additive_plan(8, 0.1, 384).hopeless and not additive_plan(8, 1.0, 384).hopeless
     assert additive_plan(8, 1.0, 384, 10).hopeless
-    plans = [forest_plan(1.0, rows) for rows in (10, 400, 4_000, 24_000, 10**7)]
+    plans = [forest_plan(8, 1.0, rows) for rows in (10, 400, 4_000, 24_000, 10**7)]
     assert plans[0].hopeless and not plans[1].hopeless
     sizes = [(p.trees, p.depth) for p in plans]
     assert sizes == sorted(sizes)
+
+
+def test_more_features_leave_room_for_fewer_splits_and_need_more_rows() -> None:
+    plans = [forest_plan(features, 1.0, 6_000) for features in (1, 2, 8, 40, 400)]
+    splits = [p.trees * (2**p.depth - 1) for p in plans]
+    assert splits[1:] == sorted(splits[1:], reverse=True) and splits[2] > splits[3]
+    assert plans[0].depth == 4  # sixteen bins need no more
+    assert [forest_plan(f, 1.0, 150).hopeless for f in (2, 8, 40)] == [False, False, True]
+    assert forest_plan(8, 1.0, 400, 4).hopeless
+    assert (forest_plan(12, 1.0, 24_000).trees, forest_plan(12, 1.0, 24_000).depth) == (64, 4)  # as on Adult
 
 
 _DECLARED = "outcomes are declared, here 0 and 1, never read off the data; any other is a DataError"

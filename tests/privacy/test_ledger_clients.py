@@ -172,3 +172,19 @@ def test_workers_bring_an_older_ledger_up_to_date_together(tmp_path):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert len(granted) == 5 and Ledger.open(path).left == 0
+
+
+def test_several_grants_are_given_together_or_not_at_all(make):
+    ledger = make(1.0)
+    ledger.set_client("ward", 0.5)
+    grants = ledger.grants(3, epsilon=0.1, purpose="three scores", client="ward")
+    assert [g.epsilon for g in grants] == [0.1] * 3 and len(set(map(id, grants))) == 3
+    with pytest.raises(BudgetError, match="client"):
+        ledger.grants(3, epsilon=0.1, purpose="two would fit", client="ward")
+    with pytest.raises(BudgetError):
+        ledger.grants(8, epsilon=0.1, purpose="seven would fit")
+    for number in (0, -1, 1.5, 10**9):
+        with pytest.raises(ParameterError):
+            ledger.grants(number, epsilon=0.01, purpose="x")
+    assert ledger.spent == 0.3 and ledger.left_of("ward") == 0.2
+    assert [e.amount for e in ledger.entries()] == [0, 0.1, 0.1, 0.1]  # each its line; the chain is walked

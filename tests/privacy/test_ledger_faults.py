@@ -55,7 +55,7 @@ def test_a_witness_that_cannot_be_written_after_the_commit_means_no_grant(monkey
         ledger = Ledger.open(room / "x.ledger", 1.0)
         for path in room.rglob("*"):
             os.chown(path, 65534, 65534)
-        seen = ledger._book.witness._file(ledger._book._id)
+        seen = ledger._book.witness._file(ledger._book.id)
         os.chown(seen, 0, 0)
         seen.chmod(0o444)
 
@@ -86,6 +86,24 @@ def test_a_state_folder_that_cannot_be_made_means_no_grant(tmp_path, monkeypatch
     ledger.grant(epsilon=0.1, purpose="x")
     assert (tmp_path / "home" / "sfumato" / "ledgers").is_dir()
     assert (tmp_path / "home" / "sfumato").stat().st_mode & 0o077 == 0
+
+
+def test_a_witness_of_which_only_a_part_fits_is_not_placed(tmp_path):
+    def place():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))  # the system writes 700 bytes, without an error
+        with pytest.raises(OSError):
+            witness._place(tmp_path / "seen", b"x" * 1024)
+        return list(tmp_path.iterdir())
+
+    assert forked(place) == "[]"
+
+
+def test_an_era_that_is_no_number_of_a_line_is_refused(place, edit):
+    ledger = Ledger.open(place, 1.0)
+    edit(place, f"UPDATE meta SET value = '{'9' * 5000}' WHERE key = 'era'")
+    for spend in (lambda: ledger.grant(epsilon=0.1, purpose="x"), lambda: Ledger.open(place)):
+        with pytest.raises(VerificationError):
+            spend()
 
 
 def test_a_full_disk_at_any_point_grants_nothing_that_is_not_debited(tmp_path):

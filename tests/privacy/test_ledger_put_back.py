@@ -55,7 +55,7 @@ def copied(place):
 
 def witness_of(ledger):
     """The witness's file."""
-    return ledger._book.witness._file(ledger._book._id)
+    return ledger._book.witness._file(ledger._book.id)
 
 
 def test_a_put_back_ledger_is_refused_until_unlocked(place):
@@ -313,3 +313,21 @@ def test_spent_is_never_below_what_was_granted(acts):
                 open_ledgers[machine].unlock()
             assert not open_ledgers[machine].locked
         assert exact(Ledger.open(path).spent) >= granted
+
+
+def test_the_name_of_the_data_set_is_part_of_the_chain(place, edit):
+    ledger = Ledger.open(place, 1.0, dataset="Ward 3")
+    assert Ledger.open(place, dataset="Ward 3").dataset == Ledger.look(place).dataset == "Ward 3"
+    with pytest.raises(BudgetError, match="another data set"):
+        Ledger.open(place, dataset="Ward 4")
+    ledger.grant(epsilon=0.1, purpose="x")
+    for change in (
+        "UPDATE meta SET value = 'Ward 4' WHERE key = 'dataset'",
+        "DELETE FROM meta WHERE key = 'dataset'",
+    ):
+        put_back = copied(place)
+        edit(place, change)
+        with pytest.raises(VerificationError, match="other means"):
+            Ledger.open(place)
+        put_back()
+    assert Ledger.open(place).left == 0.9

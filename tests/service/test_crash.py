@@ -31,7 +31,7 @@ def dying(stage: str, spend: Callable) -> None:
 
     model = service.registry.find("dpat").model
     place, name = {
-        "debit": (service.ledger, "grant"),
+        "debit": (service.ledger, "grants"),
         "draw": (model, "score_noisy"),
         "keep": (service.answers, "keep"),
     }[stage]

@@ -94,14 +94,34 @@ def test_a_spent_budget_has_one_answer(spend: Callable, ledger: Ledger) -> None:
     assert ask("GET", "/v1/budget", key=stranger).json["left_of_client"] == 0
 
 
+def test_several_rows_are_debited_together_or_not_at_all(spend: Callable, ledger: Ledger) -> None:
+    ask, service = spend()
+    first = ask("POST", SCORE, WHOLE).json
+    rows = [{**WHOLE, "age": age} for age in (30, 31, 30)]
+    mark = {"idempotency-key": "visits"}
+    told = ask("POST", SCORE, [WHOLE, *rows], headers=mark)
+    scores = [s["risk_score"] for s in told.json["scores"]]
+    assert scores[0] == first["risk_score"] and scores[1] == scores[3]  # paid for before, and asked twice
+    assert spent(ledger) == 1.5 and len([e for e in ledger.entries() if e.kind == "debit"]) == 3
+    assert ask("POST", SCORE, [WHOLE, *rows], headers=mark).body == told.body
+    assert ask("POST", SCORE, [rows[1]]).json["scores"][0]["risk_score"] == scores[2]
+    assert ask("POST", SCORE, [{**WHOLE, "age": age} for age in (40, 41)]).code == "budget_spent"
+    assert spent(ledger) == 1.5 and ledger.left_of("clinic") == 0.5  # one of the two would have fitted
+    faults = ask("POST", SCORE, [WHOLE, {**WHOLE, "age": "x"}, {**WHOLE, "new": 1}]).json["error"]["faults"]
+    assert [(f["row"], f["field"]) for f in faults] == [(1, "age"), (2, "new")]
+    assert (
+        b'outcome="drawn"} 3'
+        in ask("GET", "/metrics", key=service.installation.create_key("m", ("metrics",))[1]).body
+    )
+
+
 @pytest.mark.parametrize(
     "row",
     [
         {**WHOLE, "age": "x"},
         {**WHOLE, "new": 1},
         {k: v for k, v in WHOLE.items() if k != "sex"},
-        [WHOLE],
-        [WHOLE] * 2,
+        [WHOLE, {**WHOLE, "age": "x"}],
     ],
 )
 def test_bad_questions_cost_nothing(row: object, spend: Callable, ledger: Ledger) -> None:
@@ -261,11 +281,11 @@ def test_a_busy_ledger_of_rho_is_not_a_spent_one(
     book.set_client("clinic", rho=0.2)  # an epsilon of 0.5 costs a rho of 0.125
     ask, service = spend(ledger=str(tmp_path / "rho.ledger"))
 
-    def busy(**_: object) -> None:
+    def busy(*_: object, **__: object) -> None:
         raise BudgetError("ledger is in use by others. Nothing was granted.", hint="try again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(service.ledger, "grant", busy)
+        patch.setattr(service.ledger, "grants", busy)
         assert ask("POST", SCORE, WHOLE).code == "unavailable"
     assert ask("POST", SCORE, WHOLE).status == 200
     assert ask("POST", SCORE, {**WHOLE, "age": 50}).code == "budget_spent"

@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from chromium import Browser, executable
 from serving import Running, running
 
+from sfumato.prediction.dpat import DPaT
 from sfumato.privacy import Ledger
 from sfumato.report.palette import variables
+from sfumato.schema import Column, Schema
 from sfumato.service.installation import Installation
+from sfumato.table import Table
 
 WIDTHS = (1100, 360)
 
@@ -126,6 +130,32 @@ def test_the_budget_shown_is_the_clients_own(
             assert shown == f"Remaining budget of clinic: {said}"
 
 
+def test_levels_that_are_not_told_are_typed(tmp_path: Path, ledger: Ledger, browser: Browser) -> None:
+    rows = {"ward": ["a", "b"] * 40, "floor": [3, 4, 5, 4] * 20, "sick": [True, False, True, True] * 20}
+    columns = (Column("ward", "nominal"), Column("floor", "nominal"), Column("sick", "flag"))
+    table = Table.from_arrow(pa.table(rows), Schema(columns))
+    DPaT(epsilon=0.5).fit(table, "sick").save(tmp_path / "wards.dpat", "wards")
+    installation = Installation(tmp_path / "sfumato.keys", create=True)
+    _, key = installation.create_key("clinic", rate=1000)
+    installation.close()
+    more = ("--ledger", "study.ledger", "--allow-unproved")
+    with running(tmp_path, tmp_path / "wards.dpat", *more) as service:
+        visit(browser, service, "/", 1100, False)
+        sign_in(browser, key)
+        until(browser, "document.getElementById('budget').textContent !== ''")
+        assert browser.evaluate("document.querySelectorAll('select').length") == 0
+        for name, typed in (("ward", "b"), ("floor", "4")):
+            browser.evaluate(f"document.querySelector('input[name={name}]').value = {typed!r}")
+        if folder := os.environ.get("SFUMATO_SCREENSHOTS"):
+            browser.screenshot(Path(folder) / "page-untold.png")
+        browser.evaluate("document.getElementById('row-form').requestSubmit()")
+        until(browser, "!document.getElementById('result').hidden")
+        assert browser.complaints() == []
+        browser.evaluate("document.querySelector('[name=ward]').value = 'c'")
+        browser.evaluate("document.getElementById('row-form').requestSubmit()")
+        until(browser, "document.querySelector('[name=ward]').getAttribute('aria-invalid') === 'true'")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_api_is_drawn_from_its_document(live: tuple[Running, str], browser: Browser, width: int) -> None:
     service, _ = live
@@ -171,7 +201,7 @@ def test_headers_of_every_answer(live: tuple[Running, str]) -> None:
 
 def test_the_pages_load_nothing_and_wear_our_colours() -> None:
     folder = files("sfumato.service.page")
-    for name in ("index.html", "docs.html", "style.css", "page.js", "docs.js", "drawing.js"):
+    for name in ("frame.html", "index.html", "docs.html", "style.css", "page.js", "docs.js", "drawing.js"):
         text = (folder / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), name
         assert (
@@ -182,4 +212,6 @@ def test_the_pages_load_nothing_and_wear_our_colours() -> None:
         )
     css = (folder / "style.css").read_text(encoding="utf-8")
     assert variables(False) in css and variables(True) in css
-    assert "<script>" not in (folder / "index.html").read_text(encoding="utf-8")
+    assert all(
+        "<script>" not in (folder / f"{n}.html").read_text("utf-8") for n in ("frame", "index", "docs")
+    )

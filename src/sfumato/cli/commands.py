@@ -37,15 +37,6 @@ KeepText = Annotated[
     bool, typer.Option("--keep-text", help="Keep columns of free text, which are left out otherwise.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="LEDGER",
-        help="The budget to debit before anything is drawn: a file, or a PostgreSQL URL.",
-        show_default=False,
-    ),
-]
 
 
 def _said(name: str, metavar: str, help_: str) -> Any:

@@ -12,7 +12,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, LedgerOption, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -50,6 +51,7 @@ def fit(
         typer.Option("--rows", metavar="N", help="If public: the number of rows.", show_default=False),
     ] = None,
     ledger: LedgerOption = None,
+    other_people: OtherPeople = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     monotone: Annotated[
         list[str] | None,
@@ -115,6 +117,8 @@ def fit(
     if test is not None:  # all that can be wrong with it is said before the fit is paid for
         judged = reading.scan(test, table.schema)
         groups_of(judged, target, subgroup or (), private=not test_is_public)
+    for source in [data] if test is None or test_is_public else [data, test]:
+        require_payer(book, source, other_people)
     model = estimator.fit(table, target, ledger=book).released(name)
     if judged is not None:
         model = evaluated(

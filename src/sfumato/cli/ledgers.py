@@ -1,4 +1,4 @@
-"""ledger show, verify, client, unlock, backup, restore: a privacy budget, and what was spent of it."""
+"""ledger new, show, verify, client, unlock, backup, restore: a privacy budget, and what was spent of it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,75 @@ LostDelta = Annotated[
 ]
 
 
+def new(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            "--data-set", metavar="NAME", help="Whose data, and of when; never another.", show_default=False
+        ),
+    ],
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", metavar="E", help="All that may be spent.", show_default=False),
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option("--rho", metavar="R", help="The same in zCDP.", show_default=False)
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Goes with rho.")] = 0.0,
+    max_rows_per_person: Annotated[
+        int,
+        typer.Option(
+            "--max-rows-per-person", metavar="N", help="Above 1, it is for persons with so many rows."
+        ),
+    ] = 1,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--client", metavar="NAME=AMOUNT", help="A client's budget within it; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Start the ledger of a data set: what may ever be spent on its people, and by whom.
+
+    A budget is fixed at the start and never refreshed.
+    """
+    from sfumato.errors import OutputError
+    from sfumato.privacy import Budget, Ledger
+    from sfumato.privacy.base import ROW, Unit
+    from sfumato.privacy.ledger.book import store_at
+
+    unit = ROW if max_rows_per_person == 1 else Unit.person(max_rows_per_person)
+    budget = Budget(epsilon, rho, delta, unit)
+    clients = dict(_share(item) for item in client or ())
+    trial = Ledger.in_memory(budget)
+    for name, amount in clients.items():  # what is wrong with them is said before there is a ledger
+        trial.set_client(name, **{budget.kind: amount})
+    if store_at(ledger).exists():
+        raise OutputError(
+            f"ledger {store_at(ledger).name} is there already.", hint="sfumato ledger show LEDGER"
+        )
+    made = Ledger.open(ledger, budget, dataset=dataset)
+    for name, amount in clients.items():
+        made.set_client(name, **{budget.kind: amount})
+    lines: list[Any] = [Text("Started.", "green"), _balance(made)]
+    if found := _clients(made):
+        lines += ["", found]
+    terminal.result(lines, {**_plain(made), "clients": _shares(made)})
+
+
+def _share(item: str) -> tuple[str, float]:
+    from sfumato.errors import ParameterError
+
+    name, _, amount = item.rpartition("=")
+    try:
+        return name, float(amount)
+    except ValueError:
+        raise ParameterError("a client's budget is NAME=AMOUNT.", hint="--client clinic=0.5") from None
+
+
 def show(terminal: Terminal, ledger: LedgerAt) -> None:
     """Show a privacy budget, what was spent on what, and what is left."""
     from sfumato.privacy import Ledger
@@ -46,9 +115,7 @@ def show(terminal: Terminal, ledger: LedgerAt) -> None:
     plain = {
         **_plain(found),
         "locked": locked,
-        "clients": [
-            {"name": c.name, "budget": c.budget, "spent": c.spent, "left": c.left} for c in found.clients()
-        ],
+        "clients": _shares(found),
         "entries": [
             {
                 "number": e.number,
@@ -66,9 +133,14 @@ def show(terminal: Terminal, ledger: LedgerAt) -> None:
     terminal.result([line for part in parts for line in (part, "")] + [_balance(found)], plain)
 
 
+def _shares(ledger: Ledger) -> list[dict[str, Any]]:
+    return [{"name": c.name, "budget": c.budget, "spent": c.spent, "left": c.left} for c in ledger.clients()]
+
+
 def _plain(ledger: Ledger) -> dict[str, Any]:
     budget = ledger.budget
     return {
+        "data_set": ledger.dataset,
         "budget": {"kind": budget.kind, "amount": budget.amount, "delta": budget.delta},
         "spent": ledger.spent,
         "left": ledger.left,
@@ -106,8 +178,9 @@ def _clients(ledger: Ledger) -> Grid | None:
 
 
 def _balance(ledger: Ledger) -> Text:
+    whose = Text.assemble(("Of     ", "bold"), f"{ledger.dataset}\n") if ledger.dataset else Text()
     return Text.assemble(
-        ("Budget ", "bold"), str(ledger.budget), ("\nSpent  ", "bold"), f"{ledger.spent:g}",
+        whose, ("Budget ", "bold"), str(ledger.budget), ("\nSpent  ", "bold"), f"{ledger.spent:g}",
         ("\nLeft   ", "bold"), f"{ledger.left:g}", ("\nHead   ", "bold"), (ledger.head, "dim"),
     )  # fmt: skip
 

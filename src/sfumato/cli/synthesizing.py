@@ -10,7 +10,8 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from sfumato.cli.commands import Data, LedgerOption, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.synthesis_methods import METHODS, OWN_ROWS, Asked
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
@@ -112,6 +113,7 @@ def synthesize(
         Path | None, _said("--constraints", "FILE", "What cannot be (TOML), with every method.")
     ] = None,
     ledger: LedgerOption = None,
+    other_people: OtherPeople = False,
     column: Annotated[
         list[str] | None,
         _said("--column", "NAME", "Synthesize (or fill) this one; may be repeated. Default: all."),
@@ -145,7 +147,10 @@ def synthesize(
     wanted = METHODS[method](Asked(epsilon, column, said))
     Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = None if ledger is None else Ledger.open(ledger)
-    release = make(reading.scan(data, schema), wanted, rows, seed=seed, ledger=book)
+    table = reading.scan(data, schema)
+    if book is not None or epsilon is not None or method == "private":
+        require_payer(book, data, other_people)
+    release = make(table, wanted, rows, seed=seed, ledger=book)
     release.save(out, overwrite=overwrite)
     drawn = release.data.rows()
     plain = {

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError
-from sfumato.prediction.ensemble import ALPHAS, distinct, real_alphas
+from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.perturbation import noised, output
 from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
-from sfumato.prediction.variables import Bounds, Variable
+from sfumato.prediction.variables import Bounds, Codes, Variable
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
@@ -51,21 +51,14 @@ class NoisyTrees(Learner):
 
     epsilon: float | None
     max_depth: int | None
-    trees_: tuple[Tree, ...]
+    _title = "A 0-DiffStructure"
 
-    def _alphas(self) -> tuple[float, ...]:
-        raise NotImplementedError
-
-    def fit(self, x: Any, y: Any = None) -> Self:
-        """Learn the structures from rows x and labels y, or from a table x and the name y of its target."""
-        alphas = self._alphas()
+    def _check(self) -> None:
         _check_epsilon(self.epsilon)
-        stopping = Stopping(self.max_depth)
-        codes, labels = self._learn_from(x, y)
-        grown = [zero_diff_structure(codes, labels, self.variables_, a, stopping) for a in alphas]
-        self.trees_ = distinct(grown)
-        self.tree_ = self.trees_[0]
-        return self
+        Stopping(self.max_depth)
+
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+        return zero_diff_structure(codes, labels, self.variables_, alpha, Stopping(self.max_depth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,13 +70,13 @@ class NoisyTrees(Learner):
         """No guarantee, and why."""
         return claim(self.epsilon, getattr(self, "variables_", ()))
 
-    def answer(self, x: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
+    def answer(self, X: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
         """What the calls answer, one for each row: share plus Laplace noise; may lie outside [0, 1].
 
         ledger: debited the claimed epsilon for each row before any noise is drawn; refused if it does not
             cover all. Without one nobody counts the calls, which is for experiments only.
         """
-        codes = self._codes(x)
+        codes = self._codes(X)
         reached = np.array([t.leaf_of(codes) for t in self.trees_])
         ways, which = np.unique(reached, axis=1, return_inverse=True)
         outputs = [output([t.nodes[i] for t, i in zip(self.trees_, way, strict=True)]) for way in ways.T]
@@ -109,9 +102,9 @@ class NoisyTrees(Learner):
             for rows in np.array_split(mine, math.ceil(len(mine) * epsilon / _MOST)):
                 yield i, rows, Fraction(ceil_units(epsilon * len(rows), UNIT), UNIT)
 
-    def predict_proba(self, x: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The answers brought into [0, 1]; new noise at each call, and nobody counts the calls."""
-        return self._as_classes(np.clip(self.answer(x), 0.0, 1.0))
+        return self._as_classes(np.clip(self.answer(X), 0.0, 1.0))
 
     def save(self, path: str | Path, name: str = "", *, overwrite: bool = False) -> Path:
         """Write the confidential file (.dpat), for its owner alone: it holds true counts, no release."""
@@ -119,25 +112,13 @@ class NoisyTrees(Learner):
 
         return write(self, path, name, overwrite=overwrite)
 
-    def text(self) -> str:
-        """The trees as lines of text."""
-        from sfumato.prediction.drawing import texts
-
-        return texts(self.trees_, self.target_)
-
-    def svg(self) -> str:
-        """The first structure as a drawing (SVG), as figure 5.4 of the chapter."""
-        from sfumato.prediction.drawing import svg
-
-        return svg(self.tree_, self.target_)
-
-    def page(self, title: str = "A 0-DiffStructure", stamp: str = "") -> Page:
+    def page(self, title: str = "", stamp: str = "") -> Page:
         """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
         from sfumato.prediction.drawing import tree_page
         from sfumato.report import Promises, Section
 
         promise = Section("What is promised", (), [Promises(self.guarantee)])
-        return tree_page(self.trees_, self.target_, title, stamp, [promise])
+        return tree_page(self.trees_, self.target_, title or self._title, stamp, [promise])
 
 
 class DPaT(NoisyTrees):

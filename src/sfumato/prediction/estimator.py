@@ -47,6 +47,7 @@ class Training(NamedTuple):
 class PrivateClassifier(Manners):
     """The common part of `AdditiveScore` and `AlphaForest`; see there."""
 
+    _learnt = "model_"
     epsilon: float
     schema: Schema | tuple[float, float] | None
     rows: int | None
@@ -84,16 +85,16 @@ class PrivateClassifier(Manners):
         self._grid = training.grid
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Scores are poor on data as small as scikit-learn's checks use, at an epsilon this strict.
+        tags.classifier_tags.poor_score = tags.input_tags.string = tags.non_deterministic = True
+        return tags
+
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of the two classes, (rows, 2)."""
         p = 1 / (1 + np.exp(-self.decision_function(X)))
         return np.column_stack([1 - p, p])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The likelier class of each row."""
-        likelier = (self.decision_function(X) > 0).astype(int)
-        chosen: NDArray[Any] = self.classes_[likelier]
-        return chosen
 
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the second class."""
@@ -247,12 +248,6 @@ class PrivateClassifier(Manners):
             return self._grid.encode(_scanned(X, self._grid.schema))
         X = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=False)
         return self._grid.encode_array(X)
-
-    def _require_fit(self) -> None:
-        from sklearn.exceptions import NotFittedError
-
-        if not hasattr(self, "model_"):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
 
 
 def _scanned(frame: Any, schema: Schema) -> Table:

@@ -91,8 +91,8 @@ class AlphaForest(PrivateClassifier):
             faults.append("structure is a share from 0.05 to 0.95")
         return faults
 
-    def _plan(self, rows: float) -> ForestPlan:
-        plan = forest_plan(float(self.epsilon), rows, self.max_rows_per_person)
+    def _plan(self, features: int, rows: float) -> ForestPlan:
+        plan = forest_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
         if plan.hopeless and not self.anyway:
             raise refuse(rows, float(self.epsilon), self.rows is not None)
         return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
@@ -100,7 +100,7 @@ class AlphaForest(PrivateClassifier):
     def _plan_before(self, training: Training) -> None:
         Impurity.of(float(self.alpha))
         if self.rows is not None:
-            self._plan(self.rows)
+            self._plan(len(training.grid.axes), self.rows)
 
     def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
         axes, most = training.grid.axes, self.max_rows_per_person
@@ -108,7 +108,7 @@ class AlphaForest(PrivateClassifier):
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
         )
         rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
-        plan = self._plan(certain(rows, outcomes.sigma) if self.rows is None else rows)
+        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.rows is None else rows)
         positive, negative = (max(float(v), outcomes.scale, 1.0) for v in outcomes.values[::-1])
         base = math.log(positive / negative)
         self._groups = [a.groups(STEPS) for a in axes]

@@ -2,8 +2,8 @@
 
 Guarantee: what `share` of the purse the caller names for each level and for the leaves, no more.
 Because:   1. the nodes of a level hold different rows, so that the draws of a level cost together what one
-              costs (`Purse.disjoint`); which node a row is in follows from the row and from splits that were
-              drawn before;
+              costs (`Purse.disjoint`, point 3 of `spending.py` for persons whose rows lie in several nodes);
+              which node a row is in follows from the row and from splits that were drawn before;
            2. a split is chosen by permute-and-flip on the whole-number scores of `impurity.py`: sensitivity
               D L, and monotone: added rows lower scores, whoever's they are. The candidates are public;
            3. a row is in one leaf and has one outcome: the counts of the leaves have sensitivity L.

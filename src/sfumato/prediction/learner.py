@@ -1,102 +1,96 @@
-"""scikit-learn's manners, without loading scikit-learn before it is needed.
+"""What the four trees share: rows and labels in, one tree for each alpha, those that differ kept, words out.
 
-`Learner` has what a pipeline, a grid search and `clone` ask of a classifier. It does not inherit from
-scikit-learn's classes, because they load scipy, and `import sfumato` stays light.
+Nothing here is private; see `estimator.py` for the estimators that are.
 """
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import DataError, ParameterError
+from sfumato.prediction.manners import Manners
+from sfumato.prediction.structures import Tree, distinct
 from sfumato.prediction.variables import Bounds, Codes, Variable, variables_of
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.report import Page
 
 
 class InputError(DataError, ValueError):
     """Rows or labels that cannot be learnt from; a ValueError too, as pipelines expect."""
 
 
-class Learner:
+class Learner(Manners):
     """A classifier of two classes over binary features of columns. See `AlphaTree` for the parameters."""
 
+    _learnt = "variables_"
+    _title = ""  # of its report
     thresholds: int | None
     bounds: Bounds
+    trees_: tuple[Tree, ...]
+    tree_: Tree
     variables_: tuple[Variable, ...]
-    classes_: NDArray[Any]
     schema_: Schema
     named_: bool
-    n_features_in_: int
     target_: str
 
-    # -- parameters --------------------------------------------------------------------------------
+    # -- what each of them does in its own way -----------------------------------------------------
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [n for n in inspect.signature(cls.__init__).parameters if n != "self"]
+    def _alphas(self) -> tuple[float, ...]:
+        raise NotImplementedError
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as `clone` asks for them."""
-        return {name: getattr(self, name) for name in self._names()}
+    def _check(self) -> None:
+        """Refuse wrong parameters before a row is read."""
+        raise NotImplementedError
 
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters; takes effect at the next fit."""
-        unknown = sorted(set(params) - set(self._names()))
-        if unknown:
-            raise InputError(
-                f"{type(self).__name__} has no parameter {listed(unknown)}.",
-                hint=f"it has {listed(self._names(), 20)}",
-            )
-        for name, value in params.items():
-            setattr(self, name, value)
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+        raise NotImplementedError
+
+    # -- learning and answering --------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows X and labels y, or from a table X and the name y of its target."""
+        alphas = self._alphas()
+        self._check()
+        codes, labels = self._learn_from(X, y)
+        self.trees_ = distinct([self._grown(codes, labels, alpha) for alpha in alphas])
+        self.tree_ = self.trees_[0]
         return self
 
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        said = [f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n].default]
-        return f"{type(self).__name__}({', '.join(said)})"
-
-    # -- scikit-learn ------------------------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=False),
-            input_tags=InputTags(allow_nan=True),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "variables_")
-
-    def score(self, x: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(y, self.predict(x), sample_weight=sample_weight))
-
-    def predict(self, x: Any) -> NDArray[Any]:
-        """The likelier class of each row; the first one where both are as likely."""
-        chances = self.predict_proba(x)
-        return np.asarray(self.classes_[chances.argmax(axis=1)])
-
-    def predict_proba(self, x: Any) -> NDArray[np.float64]:
-        """The chance of each class, (rows, classes)."""
-        raise NotImplementedError
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The shares of the two classes in the leaf of each row; of several trees their mean."""
+        codes = self._codes(X)  # says so, if it is not fitted
+        return self._as_classes(np.mean([t.chances(codes) for t in self.trees_], axis=0))
 
     def _as_classes(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Both columns from the chance of the second class; one column if only one class was seen."""
         if len(self.classes_) == 1:
             return np.ones((len(chance), 1))
         return np.column_stack([1.0 - chance, chance])
+
+    def text(self) -> str:
+        """The trees as lines of text."""
+        from sfumato.prediction.drawing import texts
+
+        return texts(self.trees_, self.target_)
+
+    def svg(self) -> str:
+        """The first tree as a drawing (SVG), as figures 5.3 and 5.4 of the chapter."""
+        from sfumato.prediction.drawing import svg
+
+        return svg(self.tree_, self.target_)
+
+    def page(self, title: str = "", stamp: str = "") -> Page:
+        """The trees as an internal report: drawn, with the gains of every variable at the root."""
+        from sfumato.prediction.drawing import tree_page
+
+        return tree_page(self.trees_, self.target_, title or self._title, stamp)
 
     # -- rows and labels ---------------------------------------------------------------------------
 
@@ -127,9 +121,7 @@ class Learner:
 
     def _codes(self, x: Any) -> Codes:
         """Codes (variables, rows) of rows to be scored."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
+        self._require_fit()
         if not self.named_:
             return self._encoded(self._array(x, None, fitting=False)[0])
         return self._encoded(_for_scoring(x, self.schema_).to_arrow())

@@ -1,9 +1,16 @@
-"""scikit-learn's manners without its base classes, which would load half of it with the package's name."""
+"""scikit-learn's manners, for all classifiers here, without loading scikit-learn before it is needed.
+
+`Manners` has what a pipeline, a grid search and `clone` ask of a classifier. It does not inherit from
+scikit-learn's classes, because they load scipy, and `import sfumato` stays light.
+"""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, listed
 
@@ -13,14 +20,18 @@ class NoSuchParameter(ParameterError, ValueError):
 
 
 class Manners:
-    """Parameters by name, tags and accuracy, as pipelines, searches and `clone` ask for them."""
+    """A classifier of two classes: parameters by name, tags, the likelier class and accuracy."""
+
+    _learnt = ""  # the attribute that a fit sets
+    classes_: NDArray[Any]
+    n_features_in_: int
 
     @classmethod
     def _names(cls) -> list[str]:
         return [n for n in inspect.signature(cls.__init__).parameters if n != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
+        """The parameters by name, as `clone` asks for them."""
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> Self:
@@ -46,18 +57,26 @@ class Manners:
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            # Scores are poor on data as small as scikit-learn's checks use, at an epsilon this strict.
-            classifier_tags=ClassifierTags(multi_class=False, poor_score=True),
-            input_tags=InputTags(allow_nan=True, string=True),
-            non_deterministic=True,
+            classifier_tags=ClassifierTags(multi_class=False),
+            input_tags=InputTags(allow_nan=True),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, self._learnt)
 
-    def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
+    def _require_fit(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The chance of each class, (rows, classes)."""
         raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likelier class of each row; the first one where both are as likely."""
+        chances = self.predict_proba(X)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right."""

@@ -13,8 +13,8 @@ from sfumato.errors import ParameterError
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
-_ROWS_PER_NOISE = 10.0
-_BARREN = 150.0  # rows times epsilon, below which a forest has nothing to say
+_ROWS_PER_NOISE = 5 / 6  # of a leaf, for each feature
+_BARREN = 50.0  # evidence below which a forest has nothing to say
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def refuse(rows: float, epsilon: float, declared: bool) -> ParameterError:
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """How many trees of which depth. evidence: rows times epsilon."""
+    """How many trees of which depth. evidence: as of the additive score."""
 
     trees: int
     depth: int
@@ -69,20 +69,23 @@ class ForestPlan:
 
     @property
     def hopeless(self) -> bool:
-        """Whether leaves would hold more noise than rows."""
+        """Whether splits would be chosen by noise and leaves hold more of it than rows."""
         return self.evidence < _BARREN
 
 
-def forest_plan(epsilon: float, rows: float, max_rows: int = 1) -> ForestPlan:
+def forest_plan(features: int, epsilon: float, rows: float, max_rows: int = 1) -> ForestPlan:
     """The rule of the alpha-forest: the most trees that may have three levels, then the most levels.
 
-    A level more is allowed as long as a leaf keeps, on average, `_ROWS_PER_NOISE` times the scale of its
-    noise, which is about 2 trees / epsilon.
+    A level more is allowed as long as a leaf keeps, on average and for each feature, `_ROWS_PER_NOISE` times
+    the scale of its noise, which is about 2 trees / epsilon; but no more than tell all bins apart. For each
+    feature, because a split that noise has chosen is rarely a lucky one where most features tell little: the
+    more there are, the more epsilon a choice needs, and the fewer can be made.
     """
-    evidence = max(rows, 0.0) * epsilon / max_rows
-    for trees in (32, 16, 8, 4):
-        leaves = evidence / (2 * trees * _ROWS_PER_NOISE)
+    worth = max(rows, 0.0) * epsilon / max_rows
+    evidence, deepest = worth / math.sqrt(features), min(7, 4 * features)
+    for trees in (64, 32, 16, 8, 4):
+        leaves = worth / (2 * trees * _ROWS_PER_NOISE * features)
         depth = int(math.log2(leaves)) if leaves >= 1 else 0
         if depth >= 3:
-            return ForestPlan(trees, min(depth, 7), evidence)
+            return ForestPlan(trees, min(depth, deepest), evidence)
     return ForestPlan(4, 2, evidence)

@@ -6,9 +6,20 @@ Because:   1. `share` cuts grants from a ledger with that budget, and the ledger
            2. `disjoint` cuts one grant of the ledger and gives its whole amount to each of several draws
               *about different rows*: parallel composition. One row added or removed changes the data of one
               draw only; the laws of all others are the same on both neighbours, so their ratio is 1.
-Assumes:   of `disjoint`, that the caller's parts share no row, by a rule that looks at each row alone and at
-           what is public or was drawn before. Add/remove neighbours: a replaced row could move.
-Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.py
+           3. For persons with at most L rows, `share` is as in 1: each draw is made at L times the
+              sensitivity of a row, which L rows cannot exceed. The rows of one person may lie in several
+              parts of a `disjoint`, so 2 does not carry over as it stands. But each draw's loss is the change
+              of its input over its scale, not a step: at the scale for L rows, k of them cost k/L of the
+              amount (discrete Laplace: |change|_1 / scale; permute-and-flip on monotone scores: largest
+              change / scale, and k rows, added one by one, lower a score by 0 to k D). Parts share no row, so
+              k_1 + k_2 + ... <= L, and the draws together cost at most (k_1 + k_2 + ...) / L <= 1 of it.
+Assumes:   of `disjoint` and L > 1, that a draw's loss is at most proportional to the rows that differ, as of
+           `noise.laplace` and `noise.noisy_max` with `monotone`; and that the caller multiplies sensitivities
+           by L, as additive.py, forest.py and growing.py do.
+           Of any `disjoint`, that the caller's parts share no row, by a rule that looks at each row alone and
+           at what is public or was drawn before. Add/remove neighbours: a replaced row could move.
+Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.py; point 3 by exact laws,
+           tests/prediction/test_impurity.py::test_a_level_keeps_its_epsilon_for_a_person_exactly
 """
 
 from __future__ import annotations

@@ -128,6 +128,11 @@ class Tree:
         return cls(tuple(nodes), variables, alpha)
 
 
+def distinct(trees: Sequence[Tree]) -> tuple[Tree, ...]:
+    """The trees whose structure no earlier tree has."""
+    return tuple({t.structure: t for t in reversed(trees)}.values())[::-1]
+
+
 @dataclass(frozen=True)
 class Stopping:
     """When a node is not split although a test was found."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.structures import Stopping, Tree, alpha_tree
-from sfumato.prediction.variables import Bounds
-
-if TYPE_CHECKING:
-    from sfumato.report import Page
+from sfumato.prediction.variables import Bounds, Codes
 
 
 def real_alpha(alpha: object) -> float:
@@ -26,7 +22,25 @@ def real_alpha(alpha: object) -> float:
     return float(alpha)
 
 
-class AlphaTree(Learner):
+class PlainTrees(Learner):
+    """What AlphaTree and AlphaEnsemble share: Algorithm 4 with its stopping rules."""
+
+    max_depth: int | None
+    min_split: int
+    min_leaf: int
+    min_gain: float
+
+    def _check(self) -> None:
+        self._stopping()
+
+    def _stopping(self) -> Stopping:
+        return Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
+
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+        return alpha_tree(codes, labels, self.variables_, alpha, self._stopping())
+
+
+class AlphaTree(PlainTrees):
     """A decision tree for two classes that splits by alpha-divergence (Park 2014, Algorithm 4).
 
     A node is split on the test X with the largest D_alpha(P(X, Y) || P(X) P(Y)). alpha = 1 is the information
@@ -42,11 +56,11 @@ class AlphaTree(Learner):
         quantiles of the data where nothing is stated.
     bounds: {column: (low, high)}, or one pair for all, between which thresholds lie in equal steps.
 
-    `fit(x, y)` takes arrays, data frames and tables; with a frame or table y may name its target column.
+    `fit(X, y)` takes arrays, data frames and tables; with a frame or table y may name its target column.
     Fitted: `tree_` (nodes in order), `variables_`, `classes_`; `predict_proba`, `predict`, `score`.
     """
 
-    tree_: Tree
+    _title = "An alpha-tree"
 
     def __init__(
         self,
@@ -67,33 +81,11 @@ class AlphaTree(Learner):
         self.thresholds = thresholds
         self.bounds = bounds
 
-    def fit(self, x: Any, y: Any = None) -> Self:
-        """Learn the tree from rows x and labels y, or from a table x and the name y of its target."""
-        alpha = real_alpha(self.alpha)
-        stopping = Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
-        codes, labels = self._learn_from(x, y)
-        self.tree_ = alpha_tree(codes, labels, self.variables_, alpha, stopping)
-        return self
-
-    def predict_proba(self, x: Any) -> NDArray[np.float64]:
-        """The shares of the two classes in the leaf of each row."""
-        codes = self._codes(x)  # says so, if it is not fitted
-        return self._as_classes(self.tree_.chances(codes))
+    def _alphas(self) -> tuple[float, ...]:
+        return (real_alpha(self.alpha),)
 
     def text(self) -> str:
         """The tree as lines of text."""
         from sfumato.prediction.drawing import text
 
         return text(self.tree_, self.target_)
-
-    def svg(self) -> str:
-        """The tree as a drawing (SVG), as figure 5.3 of the chapter."""
-        from sfumato.prediction.drawing import svg
-
-        return svg(self.tree_, self.target_)
-
-    def page(self, title: str = "An alpha-tree", stamp: str = "") -> Page:
-        """The tree as an internal report: drawn, with the gains of every variable at the root."""
-        from sfumato.prediction.drawing import tree_page
-
-        return tree_page((self.tree_,), self.target_, title, stamp)

@@ -98,13 +98,14 @@ class Service:
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
         if under is None and not served.noisy:
-            answer, how = released(question), "released"
+            answer, outcomes = released(question), {"released": len(rows)}
         else:
-            answer, how = await self._kept(question)
-        self.metrics.scored(how, len(rows))
+            answer, outcomes = await self._kept(question)
+        for how, number in outcomes.items():
+            self.metrics.scored(how, number)
         return Response(answer, media_type="application/json")
 
-    async def _kept(self, question: Question) -> tuple[bytes, str]:
+    async def _kept(self, question: Question) -> tuple[bytes, dict[str, int]]:
         """An answer that waits for the disk, on a thread; begun is finished, though the caller be gone."""
         if self.waiting >= _MOST_WAITING:
             raise Refusal("unavailable", headers={"retry-after": "1"})

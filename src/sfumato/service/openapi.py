@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.service.registry import Served, middle
+from sfumato.service.registry import Served, level_type, middle
 from sfumato.service.replies import MOST_FAULTS, REFUSALS
 
 Json = dict[str, Any]
@@ -78,8 +78,9 @@ def _paths(body_bytes: int, most_rows: int) -> Json:
     score = _operation(
         "score", "Score one person or many",
         f"An object is one person, a list of up to {most_rows} objects is many; at most {body_bytes} bytes. "
-        "A number outside its public bounds is clamped, and the answer says so. A noisy model answers one "
-        "row a call, debits its claimed epsilon before it draws, and says the same again when asked again.",
+        "A number outside its public bounds is clamped, and the answer says so. A noisy model debits "
+        "its claimed epsilon for each new row before it draws, for all of a call or for none, and says the "
+        "same again when asked again.",
         _answers({200: "Scored"}, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
         [_MODEL, _VERSION, _EXPLAIN, _IDEMPOTENCY],
     )  # fmt: skip
@@ -192,7 +193,7 @@ def _for_model(score: Json, served: Served, most_rows: int) -> Json:
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": row if served.noisy else {"oneOf": [row, many]},
+                    "schema": {"oneOf": [row, many]},
                     "examples": {"one": {"value": middle(served.model.features)}},
                 }
             },
@@ -209,7 +210,10 @@ def row_schema(features: Sequence[Any]) -> Json:
             known = [f"{f.low:g} to {f.high:g}" if None not in (f.low, f.high) else "", f.unit, f.label]
             properties[f.name]["description"] = "; ".join(filter(None, known)) or "a number"
         elif not getattr(f, "levels_told", True):
-            properties[f.name] = {"description": "one of the levels, which are not told"}
+            properties[f.name] = {
+                "type": [level_type(f), "null"] if f.missing_allowed else level_type(f),
+                "description": "one of the levels, which are not told",
+            }
         else:
             properties[f.name] = {"enum": [*f.levels, *([None] if f.missing_allowed else [])]}
     return {
@@ -259,7 +263,8 @@ def _schemas(most_rows: int) -> Json:
         {"name": text, "kind": {"enum": ["number", "category", "flag"]},
          "missing_allowed": {"type": "boolean"}},
         {"label": text, "unit": text, "low": number, "high": number,
-         "levels": {"type": "array", "items": {"type": ["number", "string", "boolean"]}}},
+         "levels": {"type": "array", "items": {"type": ["number", "string", "boolean"]}},
+         "level_type": {"enum": ["string", "number", "boolean"]}},
     )  # fmt: skip
     fault = _object({"row": {"type": "integer", "minimum": 0}, "field": text, "rule": text})
     error = _object(

@@ -113,6 +113,12 @@ UNPROVED = (
 )
 
 
+def level_type(feature: Any) -> str:
+    """Of what type the levels are, for who is not told them."""
+    level = feature.levels[0]
+    return "boolean" if isinstance(level, bool) else "string" if isinstance(level, str) else "number"
+
+
 def feature_document(feature: Any) -> dict[str, Any]:
     """A feature with its public bounds; what does not apply is left out."""
     about = {
@@ -120,7 +126,10 @@ def feature_document(feature: Any) -> dict[str, Any]:
         for name in ("name", "kind", "label", "unit", "low", "high", "levels")
     }
     told = getattr(feature, "levels_told", True)  # not if they were read off the data
-    about["levels"] = (list(about["levels"] or ()) or None) if told else None
+    if not told:
+        about |= {"levels": None, "level_type": level_type(feature)}
+    elif about["levels"] is not None:
+        about["levels"] = list(about["levels"]) or None
     about = {k: v for k, v in about.items() if v not in (None, "")}
     return about | {"missing_allowed": bool(getattr(feature, "missing_allowed", False))}
 

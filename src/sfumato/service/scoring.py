@@ -2,6 +2,7 @@
 
 A released model's score is post-processing: free. A noisy model's is paid for first, in this order: look
 whether the same was answered before; debit the ledger (on disk); draw; keep the answer (on disk); send it.
+Of several rows all that are new are debited in one transaction, or none, and kept in one.
 A process that dies in between has at worst spent more than it said.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +26,8 @@ from sfumato.service.keys import Key
 from sfumato.service.reading import Row
 from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
+
+Outcomes = dict[str, int]  # how many scores were released, drawn, repeated
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,8 @@ class Scoring:
         if ledger is not None:
             _warm_up()
 
-    def answer(self, question: Question) -> tuple[bytes, str]:
-        """The answer's bytes and how it came about; blocks, so it is called on a thread."""
+    def answer(self, question: Question) -> tuple[bytes, Outcomes]:
+        """The answer's bytes, and how its scores came about; blocks, so it is called on a thread."""
         make = self._noisy if question.served.noisy else self._free
         if question.idempotency is None:
             return make(question, {})
@@ -109,58 +113,67 @@ class Scoring:
                 return make(question, {under: told})
             if kept.body != told:
                 raise Refusal("another_body")
-            return kept.answer, "repeated"
+            return kept.answer, {"repeated": len(question.rows)}
 
-    def _free(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
+    def _free(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, Outcomes]:
         self._answers.require_room(paid=False)
         answer = released(question)
         self._answers.keep(_under(also, answer))
-        return answer, "released"
+        return answer, {"released": len(question.rows)}
 
-    def _noisy(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, str]:
-        asked, clamped = _noisy_row(question)
+    def _noisy(self, question: Question, also: dict[bytes, bytes]) -> tuple[bytes, Outcomes]:
+        rows = _noisy_rows(question)
+        marks = [self._mark(question, asked) for asked, _ in rows]
+        with ExitStack() as alone:
+            for mark in sorted(set(marks)):  # in one order everywhere, so that no two wait for each other
+                alone.enter_context(self._answers.alone(mark))
+            scores = {mark: kept.answer for mark in set(marks) if (kept := self._answers.find(mark))}
+            new = {mark: asked for mark, (asked, _) in zip(marks, rows, strict=True) if mark not in scores}
+            if new or also:
+                self._answers.require_room(paid=bool(new))
+            drawn = self._drawn(question, new) if new else {}
+            scores |= drawn
+            answer = _noisy_answer(question, [scores[mark] for mark in marks], [c for _, c in rows])
+            if drawn or also:
+                kept_now = {mark: Kept(b"", score) for mark, score in drawn.items()}
+                self._answers.keep({**kept_now, **_under(also, answer)})
+        return answer, {"drawn": len(drawn), "repeated": len(rows) - len(drawn)}
+
+    def _mark(self, question: Question, asked: Row) -> bytes:
+        """What stands for a question, so that the same one is known again."""
         whose = b"" if self._share else question.key.client.encode()
         served = question.served
-        same = self._answers.hash(
+        return self._answers.hash(
             b"score",
             served.name.encode(),
             served.version.encode(),
             whose,
             json.dumps(asked, sort_keys=True).encode(),
         )
-        with self._answers.alone(same):
-            kept = self._answers.find(same)
-            if kept is not None:
-                answer = _noisy_answer(served, kept.answer, clamped)
-                if also:
-                    self._answers.require_room(paid=False)
-                    self._answers.keep(_under(also, answer))
-                return answer, "repeated"
-            self._answers.require_room(paid=True)
-            score = self._drawn(question, asked)
-            answer = _noisy_answer(served, score, clamped)
-            self._answers.keep({same: Kept(b"", score), **_under(also, answer)})
-            return answer, "drawn"
 
-    def _drawn(self, question: Question, asked: Row) -> bytes:
-        """Debit, then draw. What fails after the debit stays debited."""
+    def _drawn(self, question: Question, new: dict[bytes, Row]) -> dict[bytes, bytes]:
+        """Debit all in one transaction, then draw. What fails after the debit stays debited."""
         model = question.served.model
         assert self._ledger is not None
         try:
             with self._debit:
-                grant = self._ledger.grant(
+                grants = self._ledger.grants(
+                    len(new),
                     epsilon=model.claimed_epsilon,
                     purpose=f"a score by {question.served.name} {question.served.version}",
                     client=question.key.client,
                 )
         except BudgetError:
             # Nothing was debited: too little is left, or (seldom) others kept the ledger busy for too long.
-            if _covered(self._ledger, question.key.client, model.claimed_epsilon):
+            if _covered(self._ledger, question.key.client, model.claimed_epsilon, len(new)):
                 raise Refusal("unavailable", headers={"retry-after": "1"}) from None
             raise Refusal("budget_spent") from None
-        # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
-        score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
-        return dumps(coarse(score, question.decimals))
+        drawn = {}
+        for (mark, asked), grant in zip(new.items(), grants, strict=True):
+            # The noise may carry it beyond a probability; bringing it back looks at nothing but the answer.
+            score = min(1.0, max(0.0, float(model.score_noisy(asked, grant))))
+            drawn[mark] = dumps(coarse(score, question.decimals))
+        return drawn
 
 
 def _under(marks: dict[bytes, bytes], answer: bytes) -> dict[bytes, Kept]:
@@ -168,9 +181,15 @@ def _under(marks: dict[bytes, bytes], answer: bytes) -> dict[bytes, Kept]:
     return {under: Kept(told, answer) for under, told in marks.items()}
 
 
-def _noisy_answer(served: Served, score: bytes, clamped: Sequence[str]) -> bytes:
-    """A score that callers may share, and beside it what was clamped in this caller's own row."""
-    return b'%b,"risk_score":%b,"clamped":%b}' % (served.opening, score, dumps(list(clamped)))
+def _noisy_answer(question: Question, scores: Sequence[bytes], clamped: Sequence[Sequence[str]]) -> bytes:
+    """Scores that callers may share, and beside each what was clamped in this caller's own row."""
+    parts = [
+        b'"risk_score":%b,"clamped":%b' % (score, dumps(list(names)))
+        for score, names in zip(scores, clamped, strict=True)
+    ]
+    if question.many:
+        return b'%b,"scores":[{%b}]}' % (question.served.opening, b"},{".join(parts))
+    return b"%b,%b}" % (question.served.opening, parts[0])
 
 
 def _warm_up() -> None:
@@ -186,19 +205,23 @@ def left(ledger: Ledger, client: str) -> float:
     return next((c.left for c in ledger.clients() if c.name == client), 0.0)
 
 
-def _covered(ledger: Ledger, client: str, epsilon: float) -> bool:
-    """Whether client and data set have enough for an epsilon, in the budget's kind as it is debited."""
+def _covered(ledger: Ledger, client: str, epsilon: float, number: int) -> bool:
+    """Whether client and data set have enough for so many answers, in the budget's kind as it is debited."""
     units, _ = debit(ledger.budget, epsilon, None, 0.0)
-    return min(left(ledger, client), ledger.left) >= down(Fraction(units, UNIT))
+    return min(left(ledger, client), ledger.left) >= down(Fraction(number * units, UNIT))
 
 
-def _noisy_row(question: Question) -> tuple[Row, tuple[str, ...]]:
-    """The one row a noisy model is asked about, as the model takes it: clamped, every number a float."""
-    if question.many or question.explain:
-        rule = "a noisy model answers one row a call, without an explanation"
-        raise Refusal("invalid", [Fault(0, "", rule)])
+def _noisy_rows(question: Question) -> list[tuple[Row, tuple[str, ...]]]:
+    """The rows as a noisy model takes them: clamped, every number a float; all faults at once."""
+    if question.explain:
+        raise Refusal("invalid", [Fault(0, "explain", "a noisy model gives no explanation")])
     check: Callable[[Row], tuple[Row, tuple[str, ...]]] = question.served.model.checked
-    try:
-        return check(question.rows[0])
-    except SfumatoError as error:
-        raise refused(error) from None
+    checked, faults = [], []
+    for place, row in enumerate(question.rows):
+        try:
+            checked.append(check(row))
+        except SfumatoError as error:
+            faults += [fault._replace(row=place) for fault in refused(error).faults]
+    if faults:
+        raise Refusal("invalid", faults[:MOST_FAULTS])
+    return checked

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sfumato.errors import OutputError, ParameterError, VerificationError
 from sfumato.privacy.grants import UNIT, Budget
-from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger import chain, gaps, payers
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.making import upgrade
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
@@ -31,11 +31,10 @@ def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
 
 @dataclass
 class Step:
-    """A debit under way: where the ledger stands, and where it will stand."""
+    """A debit under way: where the ledger stands after the lines that were written so far."""
 
     connection: Connection
     state: State
-    after: State
     held: Held | None
 
 
@@ -45,7 +44,7 @@ class Book:
     def __init__(self, store: Store, identity: str, witness: Witness | None) -> None:
         self.store = store
         self.witness = witness
-        self._id = identity
+        self.id = identity
 
     @property
     def name(self) -> str:
@@ -62,7 +61,7 @@ class Book:
         with contextlib.ExitStack() as alone:
             held = None
             if self.witness is not None:
-                held = alone.enter_context(self.witness.held(self._id, self.name))
+                held = alone.enter_context(self.witness.held(self.id, self.name))
             with self.store.transaction(write=True) as connection:
                 state = self._same(chain.where(connection, self.name))
                 if state.version != VERSION:
@@ -70,10 +69,10 @@ class Book:
                     state = chain.where(connection, self.name)
                 if held and not unlocking:
                     gaps.require_held(connection, state, held)
-                step = Step(connection, state, state, held)
+                step = Step(connection, state, held)
                 yield step
             if held:
-                held.note(step.after)
+                held.note(step.state)
 
     def row(self, step: Step, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0) -> Row:
         """The next line."""
@@ -87,19 +86,20 @@ class Book:
         seen = step.held.seen if step.held and row.kind in DEBITS else None
         if seen and gaps.contains(step.connection, step.state, seen, self.name):
             row = row._replace(note=str(seen.number))
-        step.after = chain.append(step.connection, step.state, row, self.name)
+        step.state = chain.append(step.connection, step.state, row, self.name)
 
-    def settle(self) -> None:
-        """Compare with the witness, and let it know where the ledger stands."""
+    def settle(self, dataset: str = "") -> None:
+        """Compare with the witness, and let it know where the ledger stands, and whose data it is of."""
         assert self.witness is not None
         try:
-            with self.witness.held(self._id, self.name) as held:
+            with self.witness.held(self.id, self.name) as held:
                 with self.reading() as connection:
                     state = self._same(chain.where(connection, self.name))
                     gaps.require_held(connection, state, held)
                     gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 held.note(state)
-                self.witness.remember(self.store.place, self._id, self.name)
+                self.witness.remember(self.store.place, self.id, self.name)
+                payers.note_name(self.witness, dataset, self.id, self.name)
         except OutputError:  # who may not write may look; a grant will meet the same fault and be refused
             if reason := self.locked():
                 raise VerificationError(reason, hint="sfumato ledger unlock LEDGER") from None
@@ -109,7 +109,7 @@ class Book:
         if self.witness is None:
             return ""
         try:
-            seen = self.witness.read(self._id, self.name)  # before the ledger, which may have gone on since
+            seen = self.witness.read(self.id, self.name)  # before the ledger, which may have gone on since
             with self.reading() as connection:
                 state = self._same(chain.where(connection, self.name))
                 gaps.require(connection, state, seen, self.name)
@@ -128,7 +128,7 @@ class Book:
         return False
 
     def _same(self, state: State) -> State:
-        if state.id != self._id:
+        if state.id != self.id:
             raise gaps.not_the_one(self.name)
         return state
 
@@ -173,5 +173,5 @@ def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amoun
     # One line accounts for one gap. While another ledger's spending is open, its place is not taken: this one
     # stays locked until a second unlock counts that as well.
     if own is None or other is None:
-        book.witness.remember(book.store.place, step.after.id, book.name)
+        book.witness.remember(book.store.place, step.state.id, book.name)
     return up(Fraction(amount, UNIT))

@@ -31,7 +31,7 @@ from sfumato.privacy.ledger.tables import (
 from sfumato.privacy.rounding import down
 from sfumato.progress import report
 
-_FIXED = ("version", "id", "kind", "amount", "delta", "unit", "neighbours")
+_FIXED = ("version", "id", "kind", "amount", "delta", "unit", "neighbours", "dataset")
 _STEP = 2000  # lines read at once
 
 
@@ -96,7 +96,7 @@ def where(connection: Connection, name: str) -> State:
         if (own.spent, own.spent_delta) != (last.total, last.total_delta):
             raise broken(name)
     era = str(meta.get("era", "0"))
-    if not era.isdecimal():
+    if not era.isdecimal() or len(era) > 18:  # as large as a line's own number may be
         raise broken(name)
     return State(
         str(meta.get("id")),

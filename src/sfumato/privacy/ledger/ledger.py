@@ -26,7 +26,7 @@ from typing import NoReturn
 from sfumato.errors import BudgetError, DataError, ParameterError
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import _MINT, DELTA_UNIT, UNIT, Budget, Grant, claim_for, debit
-from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger import chain, gaps, payers
 from sfumato.privacy.ledger.backup import restore, write
 from sfumato.privacy.ledger.book import Book, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
@@ -37,21 +37,23 @@ from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 _LARGEST = 1000  # of a client's budget, as of a data set's
+_MOST_GRANTS = 100_000  # in one transaction
 
 
 class Ledger:
     """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`."""
 
-    def __init__(self, book: Book, budget: Budget) -> None:
+    def __init__(self, book: Book, budget: Budget, dataset: str = "") -> None:
         self._book = book
         self.budget = budget
+        self.dataset = dataset
         self._units = budget.units
 
     @classmethod
     def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
         """A ledger for this process only; it is forgotten at the end."""
         budget = Budget.coerce(budget)
-        meta = _started(budget)
+        meta = started(budget, secrets.token_hex(16))
         return cls(Book(MemoryStore(meta), meta["id"], None), budget)
 
     @classmethod
@@ -69,23 +71,29 @@ class Ledger:
         path: str | os.PathLike[str],
         budget: Budget | float | PureDP | ZCDP | None = None,
         *,
+        dataset: str = "",
         seen: str = "",
     ) -> Ledger:
         """Open a ledger, or start one if there is none and a budget is given.
 
         path: a file, or postgresql://user@host/database#name.
         budget: for a ledger that is there, it must be its own.
+        dataset: the declared name of the data set; no second ledger is started here under the same name. For
+            a ledger that is there, it must be its own.
         seen: a `head` noted earlier; refused if the ledger has lost it.
         """
         store = store_at(path)
         wanted = None if budget is None else Budget.coerce(budget)
+        if dataset:
+            _check_text(dataset, "the name of a data set", 200, "whose data, and of when")
         if not store.exists():
             if wanted is None or seen:
                 raise DataError(
                     f"no ledger {store.name}.", hint="give a budget to start one, or correct the path"
                 )
             gaps.require_unused(Witness(), store.place, store.name)
-            meta = _started(wanted)
+            payers.require_first(Witness(), dataset, "", store.name)
+            meta = started(wanted, secrets.token_hex(16), dataset)
             store.create(lambda connection: lay_out(connection, meta))
         ledger = cls.look(path, seen=seen)
         if wanted is not None and wanted != ledger.budget:
@@ -93,7 +101,14 @@ class Ledger:
                 f"ledger {store.name} has another budget: {ledger.budget}.",
                 hint="open it without a budget; a budget is not changed once data were used",
             )
-        ledger._book.settle()
+        if dataset and dataset != ledger.dataset:
+            raise BudgetError(
+                f"ledger {store.name} is of another data set, or of none by name.",
+                hint="sfumato ledger show LEDGER says which; a name is not changed",
+            )
+        if not any(ledger._spent()):
+            payers.require_first(Witness(), ledger.dataset, ledger._book.id, store.name)
+        ledger._book.settle(ledger.dataset)
         return ledger
 
     @classmethod
@@ -105,13 +120,28 @@ class Ledger:
         with store.transaction(write=False) as connection:
             store.examine(connection)
             budget = chain.check(connection, store.name, seen)
-            identity = chain.where(connection, store.name).id
-        return cls(Book(store, identity, Witness()), budget)
+            meta = chain.read_meta(connection, store.name)
+        return cls(Book(store, str(meta.get("id")), Witness()), budget, meta.get("dataset", ""))
 
     @property
     def locked(self) -> str:
         """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
         return self._book.locked()
+
+    # -- whose data it is --------------------------------------------------------------------------
+
+    def pay_for(self, source: str | os.PathLike[str], *, other_people: bool = False) -> None:
+        """Note that what is learnt from a file or URL is paid from here; refused if another ledger does.
+
+        other_people: the source holds other people now than those the other ledger has paid for.
+        """
+        if self._book.witness is not None:
+            payers.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
+
+    @staticmethod
+    def payer_of(source: str | os.PathLike[str]) -> str:
+        """The name of the ledger that has paid for a file or URL here; empty if none is known."""
+        return payers.payer_of(Witness(), source)
 
     # -- spending ----------------------------------------------------------------------------------
 
@@ -128,23 +158,45 @@ class Ledger:
 
         client: whose budget is debited as well, in the same transaction: both, or neither.
         """
+        (grant,) = self.grants(1, epsilon=epsilon, rho=rho, delta=delta, purpose=purpose, client=client)
+        return grant
+
+    def grants(
+        self,
+        number: int,
+        *,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        delta: float = 0.0,
+        purpose: str,
+        client: str | None = None,
+    ) -> tuple[Grant, ...]:
+        """As many grants of the same amount, each with its own line, in one transaction: all, or none."""
         _check_text(purpose, "a purpose", 500, "say what is measured")
+        if not isinstance(number, int) or not 1 <= number <= _MOST_GRANTS:
+            raise ParameterError(f"1 to {_MOST_GRANTS} grants are given at once.", hint="grants(3, ...)")
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
         with self._book.writing() as step:
-            self._require(self._own(step.state), amount, delta_units)
-            row = self._book.row(step, purpose, kind, asked, amount, delta_units)
-            if client is not None:
-                account = self._account(step.connection, client)
-                self._require(account, amount, delta_units)
-                row = row._replace(
-                    client=client,
-                    client_total=account.spent + amount,
-                    client_delta=account.spent_delta + delta_units,
-                )
-            self._book.append(step, row)
-        return Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose)
+            # What cannot all be paid is refused before the first line.
+            self._require(self._own(step.state), number * amount, number * delta_units)
+            account = None if client is None else self._account(step.connection, client)
+            if account is not None:
+                self._require(account, number * amount, number * delta_units)
+            for _ in range(number):
+                row = self._book.row(step, purpose, kind, asked, amount, delta_units)
+                if account is not None:
+                    account = account._replace(
+                        spent=account.spent + amount, spent_delta=account.spent_delta + delta_units
+                    )
+                    row = row._replace(
+                        client=account.name, client_total=account.spent, client_delta=account.spent_delta
+                    )
+                self._book.append(step, row)
+        return tuple(
+            Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose) for _ in range(number)
+        )
 
     def set_client(
         self, name: str, epsilon: float | None = None, *, rho: float | None = None, delta: float = 0.0
@@ -318,7 +370,3 @@ def _check_text(text: object, what: str, most: int, hint: str) -> None:
         or text.encode("utf-8", "ignore").decode() != text
     ):
         raise ParameterError(f"{what} is a text of 1 to {most} characters.", hint=hint)
-
-
-def _started(budget: Budget) -> dict[str, str]:
-    return started(budget, secrets.token_hex(16))

@@ -20,7 +20,7 @@ from sfumato.privacy.ledger.tables import (
 _MANY = 2000  # lines written at once
 
 
-def started(budget: Budget, identity: str) -> dict[str, str]:
+def started(budget: Budget, identity: str, dataset: str = "") -> dict[str, str]:
     """The meta of a new ledger."""
     amount, delta = budget.units
     meta = {
@@ -32,6 +32,8 @@ def started(budget: Budget, identity: str) -> dict[str, str]:
         "unit": json.dumps(budget.unit.to_dict()),
         "neighbours": str(budget.neighbours),
     }
+    if dataset:
+        meta["dataset"] = dataset
     return {**meta, "era": "0", "head": genesis(meta)}
 
 

@@ -1,6 +1,7 @@
 """The tables of a ledger, the same in every database.
 
-meta       what was fixed at the start (id, budget, unit, neighbours), and the head of the chain
+meta       what was fixed at the start (id, budget, unit, neighbours, the data set's name if one was
+           declared), and the head of the chain
 accounts   one row each for the data set (its name is empty) and for every client: budget and spent,
            amount and delta side by side, in whole units
 entries    what happened, one line each; the totals after it are part of the line

@@ -32,6 +32,7 @@ from sfumato.privacy.ledger.tables import State
 
 _SLOT = 512  # bytes; two of them, so that a torn write leaves the other
 _WAIT = 60.0  # seconds to wait for others who are debiting
+PLACES, NAMES, SOURCES = "places", "names", "sources"  # of what it is remembered which ledger is its own
 _HINT = "set SFUMATO_STATE to a folder of this machine that can be written and lasts"
 
 
@@ -124,24 +125,22 @@ class Witness:
                 _place(file, secrets.token_hex(8).encode())
             return file.read_text("utf-8", "replace")
 
-    # -- where ledgers lie -----------------------------------------------------------------------
+    # -- where ledgers lie, and what they pay for -------------------------------------------------
 
-    def _address(self, place: str) -> Path:
-        return (
-            self.folder / "places" / hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        )
+    def _address(self, place: str, kind: str) -> Path:
+        return self.folder / kind / hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
-    def known_at(self, place: str) -> str | None:
-        """The id of the ledger that was last used at a place."""
+    def known_at(self, place: str, kind: str = PLACES) -> str | None:
+        """The id of the ledger that was last used at a place; of names and sources, with its name."""
         with contextlib.suppress(OSError):
-            return self._address(place).read_text("utf-8", "replace")
+            return self._address(place, kind).read_text("utf-8", "replace")
         return None
 
-    def remember(self, place: str, identity: str, name: str) -> None:
+    def remember(self, place: str, identity: str, name: str, kind: str = PLACES) -> None:
         """Note which ledger is used at a place."""
-        if self.known_at(place) == identity:
+        if self.known_at(place, kind) == identity:
             return
-        address = self._address(place)
+        address = self._address(place, kind)
         with _reported(name):
             self._prepare(address)
             _place(address, identity.encode("utf-8", "replace"), replace=True)
@@ -237,7 +236,8 @@ def _place(file: Path, content: bytes, replace: bool = False) -> None:
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, content)
+            if os.write(descriptor, content) != len(content):  # no error where there was room for some of it
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

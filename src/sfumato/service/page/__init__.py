@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files as resources
 
+_HTML = "text/html; charset=utf-8"
+_PAGES = (
+    ("/", "page", "index.html", "Sfumato: risk scores", "page.js"),
+    ("/docs", "docs", "docs.html", "Sfumato: the API", "docs.js"),
+)
 _FILES = (
-    ("/", "page", "index.html", "text/html; charset=utf-8"),
-    ("/docs", "docs", "docs.html", "text/html; charset=utf-8"),
     ("/page/style.css", "page", "style.css", "text/css; charset=utf-8"),
     ("/page/icon.svg", "page", "icon.svg", "image/svg+xml"),
     ("/page/page.js", "page", "page.js", "text/javascript; charset=utf-8"),
@@ -16,6 +19,14 @@ _FILES = (
 
 
 def files() -> list[tuple[str, str, bytes, str]]:
-    """Address, route, content and type of each."""
+    """Address, route, content and type of each; both pages stand in one frame."""
     folder = resources("sfumato.service.page")
-    return [(address, route, (folder / name).read_bytes(), kind) for address, route, name, kind in _FILES]
+    frame = (folder / "frame.html").read_text("utf-8")
+    pages = []
+    for address, route, name, title, script in _PAGES:
+        whole = frame.replace("{{title}}", title).replace("{{script}}", script)
+        whole = whole.replace("{{inside}}", (folder / name).read_text("utf-8"))
+        pages.append((address, route, whole.encode(), _HTML))
+    return pages + [
+        (address, route, (folder / name).read_bytes(), kind) for address, route, name, kind in _FILES
+    ]

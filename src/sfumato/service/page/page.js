@@ -105,13 +105,25 @@ function field(f, i) {
   return h("div", { class: "field", title: f.label ?? "" }, named, input(f, id), said);
 }
 
+// Levels that were read off the data are known to nobody; yes and no are.
+const untold = (f) => f.kind !== "number" && !f.levels && f.level_type !== "boolean";
+const levels = (f) => f.levels ?? [false, true];
+
+function value(f, text) {
+  if (f.kind === "number" || (untold(f) && f.level_type === "number")) return Number(text);
+  return untold(f) ? text : levels(f)[Number(text)];
+}
+
 function input(f, id) {
   const shared = { id, name: f.name, "aria-describedby": `${id}-fault` };
+  if (untold(f)) {
+    const typed = f.level_type === "number" ? { type: "number", step: "any" } : { type: "text", autocomplete: "off" };
+    return h("input", { ...shared, ...typed, placeholder: "levels are not told" });
+  }
   if (f.kind !== "number") {
-    const levels = f.levels ?? [];
     return h("select", shared,
       ...(f.missing_allowed ? [h("option", { value: "" }, "not known")] : []),
-      ...levels.map((v, k) => h("option", { value: String(k) }, v === true ? "yes" : v === false ? "no" : String(v))),
+      ...levels(f).map((v, k) => h("option", { value: String(k) }, v === true ? "yes" : v === false ? "no" : String(v))),
     );
   }
   const middle = f.low !== undefined && f.high !== undefined ? (f.low + f.high) / 2 : "";
@@ -123,7 +135,7 @@ function row() {
   const out = {};
   model.features.forEach((f, i) => {
     const text = $(`field-${i}`).value;
-    if (text !== "") out[f.name] = f.kind === "number" ? Number(text) : f.levels[Number(text)];
+    if (text !== "") out[f.name] = value(f, text);
   });
   return out;
 }

@@ -1,0 +1,39 @@
+"""What commands that spend of a privacy budget share: whose budget, and that nobody pays uncounted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.privacy.ledger import Ledger
+
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        help="The budget to debit before anything is drawn: a file, or a PostgreSQL URL.",
+        show_default=False,
+    ),
+]
+OtherPeople = Annotated[
+    bool, typer.Option("--other-people", help="Nobody in it was paid for before, by another ledger.")
+]
+
+
+def require_payer(book: Ledger | None, source: str, other_people: bool) -> None:
+    """Who was paid for from one ledger is paid for from it again, or a person says that it is others."""
+    from sfumato.privacy.ledger import Ledger
+
+    if book is not None:
+        book.pay_for(source, other_people=other_people)
+    elif not other_people and (payer := Ledger.payer_of(source)):
+        raise ParameterError(
+            f"what was learnt from this source was paid from ledger {payer}; without it this would not be "
+            "counted. Nothing was spent.",
+            hint="--ledger LEDGER; if other people are in it now: --other-people",
+        )

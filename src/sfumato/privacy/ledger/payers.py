@@ -1,0 +1,77 @@
+"""Which ledger pays for a data set: one for each declared name, and one for each source, as far as this
+place can know.
+
+Everything learnt from the same people adds up in one ledger. A second ledger for them is sound in itself,
+and doubles what may be spent. So the folder of the witness remembers under which name a ledger was started,
+and from which file or URL its fits have read. Only the name and the place are kept, as hashes, and nothing
+that is computed from rows: a plain fingerprint of them could be tested against guesses, one with a key is as
+plain to who can read the key beside it, and either changes with the first row that does.
+
+Not noticed: the same people in a copy of the file, under another name, or on another machine.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sfumato.errors import BudgetError, DataError
+from sfumato.privacy.ledger.witness import NAMES, SOURCES, Witness
+
+
+def _folded(dataset: str) -> str:
+    return " ".join(dataset.casefold().split())
+
+
+def _located(source: str | os.PathLike[str]) -> str:
+    """A file by its place, whatever way leads there; a URL as it is written."""
+    text = os.fspath(source)
+    return text if "://" in text else os.path.realpath(text)
+
+
+def _payer(witness: Witness, kind: str, what: str) -> tuple[str, str] | None:
+    """Id and name of the ledger that was spent from for it; one that was never spent from holds nothing."""
+    known = witness.known_at(what, kind)
+    if not known:
+        return None
+    identity, _, name = known.partition(" ")
+    seen = witness.read(identity, name)
+    return (identity, name) if seen and (seen.total or seen.total_delta) else None
+
+
+def require_first(witness: Witness, dataset: str, identity: str, name: str) -> None:
+    """Refuse to begin with a second ledger for a data set that one is spent from already."""
+    payer = _payer(witness, NAMES, _folded(dataset)) if dataset else None
+    if payer and payer[0] != identity:
+        raise DataError(
+            f"the budget of this data set is kept in ledger {payer[1]}; {name} would be a second one for the "
+            "same people.",
+            hint="use that ledger; other people are another data set: give it another name",
+        )
+
+
+def note_name(witness: Witness, dataset: str, identity: str, name: str) -> None:
+    """Remember under which name a ledger was started; the first that was spent from keeps it."""
+    payer = _payer(witness, NAMES, _folded(dataset))
+    if dataset and (payer is None or payer[0] == identity):
+        witness.remember(_folded(dataset), f"{identity} {name}", name, NAMES)
+
+
+def payer_of(witness: Witness, source: str | os.PathLike[str]) -> str:
+    """The name of the ledger that was spent from for a source; empty if none is known here."""
+    payer = _payer(witness, SOURCES, _located(source))
+    return payer[1] if payer else ""
+
+
+def note_source(
+    witness: Witness, source: str | os.PathLike[str], identity: str, name: str, other_people: bool
+) -> None:
+    """Remember which ledger pays for a source; refuse another one, unless a person says who is in it."""
+    where = _located(source)
+    payer = _payer(witness, SOURCES, where)
+    if payer and payer[0] != identity and not other_people:
+        raise BudgetError(
+            f"what was learnt from this source was paid from ledger {payer[1]}: from {name} the same people "
+            "would pay without being counted. Nothing was debited.",
+            hint="use that ledger; if other people are in it now, say so: other_people=True (--other-people)",
+        )
+    witness.remember(where, f"{identity} {name}", name, SOURCES)
