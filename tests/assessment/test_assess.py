@@ -54,6 +54,7 @@ def test_every_skipped_part_says_why() -> None:
     assert {"linking", "class sizes"} <= {s.part for s in found.skipped}
     assert all(s.reason for s in found.skipped)
     assert "name quasi_identifiers" in str(found.verdict().not_examined)
+    assert "quasi_identifiers" not in str(found.page().sections[0])  # plain words come first
 
 
 def test_noise_is_farther_off_than_a_sample() -> None:
@@ -141,6 +142,7 @@ def test_what_was_not_examined_is_not_met() -> None:
     found = assess(people().select(["dx"]), people().select(["dx"]), effort="quick", thresholds={"risk": 0.5})
     assert not found.met and found.thresholds[0].outcome == "not examined"
     assert "quasi_identifiers" in found.thresholds[0].sentence
+    assert found.verdict().not_met[0].startswith("risk was not examined: ")  # not "no threshold was set"
     assert assess(people(), people(), **QUICK).met  # nothing was asked
 
 
@@ -151,6 +153,13 @@ def test_thresholds_of_an_assessment() -> None:
     assert not found.met
     words = found.verdict()
     assert len(words.met) == 1 and len(words.not_met) == 2
+
+
+def test_a_score_that_is_not_there_is_not_judged_by_another() -> None:
+    alone = people().select(["dx"])  # one column has no pairs
+    found = assess(alone, alone, effort="quick", thresholds={"total variation, pairs": 0.1})
+    assert found.thresholds[0].outcome == "not examined" and not found.met
+    assert "'total variation, columns'" in found.thresholds[0].sentence
 
 
 @pytest.mark.parametrize(
