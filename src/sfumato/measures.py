@@ -54,11 +54,11 @@ def entropy(table: Array) -> float:
     return max(0.0, float(-(p * np.log(p)).sum()))
 
 
-def mutual_information(table: Array, *, corrected: bool = False) -> float:
+def mutual_information(table: Array, *, corrected: bool = False, rows: float | None = None) -> float:
     """I = sum p_xy log(p_xy / (p_x p_y)), in nats, of a two-way table.
 
     corrected: less the plug-in estimate's bias (K_x - 1)(K_y - 1) / (2N), K the levels that occur; may
-    then fall slightly below zero where the columns are independent.
+    then fall slightly below zero where the columns are independent. rows: N, if the table is weighted.
     """
     n = dense(table)
     if n.ndim != 2:
@@ -66,7 +66,7 @@ def mutual_information(table: Array, *, corrected: bool = False) -> float:
     value = max(0.0, entropy(n.sum(1)) + entropy(n.sum(0)) - entropy(n)) if n.sum() > 0 else math.nan
     if corrected and n.sum() > 0:
         levels = [(n.sum(axis) > 0).sum() - 1 for axis in (0, 1)]
-        value -= float(levels[0] * levels[1] / (2 * n.sum()))
+        value -= float(levels[0] * levels[1] / (2 * (rows or n.sum())))
     return value
 
 
@@ -89,19 +89,21 @@ def information_matrix(
 def total_variation(before: Array, after: Array) -> float:
     """TV = 1/2 sum |q - p|: the share of people who would have to be moved; 0 same, 1 disjoint."""
     p, q = _both(before, after)
-    return min(1.0, float(np.abs(q - p).sum() / 2))
+    return float(np.minimum(np.abs(q - p).sum() / 2, 1.0))  # min() would take NaN for 1
 
 
 def total_variation_floor(before: Array, rows: float) -> float:
     """What TV to expect of `rows` fresh draws from the original law: 1/2 sum sqrt(2 p(1-p) / (pi n))."""
     p = shares(before)
-    return min(1.0, float(np.sqrt(2 * p * (1 - p) / (math.pi * rows)).sum() / 2)) if rows > 0 else math.nan
+    return (
+        float(np.minimum(np.sqrt(2 * p * (1 - p) / (math.pi * rows)).sum() / 2, 1)) if rows > 0 else math.nan
+    )
 
 
 def histogram_intersection(before: Array, after: Array) -> float:
     """sum min(p, q): the share both histograms have in common; 1 same, 0 disjoint (= 1 - TV)."""
     p, q = _both(before, after)
-    return min(1.0, float(np.minimum(p, q).sum()))
+    return float(np.minimum(np.minimum(p, q).sum(), 1.0))
 
 
 def mean_squared_error(before: Array, after: Array) -> float:

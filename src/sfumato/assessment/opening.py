@@ -154,7 +154,7 @@ def _earlier(given: Any, whole: Table, columns: tuple[str, ...]) -> Earlier:
     _rows(table, "earlier release")
     original = None
     if before is not None:
-        plain = opened(before, "an earlier original")
+        plain = opened(before, "an earlier original", keep_text=True)
         absent = [repr(n) for n in columns if n not in plain.schema]
         if absent:
             raise DataError(
@@ -175,8 +175,6 @@ def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
     for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
         for name in asked[part]:
             schema = schema.with_(name, role=role)
-    for name in asked["weight"]:  # a weight of two values looks like a flag
-        schema = schema.with_(name, kind=Kind.NUMERIC, levels=None)
     for name in asked["target"]:
         if schema[name].role in _NAMES_PEOPLE:
             schema = schema.with_(name, role=Role.OTHER)
@@ -195,7 +193,7 @@ def _without_text(table: Table) -> Table:
 def _control(control: Any, original: Table, rows: int) -> Table | None:
     if control is None:
         return None
-    table, schema = opened(control, "the control"), original.schema
+    table, schema = opened(control, "the control", keep_text=True), original.schema
     absent = [repr(n) for n in schema.names if n not in table.schema]
     if absent:
         raise DataError(
