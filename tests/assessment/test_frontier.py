@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -219,6 +220,13 @@ def test_the_map_is_saved_by_suffix(tmp_path: Path) -> None:
         found.save(tmp_path / "map.png")
     with pytest.raises(OutputError, match="exists"):
         found.save(tmp_path / "map.md")
+
+
+def test_an_epsilon_without_end_is_told_in_words() -> None:
+    score = Score("risk", "risk", 0.5, (0, 1), "lower", "For a test.")
+    point = Point("m", {"epsilon": math.inf, "grid": [1, math.nan], "k": 3}, 0, score, score, 1, 0.0)
+    told = json.loads(json.dumps(point.to_dict(), allow_nan=False))["settings"]
+    assert told == {"epsilon": "inf", "grid": "[1, nan]", "k": 3}
 
 
 def test_words() -> None:

@@ -7,7 +7,7 @@ import re
 from sfumato.assessment.judgement import Assessment
 from sfumato.report import Block, DataTable, Page, Promises, ScoreTable, Section, Verdict
 
-_TO_TYPE = re.compile(r" \((?:name |give )?[a-z_]+(?:=.*)?\)$")
+_TO_TYPE = re.compile(r" \([a-z_]+=.*\)$")
 _TITLES = {
     "utility": (
         "What the release keeps",
