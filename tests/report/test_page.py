@@ -167,6 +167,11 @@ def test_cleaned_text_can_be_written(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
+def test_cleaned_text_keeps_every_letter_and_no_sign_that_turns_text() -> None:
+    assert clean("naïve 𠮷 😀 ñ עברית") == "naïve 𠮷 😀 ñ עברית"
+    assert clean("a\u202eb\u2066c\x00d\ufffe") == "a\ufffdb\ufffdc\ufffdd\ufffd"
+
+
 def test_what_stands_behind_a_score_is_no_program_text() -> None:
     details = {
         "sets": [

@@ -127,7 +127,7 @@ def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
     encoded = array.dictionary_encode()
     texts = [text_of(v) for v in encoded.dictionary.to_pylist()]
     ends = np.full((len(texts) + 1, 2), np.nan)
-    known = [e for e in column.edges or () if not _unbounded(e)]
+    known = [e for e in column.edges or () if not unbounded(e)]
     inner = edge_numbers(replace(column, edges=tuple(known)), canonical_type(column))
     inner = pair.values.get(name, inner)  # the edge above a value that is a bin is no value
     for i, span in enumerate(generalized.spans(texts, clock)):
@@ -173,7 +173,7 @@ def _ends(span: generalized.Span, low: float, high: float, whole: bool) -> tuple
     return a, b
 
 
-def _unbounded(edge: Any) -> bool:
+def unbounded(edge: Any) -> bool:
     """Whether an edge stands for no bound: infinite, or the first and last day there is."""
     if isinstance(edge, date):
         return (edge.year, edge.month, edge.day) in ((1, 1, 1), (9999, 12, 31))

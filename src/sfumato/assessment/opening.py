@@ -12,6 +12,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
+from sfumato.release.dictionary import Seen
 from sfumato.release.fingerprint import fingerprint
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Kind, Role, Schema
@@ -84,7 +85,7 @@ class Opened:
     rows: tuple[int, int]
     notes: tuple[str, ...]
     whole: Table  # the original with all its columns
-    published: Schema  # of all released columns, compared or not
+    published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
 
 
@@ -119,9 +120,18 @@ def opened_pair(subject: Subject) -> Opened:
         rows=rows,
         notes=tuple(notes),
         whole=whole,
-        published=second.schema,
+        published=_published(second),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
+
+
+def _published(released: Table) -> Schema:
+    """What a card may say of the columns: one in memory may still have levels of the original."""
+    seen = Seen(released.schema)
+    held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
+    for batch in released.batches(held) if held else ():
+        seen.look(batch)
+    return seen.public()
 
 
 def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:

@@ -25,15 +25,20 @@ def overclaims(text: str) -> list[str]:
 
 
 def clean(text: object) -> str:
-    """Text that HTML, XML and JSON can all hold: control characters and lone surrogates become a sign."""
+    """Text that HTML, XML and JSON can all hold: control characters and lone surrogates become a sign.
+
+    So do signs that turn the direction of text: a value must not rewrite the line it stands in.
+    """
     return "".join("\ufffd" if _unprintable(c) else c for c in str(text))
 
 
 def _unprintable(c: str) -> bool:
     code = ord(c)
     return (
-        (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code >= 0xFFFE
-    )
+        (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
+        or code & 0xFFFE == 0xFFFE  # no characters, on any plane
+        or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069  # they turn round what stands after them
+    )  # fmt: skip
 
 
 def number(value: float | None) -> str:
