@@ -36,7 +36,7 @@ class Point:
     @staticmethod
     def label_of(name: str, settings: Mapping[str, Any]) -> str:
         """The method and its settings in one line."""
-        said = ", ".join(f"{k} = {v}" for k, v in settings.items())
+        said = ", ".join(f"{k} = {f'{v:.6g}' if isinstance(v, float) else v}" for k, v in settings.items())
         return f"{name} ({said})" if said else name
 
     @property

@@ -193,7 +193,7 @@ class _Bar:
 _PARAMETER = re.compile(
     r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
     r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth|population|database|formulas|earlier)="
-    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
+    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"
 )
 
 
@@ -209,7 +209,7 @@ def as_options(text: str) -> str:
         name = f"--{_SPELT.get(found[1], found[1]).replace('_', '-')}"
         if found[2] is None or found[2] == "True":
             return name
-        return f"{name} {found[3] or found[4] or '...'}"
+        return f"{name} {found[3] or found[4] or found[5] or '...'}"
 
     return _PARAMETER.sub(option, text)
 
