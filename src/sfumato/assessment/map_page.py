@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -104,7 +104,8 @@ def page_of(found: Frontier) -> Page:
 
 def _shared(meanings: Sequence[str]) -> str:
     """What a score means for all points: numbers of a single release are left out."""
-    start = commonprefix(list(meanings))
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*meanings, strict=False))
+    start = "".join(letters[0] for letters in alike)
     if start == meanings[0]:
         return start
     return start[: max(start.rfind(mark) for mark in (", ", "; ", ". "))] + "."

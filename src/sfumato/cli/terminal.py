@@ -193,7 +193,8 @@ class _Bar:
 _PARAMETER = re.compile(
     r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
     r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth|population|database|formulas|earlier)="
-    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"
+    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]"
+    r"|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"
 )
 
 
