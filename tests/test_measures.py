@@ -174,6 +174,12 @@ def test_tables_of_different_shape_are_refused() -> None:
         measures.mutual_information(np.ones(3))
 
 
+def test_what_has_no_value_is_not_a_number() -> None:
+    for measure in (measures.total_variation, measures.histogram_intersection):
+        assert np.isnan(measure(np.zeros(3), np.ones(3))) and np.isnan(measure(np.ones(3), np.zeros(3)))
+    assert np.isnan(measures.total_variation_floor(np.zeros(3), 5))
+
+
 def test_kendall_of_numbers_without_a_sign() -> None:
     up, down = np.array([1, 2, 3], np.uint8), np.array([3, 2, 1], np.uint8)
     assert measures.kendall(up, down) == -1 and measures.kendall(up, up) == 1

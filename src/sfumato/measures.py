@@ -59,11 +59,11 @@ def entropy(table: Array) -> float:
     return max(0.0, float(-(p * np.log(p)).sum()))
 
 
-def mutual_information(table: Array, *, corrected: bool = False) -> float:
+def mutual_information(table: Array, *, corrected: bool = False, rows: float | None = None) -> float:
     """I = sum p_xy log(p_xy / (p_x p_y)), in nats, of a two-way table.
 
     corrected: less the plug-in estimate's bias (K_x - 1)(K_y - 1) / (2N), K the levels that occur; may
-    then fall slightly below zero where the columns are independent.
+    then fall slightly below zero where the columns are independent. rows: N, if the table is weighted.
     """
     n = dense(table)
     if n.ndim != 2:
@@ -71,7 +71,7 @@ def mutual_information(table: Array, *, corrected: bool = False) -> float:
     value = max(0.0, entropy(n.sum(1)) + entropy(n.sum(0)) - entropy(n)) if n.sum() > 0 else math.nan
     if corrected and n.sum() > 0:
         levels = [(n.sum(axis) > 0).sum() - 1 for axis in (0, 1)]
-        value -= float(levels[0] * levels[1] / (2 * n.sum()))
+        value -= float(levels[0] * levels[1] / (2 * (rows or n.sum())))
     return value
 
 

@@ -120,6 +120,20 @@ def test_bands_of_bands_and_dates() -> None:
     assert row(pair, "day", "[2020-01-01, 2020-02-01]") == [0.5, 0.5, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("value", "over"),
+    [("30+", [0, 1, 1]), ("15-44", [1, 1, 0]), ("45-74", [0, 1, 1]), ("95-99", [0, 0, 1]), ("99", [0, 0, 1])],
+)
+def test_a_leaf_with_an_open_end_gets_its_part(value: str, over: list[int]) -> None:
+    found = align(table(band=["0-29", "30-59", "60+"]), table(band=[value, "0-29"]))
+    assert row(found, "band", value) == pytest.approx([o / sum(over) for o in over])
+    alone = align(table(band=["60+", "60+"]), table(band=["70-79", "70-79"]))
+    assert row(alone, "band", "70-79") == [1]
+    schema = Schema((Column("age", Kind.NUMERIC, type="integer", edges=(0, 50, 65, np.inf)),))
+    declared = align(table(schema, age=[5, 64, 94]), table(age=["50+", "5"]))
+    assert row(declared, "age", "50+") == pytest.approx([0, 15 / 45, 30 / 45])
+
+
 def test_a_level_that_looks_generalized_is_a_level() -> None:
     pair = align(table(grade=["*", "**", "a"]), table(grade=["*", "a"]))
     assert row(pair, "grade", "*") == [1, 0, 0]
@@ -241,6 +255,21 @@ def test_weights_count_both_files() -> None:
     assert [t.tolist() for t in both] == [[3, 1], [3, 1]]
     with pytest.raises(ParameterError):
         align(original, released, weight="v")
+
+
+def test_a_weight_of_two_values_and_one_that_was_hidden() -> None:
+    original = table(x=["a", "b", "b"], w=[1, 2, 2])
+    (before, after) = align(original, original, weight="w").tabulate([("x",)])["x",]
+    assert before.tolist() == after.tolist() == [1, 4]
+    hidden = align(original, table(x=["a", "b"], w=["*", "*"]), weight="w")
+    assert hidden.tabulate([("x",)])["x",][1].tolist() == [1, 1] and hidden.released_weight is None
+
+
+def test_many_released_numbers_where_the_original_has_none_are_not_held() -> None:
+    n = MAX_LEVELS + 1
+    schema = Schema((Column("x", Kind.NUMERIC, type="real"), Column("s", Kind.NOMINAL)))
+    original = table(schema, x=pa.array([None] * n, pa.float64()), s=["a"] * n)
+    assert align(original, table(x=np.arange(n) / 7, s=["a"] * n)).columns == ("s",)
 
 
 def test_columns_that_differ() -> None:

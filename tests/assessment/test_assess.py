@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from assess_files import KEY, QUICK, frame
 from cli_support import CANARY
@@ -53,7 +54,8 @@ def test_every_skipped_part_says_why() -> None:
     found = assess(people().select(["dx"]), people().select(["dx"]), effort="quick", key=KEY)
     assert {"linking", "class sizes"} <= {s.part for s in found.skipped}
     assert all(s.reason for s in found.skipped)
-    assert "name quasi_identifiers" in str(found.verdict().not_examined)
+    assert "quasi_identifiers=" in str(found.verdict().not_examined)
+    assert "quasi_identifiers" not in str(found.page().sections[0])  # plain words come first
 
 
 def test_noise_is_farther_off_than_a_sample() -> None:
@@ -141,6 +143,7 @@ def test_what_was_not_examined_is_not_met() -> None:
     found = assess(people().select(["dx"]), people().select(["dx"]), effort="quick", thresholds={"risk": 0.5})
     assert not found.met and found.thresholds[0].outcome == "not examined"
     assert "quasi_identifiers" in found.thresholds[0].sentence
+    assert found.verdict().not_met[0].startswith("risk was not examined: ")  # not "no threshold was set"
     assert assess(people(), people(), **QUICK).met  # nothing was asked
 
 
@@ -151,6 +154,13 @@ def test_thresholds_of_an_assessment() -> None:
     assert not found.met
     words = found.verdict()
     assert len(words.met) == 1 and len(words.not_met) == 2
+
+
+def test_a_score_that_is_not_there_is_not_judged_by_another() -> None:
+    alone = people().select(["dx"])  # one column has no pairs
+    found = assess(alone, alone, effort="quick", thresholds={"total variation, pairs": 0.1})
+    assert found.thresholds[0].outcome == "not examined" and not found.met
+    assert "'total variation, columns'" in found.thresholds[0].sentence
 
 
 @pytest.mark.parametrize(
@@ -251,6 +261,30 @@ def test_the_card_holds_nothing_of_the_original(tmp_path: Path) -> None:
     text = found.card(tmp_path / "card.md").read_text()
     assert "2-anonym" in text or "shared by at least 2" in text
     assert "INTERNAL" not in text and "400" not in text
+
+
+def test_a_card_of_a_table_in_memory_has_no_level_and_no_range_of_the_original(tmp_path: Path) -> None:
+    schema = sf.Schema((
+        sf.Column("dx", sf.Kind.NOMINAL, levels=("flu", "rare")),
+        sf.Column("age", sf.Kind.NUMERIC, type="integer", edges=(0, 50, 117)),
+    ))  # fmt: skip
+    rows = pa.table({"dx": ["flu"] * 40 + ["rare"], "age": [*range(20, 60), 117]})
+    released = sf.Table.from_arrow(rows.slice(0, 40), schema)  # as a method gives it back
+    found = assess(sf.Table.from_arrow(rows, schema), released, effort="quick")
+    text = found.card(tmp_path / "c.md").read_text()
+    assert "flu" in text and "rare" not in text and "117" not in text
+
+
+def test_bins_are_shown_in_few_digits() -> None:
+    from sfumato.assessment.align import align
+    from sfumato.assessment.pictures import levels_of
+
+    values = [0.123456789 + k for k in range(40)]
+    rows = pa.table({"x": values, "n": [*range(39), 60], "few": [1.5, 2.5] * 20})
+    more = pa.table({"x": [-5.0, *values[1:]], "n": [*range(39), 61], "few": [1.5] * 40})
+    pair = align(sf.Table.from_arrow(rows), sf.Table.from_arrow(more))
+    assert levels_of(pair, "x")[:2] == ["below 0.123", "[0.123, 1.12)"]
+    assert levels_of(pair, "n")[-1] == "from 61" and levels_of(pair, "few") == ["1.5", "2.5"]
 
 
 def test_words(same: Assessment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -209,6 +210,7 @@ def test_the_map_is_saved_by_suffix(tmp_path: Path) -> None:
         path = found.save(tmp_path / f"map.{suffix}")
         assert oct(path.stat().st_mode)[-3:] == "600"
     page = (tmp_path / "map.html").read_text()
+    assert "comes from the size of the release alone" not in page  # each point has its own
     assert "INTERNAL" in page and "share = 0.1" in page and "independent" in page
     assert "INTERNAL" in (tmp_path / "map.md").read_text()
     document = json.loads((tmp_path / "map.json").read_text())
@@ -219,6 +221,14 @@ def test_the_map_is_saved_by_suffix(tmp_path: Path) -> None:
         found.save(tmp_path / "map.png")
     with pytest.raises(OutputError, match="exists"):
         found.save(tmp_path / "map.md")
+
+
+def test_an_epsilon_without_end_is_told_in_words() -> None:
+    score = Score("risk", "risk", 0.5, (0, 1), "lower", "For a test.")
+    point = Point("m", {"epsilon": math.inf, "grid": [1, math.nan], "k": 3}, 0, score, score, 1, 0.0)
+    assert Point.label_of("m", {"share": 0.1 + 0.2, "k": 3}) == "m (share = 0.3, k = 3)"
+    told = json.loads(json.dumps(point.to_dict(), allow_nan=False))["settings"]
+    assert told == {"epsilon": "inf", "grid": "[1, nan]", "k": 3}
 
 
 def test_words() -> None:

@@ -168,6 +168,14 @@ def test_bad_targets_and_tests_are_refused(same: Pair) -> None:
         train_on_released(align(same.original, table(**one)), "died", holdout)
 
 
+def test_a_level_of_one_person_and_a_test_without_variety() -> None:
+    data = table(t=["rare", *["a"] * 10_500], x=np.arange(10_501) % 2)
+    pair = align(data, data)
+    assert len(train_on_released(pair, "t", data, resamples=2)) == 2
+    with pytest.raises(DataError, match="in the test the target is always the same"):
+        train_on_released(pair, "t", table(t=["a"] * 20, x=np.arange(20.0)))
+
+
 def test_propensity_is_at_its_null_for_the_same_law() -> None:
     data = people(1000)
     assert values(propensity(align(table(**data), table(**data)), permutations=5))[0] == pytest.approx(0)
@@ -192,6 +200,31 @@ def test_an_open_end_is_the_largest_value_of_the_original() -> None:
     own, after = pa.table({"x": [0.0, 1.0, 100.0]}), pa.table({"x": [">50", "0", "1"]})
     _, middle = frames(align(Table.from_arrow(own), Table.from_arrow(after)))
     assert middle["x"].tolist() == [75.0, 0.0, 1.0]
+
+
+def test_one_clock_whatever_the_file_has_it_in() -> None:
+    days = np.arange("2020-01-01", "2020-07-01", dtype="datetime64[D]")
+    data = {"cost": np.arange(len(days)) ** 1.5}
+    original = table(day=pa.array(days), **data)
+    for unit in ("s", "ms", "us", "ns"):
+        again = table(day=pa.array(days.astype("datetime64[s]")).cast(pa.timestamp(unit)), **data)
+        assert values(regression(align(original, again), "cost ~ day")) == [1, 0, 1]
+
+
+def test_named_nodes_and_sets_of_numbers_are_read_as_what_they_cover() -> None:
+    original = table(age=np.arange(20, 60))
+    named = table(age=["young"] * 20 + ["old"] * 19 + ["{30, 31}"])
+    tree = {"age": {"young": list(range(20, 40)), "old": list(range(40, 60))}}
+    _, after = frames(align(original, named, hierarchies=tree))
+    assert after["age"].tolist() == pytest.approx([29.5] * 20 + [49.5] * 19 + [30.5], abs=1)  # of a bin
+
+
+def test_a_fit_without_a_finite_solution_is_doubted() -> None:
+    x = np.arange(200) / 200
+    told = regression(align(*[table(y=x > 0.5, x=x)] * 2), "y ~ x", model="logistic")
+    assert all("did not converge" in s.meaning for s in told)
+    twice = regression(align(*[table(y=x**2, x=x, z=2 * x)] * 2), "y ~ x + z")
+    assert all("repeat each other" in s.meaning for s in twice)
 
 
 def test_frames_complete_what_was_generalized() -> None:

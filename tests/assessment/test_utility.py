@@ -143,6 +143,18 @@ def test_weights_weigh() -> None:
     assert distances(align(original, released), ways=1)[0].value == pytest.approx(0.25)
 
 
+def test_the_unit_of_a_weight_does_not_matter() -> None:
+    names, generator = list("abcdefgh"), np.random.default_rng(1)
+    x, y = generator.choice(names, (2, 500))
+    weight, released = generator.uniform(1, 2, 500), table(x=x, y=y)
+    found = [
+        utility(align(table(x=x, y=y, w=weight * unit), released, weight="w"), ways=2)
+        for unit in (1e-6, 1, 1e6)
+    ]
+    assert [s.value for s in found[0]] == pytest.approx([s.value for s in found[1]], nan_ok=True)
+    assert [s.value for s in found[2]] == pytest.approx([s.value for s in found[1]], nan_ok=True)
+
+
 def test_a_sample_of_triples_says_so() -> None:
     generator = np.random.default_rng(1)
     data = {f"c{i}": [str(v) for v in generator.integers(0, 3, 300)] for i in range(9)}

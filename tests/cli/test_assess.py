@@ -67,6 +67,7 @@ def test_exit_codes_for_ci(sfumato: Sfumato, visits: Path, coarse: Path) -> None
     assert sfumato("assess", visits, coarse, *KNOWN, *named).code == 1
     unexamined = sfumato("assess", visits, coarse, *KNOWN, "--threshold", "population uniqueness=0.1")
     assert unexamined.code == 1 and "not examined" in unexamined.out
+    assert "--population" in unexamined.out and "--grown-from" in unexamined.out  # not earlier=[(...)]
 
 
 def test_json_and_quiet(sfumato: Sfumato, visits: Path, coarse: Path) -> None:

@@ -110,6 +110,8 @@ def test_markup_in_a_message_is_shown_as_it_is() -> None:
         ("overwrite=True replaces it", "--overwrite replaces it"),
         ("keep_text=True keeps it", "--keep-text keeps it"),
         ('name the columns: columns=["patient"]', "name the columns: --column patient"),
+        ("give a control, or holdout=0 for none", "give a control, or --holdout 0 for none"),
+        ("(earlier=[(original, release)])", "(--grown-from)"),
         ("set missing = true", "set missing = true"),
         ("set confirmed = true", "set confirmed = true"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
@@ -61,6 +62,15 @@ def test_every_wanted_set_lies_in_a_joint(sets: list[tuple[str, ...]], limit: in
 def test_all_pairs_of_thirteen_columns_need_few_joints() -> None:
     joints = cover(list(combinations(NAMES, 2)), dict(zip(NAMES, LEVELS, strict=True)))
     assert len(joints) <= 13  # as many as a projective plane has lines
+
+
+def test_a_wide_table_is_planned_quickly() -> None:
+    names = [f"c{i}" for i in range(100)]
+    start = time.process_time()
+    joints = cover(list(combinations(names, 2)), dict.fromkeys(names, 10))
+    assert time.process_time() - start < 5  # half a second; looking at every set for every column takes 20
+    covered = {pair for joint in joints for pair in combinations(sorted(joint), 2)}
+    assert len(covered) == 4950 and cover([()], {}) == [()]
 
 
 # -- kernels -------------------------------------------------------------------------------------

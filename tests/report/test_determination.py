@@ -60,6 +60,7 @@ def test_filled_in_it_holds_the_words_the_numbers_and_the_promise(tmp_path: Path
 @pytest.mark.parametrize(("text", "words"), [
     ("data = 3\nother = 1\n", "'other' is not asked for; 'data' is no text"),
     ("thresholds = 3\n", r"\[thresholds\] holds texts"),
+    ("[signature]\nname = [1]\n", r"\[signature\] holds texts"),
     ("data = ", "no TOML"),
 ])  # fmt: skip
 def test_a_wrong_form_is_refused_with_all_faults(tmp_path: Path, text: str, words: str) -> None:
@@ -72,3 +73,9 @@ def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(DataError, match="no assessment"):
         read_report(tmp_path / "r.json")
+
+
+def test_a_source_that_is_left_empty_is_open(tmp_path: Path) -> None:
+    form = tmp_path / "said.toml"
+    form.write_text('[thresholds]\nrisk = ""\n', encoding="utf-8")
+    assert not Said.read(form).sources["risk"]

@@ -132,6 +132,13 @@ def test_the_front_is_what_no_point_beats(found: list[tuple[int, int]], higher: 
     assert pareto(risk, utility, utility_better="higher" if higher else "lower").tolist() == slow
 
 
+def test_no_two_methods_look_alike_on_the_map() -> None:
+    spec = figures.frontier([MapPoint(f"m{i}", i, i) for i in range(30)]).panels[0]
+    last = spec["layer"][-1]["encoding"]
+    looks = zip(last["color"]["scale"]["range"], last["shape"]["scale"]["range"], strict=True)
+    assert len(set(looks)) == 30
+
+
 def test_the_map_shows_settings_and_leaves_out_what_has_no_value() -> None:
     points = [
         MapPoint("m", 0.1, 0.9, (0.05, 0.15), None, {"k": 5}),

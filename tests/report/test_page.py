@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.privacy import Guarantee
 from sfumato.report import DataTable, Figure, Page, Promises, ScoreTable, Section, Verdict, card
-from sfumato.report.words import clean, grouped, number
+from sfumato.report.words import clean, details_of, grouped, number
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.score import Score
 
@@ -165,6 +165,25 @@ def test_numbers_are_close_to_what_they_say(value: float) -> None:
 def test_cleaned_text_can_be_written(text: str) -> None:
     clean(text).encode("utf-8")
     assert clean(clean(text)) == clean(text)
+
+
+def test_cleaned_text_keeps_every_letter_and_no_sign_that_turns_text() -> None:
+    assert clean("naïve 𠮷 😀 ñ עברית") == "naïve 𠮷 😀 ñ עברית"
+    assert clean("a\u202eb\u2066c\x00d\ufffe") == "a\ufffdb\ufffdc\ufffdd\ufffd"
+
+
+def test_what_stands_behind_a_score_is_no_program_text() -> None:
+    details = {
+        "sets": [
+            {"row": {"age": "[20, 30[", "sex": None}, "of": [["age"], ["age", "sex"]], "v": [None, 0.5]}
+        ],
+        "matrices": {"names": ["age", "sex"], "before": [[None, 0.5], [0.5, None]], "cramers_v_after": []},
+    }
+    behind = Score("mutual information, mean", "utility", 0.5, (0, 1), "lower", "A test.", details=details)
+    first, before, _ = details_of(behind)
+    assert first.rows == (("age: [20, 30[; sex: ", "age; age, sex", "–, 0.5"),)
+    assert before.caption == "mutual information before" and before.rows[1] == ("sex", 0.5, None)
+    assert before.columns == ("column", "age", "sex")
 
 
 def test_groups_have_every_score_once() -> None:

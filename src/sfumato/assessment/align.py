@@ -33,6 +33,7 @@ _CODE_BYTES = 2**29  # files whose codes need less are encoded once and counted 
 
 Float = NDArray[np.float64]
 Tables = tuple[Float, Float]
+_NUMBERS = ("integer", "real", "decimal")
 _LEFT_OUT = {Role.IDENTIFIER: "an identifier", Role.PERSON: "says whose row it is", Role.WEIGHT: "a weight"}
 
 
@@ -182,7 +183,8 @@ def align(
     _require_rows(next(iter(before.values())), next(iter(after.values())))
     for name in names:
         large = max(before[name].codebooks[0].size, after[name].codebooks[0].size) > MAX_LEVELS
-        if large and not (_has_bins(original, name) and told_apart(before[name].codebooks[0].levels)):
+        levels = before[name].codebooks[0].levels
+        if large and not (_has_bins(original, name) and len(levels) and told_apart(levels)):
             notes.append(_too_many(name, columns is not None))
             continue
         tree = (hierarchies or {}).get(name, {})
@@ -190,8 +192,9 @@ def align(
         notes += [f"{name}: {note}" for note in scales[name].notes]
     if not scales:
         raise DataError("no column is left to compare.", hint="; ".join(notes[:4]) or "name the columns")
-    again = weight if weight is not None and weight in released.columns else None
+    again = weight if weight in released.columns and released.schema[weight].type in _NUMBERS else None
     if weight is not None:
+        original, released = (_weighing(t, w) for t, w in ((original, weight), (released, again)))
         notes.append(f"{weight}: weights the original" + (" and the released file" if again else " only"))
     leaves = {n: s.leaves for n, s in scales.items()}
     nodes = {n: s.nodes for n, s in scales.items()}
@@ -214,7 +217,16 @@ def align(
 def _weight(original: Table, weight: str | None) -> str | None:
     if weight is not None and weight not in original.columns:
         raise ParameterError(f"the original has no weight column '{weight}'.", hint="name one of its columns")
+    if weight is not None and original.schema[weight].type not in _NUMBERS:
+        raise ParameterError(f"weight column '{weight}' is not numeric.", hint="name a numeric column")
     return weight
+
+
+def _weighing(table: Table, weight: str | None) -> Table:
+    """The weight as a number: one of two values looks like a flag."""
+    if weight is None or table.schema[weight].kind is Kind.NUMERIC:
+        return table
+    return table.with_schema(table.schema.with_(weight, kind=Kind.NUMERIC, levels=None))
 
 
 def _shared(

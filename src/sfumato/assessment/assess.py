@@ -59,7 +59,7 @@ def assess(
         a plain guess only.
     schema: what the columns of the original mean; guessed, and said so, if not given.
     quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
-    target: what models predict, trained on the release and tried on the original.
+    target: what models predict, trained on the release and tried on the control.
     weight: the survey weight of the original. population: how many people it is a sample of, or a file.
     thresholds: limits by the name of a score or measure; "risk" for all attacks (what they reach beyond
         control or guess), "utility" for all scores of utility from 0 to 1 about the whole table.

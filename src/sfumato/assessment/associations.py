@@ -70,16 +70,18 @@ class TwoWay:
 def two_way(pair: Pair, *, progress: Callable[[int, int], None] | None = None) -> list[TwoWay]:
     """All pairs of columns whose table can be held, one after the other."""
     wanted = [s for s in combinations(pair.columns, 2) if pair.feasible(s)]
-    released = pair.rows()[1]
+    rows = pair.rows()
     out = []
     for columns, (before, after) in pair.stream(wanted):
-        out.append(_facts(pair, columns, before, after, released))
+        out.append(_facts(pair, columns, before, after, rows))
         if progress is not None:
             progress(len(out), len(wanted))
     return out
 
 
-def _facts(pair: Pair, columns: tuple[str, ...], before: Float, after: Float, rows: int) -> TwoWay:
+def _facts(
+    pair: Pair, columns: tuple[str, ...], before: Float, after: Float, rows: tuple[int, int]
+) -> TwoWay:
     ordered = all(pair.leaves[c].column.kind in _ORDERED for c in columns)
     order = order_rho = (math.nan, math.nan)
     if ordered:
@@ -89,10 +91,10 @@ def _facts(pair: Pair, columns: tuple[str, ...], before: Float, after: Float, ro
     return TwoWay(
         columns,
         measures.total_variation(before, after),
-        measures.total_variation_floor(before, rows),
+        measures.total_variation_floor(before, rows[1]),
         (
-            measures.mutual_information(before, corrected=True),
-            measures.mutual_information(after, corrected=True),
+            measures.mutual_information(before, corrected=True, rows=rows[0]),
+            measures.mutual_information(after, corrected=True, rows=rows[1]),
         ),
         (measures.cramers_v(before), measures.cramers_v(after)),
         order,

@@ -63,9 +63,11 @@ class Binned:
         generalized_values = sum(1 for row in placed if row is not None and np.count_nonzero(row) > 1)
         if generalized_values:
             how = "the whole numbers" if self._whole else "the length"
-            self.notes.append(f"{generalized_values} intervals are spread evenly over {how} they cover")
+            self.notes.append(f"intervals spread evenly over {how} they cover: {generalized_values}")
         if lost:
-            self.notes.append(f"{lost} released values are no number or interval, counted as missing")
+            self.notes.append(
+                f"released values that are no number and no interval, counted as missing: {lost}"
+            )
         nodes = Codebook(replace(there.column, missing=missing_after), there.levels, missing_after)
         spread = np.zeros((nodes.size, leaves.size))
         for i, row in enumerate(placed):
@@ -149,10 +151,13 @@ class Binned:
     def _rows(self, texts: Sequence[str], spans: Sequence[Span | None]) -> list[Float | None]:
         """The spread of each released text over the bins."""
         last = len(self.edges) - 2
-        leaf_spans = tuple(
-            Span(a, b, True, i == last)
-            for i, (a, b) in enumerate(zip(self.edges[:-1], self.edges[1:], strict=True))
-        )
+        edges = self.edges.copy()
+        own = column_numbers(self.before.codebooks[0].levels)
+        if math.isinf(self.inner[0]):  # declared without an end: it ends where the original does
+            edges[0] = min(own[0], edges[1])
+        if math.isinf(self.inner[-1]):
+            edges[-1] = max(own[-1], edges[-2])
+        leaf_spans = tuple(Span(a, b, True, i == last) for i, (a, b) in enumerate(pairwise(edges)))
         line = Line(leaf_spans, self._whole, False)
         tree = {text_of(node): [text_of(v) for v in leaves] for node, leaves in self.tree.items()}
         rows: list[Float | None] = []

@@ -108,28 +108,33 @@ def _rows(table: Table, names: list[str], most: int | None, generator: Any) -> p
     return pa.Table.from_batches(found) if found else pa.table({n: pa.array([]) for n in names})
 
 
-def _plain(array: pa.Array) -> Float:
-    if pa.types.is_date(array.type):
-        array = array.cast(pa.int32())
-    elif pa.types.is_timestamp(array.type):
-        array = array.cast(pa.int64())
+def _plain(array: pa.Array, clock: str = "") -> Float:
+    """Numbers; for a clock days or microseconds since 1970, in whatever unit the file has them."""
+    if clock == "date":
+        array = array.cast(pa.date32(), safe=False).cast(pa.int32())
+    elif clock:
+        zone = getattr(array.type, "tz", None)
+        array = array.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
 def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
     """Numbers as they are, dates as days or microseconds, intervals by their middle or by a draw."""
     column = pair.leaves[name].column
-    if not pa.types.is_string(array.type):
-        return _plain(array)
+    clock = _CLOCKS.get(column.type, "")
+    if not pa.types.is_string(array.type) and pa.types.is_temporal(array.type) == bool(clock):
+        return _plain(array, clock)
     encoded = array.dictionary_encode()
-    texts = [str(v) for v in encoded.dictionary.to_pylist()]
+    texts = [text_of(v) for v in encoded.dictionary.to_pylist()]
     ends = np.full((len(texts) + 1, 2), np.nan)
-    known = [e for e in column.edges or () if not _unbounded(e)]
+    known = [e for e in column.edges or () if not unbounded(e)]
     inner = edge_numbers(replace(column, edges=tuple(known)), canonical_type(column))
     inner = pair.values.get(name, inner)  # the edge above a value that is a bin is no value
-    for i, span in enumerate(generalized.spans(texts, _CLOCKS.get(column.type, ""))):
-        if generator is not None and generalized.is_everything(texts[i]):
-            span = generalized.Span(-math.inf, math.inf)
+    for i, span in enumerate(generalized.spans(texts, clock)):
+        if generalized.is_everything(texts[i]):
+            span = None if generator is None else generalized.Span(-math.inf, math.inf)
+        elif span is None:
+            span = _covered(pair, name, encoded.dictionary[i].as_py(), inner)
         if span is not None:
             ends[i] = _ends(span, inner[0], inner[-1], column.type in ("integer", "date"))
     places = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
@@ -140,6 +145,18 @@ def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
     if column.type in ("integer", "date"):
         return np.asarray(low + np.floor(u * (high - low + 1)))
     return np.asarray(low + u * (high - low))
+
+
+def _covered(pair: Pair, name: str, value: Any, inner: Float) -> generalized.Span | None:
+    """What a set or a node with a name covers: from the first to the last of the bins it is spread over."""
+    column = pair.leaves[name].column
+    row = pair.spread[name][pair.nodes[name].code_of(value)]
+    places = np.flatnonzero(row[: len(pair.leaves[name].levels)])
+    if not len(places):
+        return None
+    edges = np.clip(edge_numbers(column, canonical_type(column)), inner[0], inner[-1])
+    own, last = name in pair.values, int(places[-1])  # a value that is a bin is the lower edge of it
+    return generalized.Span(edges[places[0]], edges[last + (not own)], True, own or last + 2 == len(edges))
 
 
 def _ends(span: generalized.Span, low: float, high: float, whole: bool) -> tuple[float, float]:
@@ -156,7 +173,7 @@ def _ends(span: generalized.Span, low: float, high: float, whole: bool) -> tuple
     return a, b
 
 
-def _unbounded(edge: Any) -> bool:
+def unbounded(edge: Any) -> bool:
     """Whether an edge stands for no bound: infinite, or the first and last day there is."""
     if isinstance(edge, date):
         return (edge.year, edge.month, edge.day) in ((1, 1, 1), (9999, 12, 31))

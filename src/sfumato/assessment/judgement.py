@@ -75,14 +75,18 @@ class Assessment:
         return tuple(s for s in self.scores if s.section == section)
 
     def verdict(self) -> Verdict:
-        """What was asked and what came out, in words."""
+        """What was asked and what came out, in words. A limit that nobody could examine is not met."""
         from sfumato.report import Verdict
 
         def those(outcome: str) -> list[str]:
             return [t.sentence for t in self.thresholds if t.outcome == outcome]
 
-        missing = [*those("not examined"), *map(str, self.skipped)]
-        return Verdict(those("met"), those("not met"), list(dict.fromkeys(missing)))
+        unseen = [
+            f"{t.name} was not examined{t.sentence.removeprefix(t.name)}"
+            for t in self.thresholds
+            if t.outcome == "not examined"
+        ]
+        return Verdict(those("met"), [*those("not met"), *unseen], [str(s) for s in self.skipped])
 
     # -- out -------------------------------------------------------------------------------------
 

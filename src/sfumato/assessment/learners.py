@@ -53,6 +53,8 @@ def train_on_released(
     numeric = is_numeric(pair, target)
     features = [c for c in pair.columns if c != target]
     truth = _outcome(held, target, numeric)
+    if np.ptp(truth) == 0:
+        raise DataError("in the test the target is always the same.", hint="choose another target")
     predictions = []
     for rows, where in ((before, "original"), (after, "released file")):
         y = _outcome(rows, target, numeric)
@@ -61,7 +63,10 @@ def train_on_released(
         filled = [c for c in features if rows[c].notna().any()]  # trees cannot cut a column without a value
         if not filled:
             raise DataError(f"in the {where} all columns but the target are missing.", hint="keep one")
-        model = _pipeline(pair, filled, numeric, estimator, seed)
+        # People are set aside level by level to stop early: of a level with one person there are none left.
+        levels = np.empty(0) if numeric else np.unique(y, return_counts=True)[1]
+        sparse = bool((levels < 2).any()) or len(levels) > len(y) / 10
+        model = _pipeline(pair, filled, numeric, estimator, seed, stops=False if sparse else "auto")
         with _one_thread():
             model.fit(rows[filled], y)
             predictions.append(_predicted(model, held[filled], numeric, pair.leaves[target].size))
@@ -83,8 +88,13 @@ def _tested(
         drawn.append([_skill(truth[chosen], p[chosen], numeric) for p in predictions])
     table = np.array(drawn)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(table[:, 1], tails)
-    lost_low, lost_high = np.nanquantile(table[:, 0] - table[:, 1], tails)
+
+    def spread(draws: Float) -> dict[str, float]:
+        if np.isnan(draws).all():  # no draw had two levels
+            return {}
+        low, high = np.nanquantile(draws, tails)
+        return {"low": float(low), "high": float(high), "confidence": confidence}
+
     what = "R^2" if numeric else "area under the curve"
     guess = 0.0 if numeric else 0.5
     bottom = -math.inf if numeric else 0.0
@@ -93,11 +103,11 @@ def _tested(
         score(f"train on released, test on real: {target}", values[1], 1, "higher",
               f"{what} on real people of a model learnt from the release; {values[0]:.3g} if learnt from the "
               f"original, {guess:g} for a guess. Bootstrap interval over the people of the test.", bottom,
-              columns=(target,), low=low, high=high, confidence=confidence, baseline=guess, details=details),
+              columns=(target,), baseline=guess, details=details, **spread(table[:, 1])),
         score(f"lost by training on released: {target}", values[0] - values[1], math.inf, "lower",
               f"How much {what} is lost by learning from the release instead of the original; 0: nothing. "
               "Bootstrap interval, both models on the same people.", -math.inf,
-              columns=(target,), low=lost_low, high=lost_high, confidence=confidence),
+              columns=(target,), **spread(table[:, 0] - table[:, 1])),
     ]  # fmt: skip
 
 
@@ -141,7 +151,7 @@ def _area(positive: NDArray[np.bool_], values: Float) -> float:
     return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(values) - n)))
 
 
-def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, seed: int) -> Any:
+def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, seed: int, stops: Any) -> Any:
     """Columns made ready for the estimator: as codes for trees, one-hot and scaled for any other."""
     skl = {
         n: importlib.import_module(f"sklearn.{n}")
@@ -164,7 +174,9 @@ def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, se
         columns = skl["compose"].ColumnTransformer(
             [("names", codes, ordered), ("numbers", "passthrough", numbers)]
         )
-        chosen = kind(categorical_features=list(range(len(few))), random_state=seed, max_iter=100)
+        chosen = kind(
+            categorical_features=list(range(len(few))), random_state=seed, max_iter=100, early_stopping=stops
+        )
         return skl["pipeline"].make_pipeline(columns, chosen)
     impute = importlib.import_module("sklearn.impute").SimpleImputer(keep_empty_features=True)
     ready = skl["pipeline"].make_pipeline(impute, pre.StandardScaler())

@@ -57,6 +57,7 @@ class Line:
     spans: tuple[Span, ...]
     whole: bool
     points: bool
+    reach: float = 0.0  # how far a leaf with an open end goes: '60+' beside '30-59' as far as that one
 
     def weights(self, node: Span) -> Float:
         """How much of a node falls on each leaf."""
@@ -68,9 +69,13 @@ class Line:
             return np.eye(len(self.spans))[first] if first is not None else np.zeros(len(self.spans))
         lows, highs = np.array([s.wholes() if self.whole else (s.low, s.high) for s in self.spans]).T
         low, high = node.wholes() if self.whole else (node.low, node.high)
+        down, up = np.isinf(lows), np.isinf(highs)
+        lows, highs = np.where(down, highs - self.reach, lows), np.where(up, lows + self.reach, highs)
         # an open-ended interval ends where the domain ends
-        low, high = max(low, lows[np.isfinite(lows)].min()), min(high, highs[np.isfinite(highs)].max())
-        weights: Float = np.clip(np.minimum(high, highs) - np.maximum(low, lows), 0, None)
+        first, last = max(low, lows.min()), min(high, highs.max())
+        weights: Float = np.clip(np.minimum(last, highs) - np.maximum(first, lows), 0, None)
+        if self.reach and not weights.any():  # it lies in an open end, beyond its reach
+            weights = ((down & (high <= highs)) | (up & (low >= lows))).astype(float)
         return weights
 
 
@@ -80,4 +85,7 @@ def measured(spans: Sequence[Span | None]) -> Line | None:
     if not every or len(every) < len(spans):
         return None
     whole = all(float(e).is_integer() or math.isinf(e) for s in every for e in (s.low, s.high))
-    return Line(tuple(every), whole, all(s.point for s in every))
+    ends = [s.wholes() if whole else (s.low, s.high) for s in every if not s.point]
+    closed = [high - low for low, high in ends if math.isfinite(high - low)]
+    reach = float(np.mean(closed)) if closed else 1.0
+    return Line(tuple(every), whole, all(s.point for s in every), reach)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -77,8 +79,8 @@ def page_of(found: Frontier) -> Page:
         else f"{_OUTSIDE} {_INSTEAD}"
     )
     axes = [
-        ("risk", first.risk.name, first.risk.meaning),
-        ("utility", first.utility.name, first.utility.meaning),
+        ("risk", first.risk.name, _shared([p.risk.meaning for p in found.points])),
+        ("utility", first.utility.name, _shared([p.utility.meaning for p in found.points])),
     ]
     front = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.front]
     blocks: list[Block] = [
@@ -98,6 +100,15 @@ def page_of(found: Frontier) -> Page:
         f"the draws of a method differ; sfumato {sfumato.__version__}."
     )
     return Page("Risk and utility", stamp, [Section("The map", drawn_on, blocks)])
+
+
+def _shared(meanings: Sequence[str]) -> str:
+    """What a score means for all points: numbers of a single release are left out."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*meanings, strict=False))
+    start = "".join(letters[0] for letters in alike)
+    if start == meanings[0]:
+        return start
+    return start[: max(start.rfind(mark) for mark in (", ", "; ", ". "))] + "."
 
 
 def _shown(point: Point) -> tuple[str, str]:

@@ -87,17 +87,26 @@ def _compared(first: Fit, second: Fit, formula: str, model: Model, confidence: f
         if absent
         else ""
     )
-    label = f"{model} regression {formula}"
+    label, doubt = f"{model} regression {formula}", _doubt(first, second)
     return [
         score(f"coefficients, {label}", measures.coefficient_utility(b, a), 1, "higher",
-              "exp(-||b - b'||^2) of the coefficients before and after; 1: the same. It depends on units.",
-              details=details),
+              "exp(-||b - b'||^2) of the coefficients before and after; 1: the same. It depends on units."
+              f"{doubt}", details=details),
         score(f"relative distance, {label}", measures.coefficient_distance(b, a), math.inf, "lower",
-              "Sum over coefficients of |change / original coefficient|; 0: the same."),
+              f"Sum over coefficients of |change / original coefficient|; 0: the same.{doubt}"),
         score(f"interval overlap, {label}", float(overlap.sum() / (len(common) + absent)), 1, "higher",
               f"How much of the {confidence:.0%} confidence intervals before and after is common, in mean; "
-              f"1: the same conclusions, 0: none.{left}"),
+              f"1: the same conclusions, 0: none.{left}{doubt}"),
     ]  # fmt: skip
+
+
+def _doubt(first: Fit, second: Fit) -> str:
+    """Said where a fit has no unique or no finite solution: its coefficients and intervals are arbitrary."""
+    for fit_, where in ((first, "original"), (second, "released file")):
+        if not (fit_.converged and fit_.full_rank):
+            why = "did not converge" if fit_.full_rank else "has terms that repeat each other"
+            return f" Read it with doubt: the fit on the {where} {why}."
+    return ""
 
 
 def fit(frame: Any, formula: str, model: Model, confidence: float, weight: str | None, where: str) -> Fit:
@@ -128,10 +137,15 @@ def fit(frame: Any, formula: str, model: Model, confidence: float, weight: str |
                 f"the regression on the {where} failed ({type(error).__name__}).", hint="use fewer terms"
             ) from None
         intervals = np.asarray(result.conf_int(alpha=1 - confidence), float)
+        told = np.asarray(result.fittedvalues, float)
     rank = int(np.linalg.matrix_rank(x.to_numpy(float)))
+    told = np.asarray(
+        result.fittedvalues, float
+    )  # where all are told without error, no coefficient is finite
+    settled = model == "linear" or bool(result.converged and np.abs(told - y).max() > 1e-6)
     return Fit(
         tuple(names), np.asarray(result.params, float), np.asarray(result.bse, float), intervals, len(x),
-        rank == len(names), bool(getattr(result, "converged", True)),
+        rank == len(names), settled,
     )  # fmt: skip
 
 

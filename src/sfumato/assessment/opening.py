@@ -12,6 +12,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
+from sfumato.release.dictionary import Seen
 from sfumato.release.fingerprint import fingerprint
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Kind, Role, Schema
@@ -84,7 +85,7 @@ class Opened:
     rows: tuple[int, int]
     notes: tuple[str, ...]
     whole: Table  # the original with all its columns
-    published: Schema  # of all released columns, compared or not
+    published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
 
 
@@ -119,9 +120,18 @@ def opened_pair(subject: Subject) -> Opened:
         rows=rows,
         notes=tuple(notes),
         whole=whole,
-        published=second.schema,
+        published=_published(second),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
+
+
+def _published(released: Table) -> Schema:
+    """What a card may say of the columns: one in memory may still have levels of the original."""
+    seen = Seen(released.schema)
+    held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
+    for batch in released.batches(held) if held else ():
+        seen.look(batch)
+    return seen.public()
 
 
 def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
@@ -154,7 +164,7 @@ def _earlier(given: Any, whole: Table, columns: tuple[str, ...]) -> Earlier:
     _rows(table, "earlier release")
     original = None
     if before is not None:
-        plain = opened(before, "an earlier original")
+        plain = opened(before, "an earlier original", keep_text=True)
         absent = [repr(n) for n in columns if n not in plain.schema]
         if absent:
             raise DataError(
@@ -175,8 +185,6 @@ def _as_asked(table: Table, asked: dict[str, tuple[str, ...]]) -> Table:
     for part, role in (("sensitive", Role.SENSITIVE), ("quasi_identifiers", Role.QUASI_IDENTIFIER)):
         for name in asked[part]:
             schema = schema.with_(name, role=role)
-    for name in asked["weight"]:  # a weight of two values looks like a flag
-        schema = schema.with_(name, kind=Kind.NUMERIC, levels=None)
     for name in asked["target"]:
         if schema[name].role in _NAMES_PEOPLE:
             schema = schema.with_(name, role=Role.OTHER)
@@ -195,7 +203,7 @@ def _without_text(table: Table) -> Table:
 def _control(control: Any, original: Table, rows: int) -> Table | None:
     if control is None:
         return None
-    table, schema = opened(control, "the control"), original.schema
+    table, schema = opened(control, "the control", keep_text=True), original.schema
     absent = [repr(n) for n in schema.names if n not in table.schema]
     if absent:
         raise DataError(

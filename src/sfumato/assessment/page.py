@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato.assessment.judgement import Assessment
-from sfumato.report import Block, DataTable, Page, Promises, ScoreTable, Section
+import re
 
+from sfumato.assessment.judgement import Assessment
+from sfumato.report import Block, DataTable, Page, Promises, ScoreTable, Section, Verdict
+
+_TO_TYPE = re.compile(r" \([a-z_]+=.*\)$")
 _TITLES = {
     "utility": (
         "What the release keeps",
@@ -47,7 +50,13 @@ def _first(found: Assessment) -> Section:
         "A threshold is met when the unfavourable end of the interval meets it. What was not examined may "
         "still give people away; nothing here is a certificate."
     )
-    return Section("In short", words, [found.verdict()])
+    return Section("In short", words, [_plainly(found.verdict())])
+
+
+def _plainly(verdict: Verdict) -> Verdict:
+    """Without what a programmer would have to type; "How it was done" has it."""
+    said = (verdict.met, verdict.not_met, verdict.not_examined)
+    return Verdict(*([_TO_TYPE.sub("", line) for line in lines] for lines in said))
 
 
 def _promises(found: Assessment) -> Section:

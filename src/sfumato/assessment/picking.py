@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.assessment.grid import Made, Measure
-from sfumato.assessment.thresholds import measure
+from sfumato.assessment.thresholds import measure, of_name
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.score import Score
 from sfumato.seeds import Key
@@ -104,8 +104,7 @@ def _taken(name: str, case: Case) -> Score:
             reasons.append(reason)
         else:
             found += part.run(case)
-    scores = [s for s in found if s.name == name]
-    scores = scores or [s for s in found if measure(s.name) == measure(name)]
+    scores = of_name(name, found)
     if not scores:
         why = reasons[0] if reasons else f"it is called {listed([repr(s.name) for s in found])}"
         raise DataError(f"'{name}' cannot be taken: {why}.", hint="choose another score")

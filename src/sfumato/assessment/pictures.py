@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.assessment.align import Pair
 from sfumato.assessment.case import Case
-from sfumato.counts import Codebook
+from sfumato.assessment.frames import unbounded
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.report import Figure
 from sfumato.score import Score
@@ -41,23 +42,48 @@ def pictures(case: Case, scores: Sequence[Score]) -> Pictures:
     return tuple(out)
 
 
-def levels_of(book: Codebook) -> list[str]:
-    """The levels as the report shows them; it is internal."""
-    column = book.column
-    if column.edges is not None:
-        ends = list(column.edges)
-        names = [f"[{a}, {b})" for a, b in pairwise(ends)]
-        names[-1] = f"[{ends[-2]}, {ends[-1]}]"
+def levels_of(pair: Pair, name: str) -> list[str]:
+    """The levels of a column as the report shows them; it is internal."""
+    book = pair.leaves[name]
+    if book.column.edges is None:
+        names = [book.column.label(v) for v in book.levels.to_pylist()]
     else:
-        names = [column.label(v) for v in book.levels.to_pylist()]
+        names = _bins(book.column.edges, set(pair.values.get(name, ())))
     return names + ["missing"] * bool(book.missing)
+
+
+def _bins(edges: Sequence[Any], own: set[float]) -> list[str]:
+    """Bins in few digits; one that holds a single value is that value."""
+    ends, last = _brief(edges), len(edges) - 2
+    names = []
+    for i, (a, b) in enumerate(pairwise(edges)):
+        if (own and a in own) or (isinstance(a, int) and b == a + 1 and i < last):
+            names.append(ends[i])
+        elif unbounded(a):
+            names.append(f"below {ends[i + 1]}")
+        elif unbounded(b):
+            names.append(f"from {ends[i]}")
+        else:
+            names.append(f"[{ends[i]}, {ends[i + 1]}{']' if i == last else ')'}")
+    return names
+
+
+def _brief(edges: Sequence[Any]) -> list[str]:
+    """Each edge in as few digits as tell all of them apart."""
+    if not any(isinstance(e, float) for e in edges):
+        return [str(e) for e in edges]
+    for digits in (3, 4, 6, 9, 12):
+        short = [float(f"{e:.{digits}g}") for e in edges]
+        if len(set(short)) == len(edges):
+            return [str(e).removesuffix(".0") for e in short]
+    return [str(e) for e in edges]
 
 
 def _marginals(case: Case) -> Figure | None:
     from sfumato.report.figures import marginals
 
     tables = case.pair.tabulate([(c,) for c in case.pair.columns])
-    return marginals({s[0]: (levels_of(case.pair.leaves[s[0]]), *both) for s, both in tables.items()})
+    return marginals({s[0]: (levels_of(case.pair, s[0]), *both) for s, both in tables.items()})
 
 
 def _associations(case: Case, scores: Sequence[Score]) -> Figure | None:
@@ -80,7 +106,7 @@ def _mosaic(case: Case) -> Figure | None:
     if len(chosen) < 2:
         return None
     before, after = pair.tabulate([chosen])[chosen]
-    return mosaic(chosen, [levels_of(pair.leaves[c]) for c in chosen], before, after)
+    return mosaic(chosen, [levels_of(pair, c) for c in chosen], before, after)
 
 
 def _class_sizes(case: Case) -> Figure | None:

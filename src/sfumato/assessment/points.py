@@ -36,7 +36,7 @@ class Point:
     @staticmethod
     def label_of(name: str, settings: Mapping[str, Any]) -> str:
         """The method and its settings in one line."""
-        said = ", ".join(f"{k} = {v}" for k, v in settings.items())
+        said = ", ".join(f"{k} = {f'{v:.6g}' if isinstance(v, float) else v}" for k, v in settings.items())
         return f"{name} ({said})" if said else name
 
     @property
@@ -52,10 +52,20 @@ class Point:
             return {k: v if v is not None and math.isfinite(v) else None for k, v in values.items()}
 
         return {
-            "name": self.name, "settings": json.loads(json.dumps(dict(self.settings), default=repr)),
+            "name": self.name, "settings": {k: _plain(v) for k, v in self.settings.items()},
             "risk": number(self.risk), "utility": number(self.utility), "front": self.front,
             "repeats": self.repeats, "seconds": self.seconds, "promises": list(self.promises),
         }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON has it; an epsilon without end is told in words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    try:
+        return json.loads(json.dumps(value, default=repr, allow_nan=False))
+    except ValueError:
+        return repr(value)
 
 
 def point_of(name: str, settings: Mapping[str, Any], method: int, runs: Sequence[Run]) -> Point:

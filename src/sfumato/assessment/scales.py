@@ -38,7 +38,7 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
         extra = found.filter(pc.invert(pc.is_in(found, value_set=declared)))
         levels = pa.concat_arrays([declared, extra])
         if len(extra):
-            notes.append(f"the original has {len(extra)} levels outside its declared domain")
+            notes.append(f"levels of the original outside its declared domain: {len(extra)}")
     names = [text_of(v) for v in levels.to_pylist()]
     reader = Names(names, tree, CLOCKS.get(column.type, ""), column.type == "boolean")
     values = there.levels.to_pylist()
@@ -46,11 +46,11 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
     unseen = [i for i, row in enumerate(rows) if row is None]
     spread_nodes = sum(1 for row in rows if row is not None and np.count_nonzero(row) > 1)
     if spread_nodes:
-        notes.append(f"{spread_nodes} generalized values are spread evenly over the levels they stand for")
+        notes.append(f"generalized values spread evenly over the levels they stand for: {spread_nodes}")
     if unseen:
         notes.append(
-            f"{len(unseen)} released values are not in the original: levels of their own, "
-            "unless hierarchies= says what they stand for"
+            "released values not in the original, levels of their own unless hierarchies= says what they "
+            f"stand for: {len(unseen)}"
         )
     leaf_column, levels = _extended(column, levels, there, unseen)
     missing = has_missing(before) or has_missing(after)

@@ -120,7 +120,9 @@ def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[st
     if not meant:
         asked = {RISK: "linking", UTILITY: "total variation"}.get(name, measure(name))
         reasons = [why for n, why in skipped.items() if measure(n) == asked]
-        said = f": {reasons[0]}" if reasons else ": it has no value for these files"
+        like = [repr(s.name) for s in scores if measure(s.name) == asked and s.name != name]
+        other = f"no score has that name here; there is {listed(like)}" if like else "it has no value here"
+        said = f": {reasons[0] if reasons else other}"
         return Threshold(name, limit, "not examined", f"{name}{said}")
     directionless = [s for s in meant if s.better == "neither"]
     if directionless:
@@ -150,8 +152,15 @@ def _meant(name: str, scores: Sequence[Score]) -> list[Score]:
         return [s for s in scores if counts_as_risk(s)]
     if name == UTILITY:
         return [s for s in scores if counts_as_utility(s)]
+    return of_name(name, scores)
+
+
+def of_name(name: str, scores: Sequence[Score]) -> list[Score]:
+    """The score of that name; all of a measure, where the name is that of the measure alone."""
     exact = [s for s in scores if s.name == name]
-    return exact or [s for s in scores if measure(s.name) == measure(name)]
+    if exact or name.strip().lower() != measure(name):  # one that is not there is not another one
+        return exact
+    return [s for s in scores if measure(s.name) == measure(name)]
 
 
 def _bad_end(score: Score) -> float:

@@ -18,6 +18,20 @@ def _columns(name: str, help_: str) -> Any:
     return typer.Option(name, metavar="A,B,...", help=help_, show_default=False)
 
 
+QuasiIdentifiers = Annotated[
+    str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
+]
+Sensitive = Annotated[str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")]
+Control = Annotated[
+    str | None,
+    typer.Option("--control", metavar="FILE", help="People who are not in the data, same columns."),
+]
+
+
+def _hierarchies(help_: str) -> Any:
+    return typer.Option("--hierarchies", metavar="DIR", exists=True, file_okay=False, help=help_)
+
+
 def assess(
     terminal: Terminal,
     reading: Reading,
@@ -32,33 +46,20 @@ def assess(
             help="What was made of it, by any tool: a file or a release.",
         ),
     ],
-    control: Annotated[
-        str | None,
-        typer.Option("--control", metavar="FILE", help="People who are not in the original, same columns."),
-    ] = None,
+    control: Control = None,
     schema: SchemaFile = None,
-    quasi_identifiers: Annotated[
-        str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
-    ] = None,
-    sensitive: Annotated[
-        str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
-    ] = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
     hierarchies: Annotated[
         Path | None,
-        typer.Option(
-            "--hierarchies",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Level tables that say what generalized values stand for; a release of Sfumato knows.",
-        ),
+        _hierarchies("Level tables that say what generalized values stand for; a release of Sfumato knows."),
     ] = None,
     target: Annotated[
         str | None,
         typer.Option(
             "--target",
             metavar="COLUMN",
-            help="What models predict: train on the release, test on the original.",
+            help="What models predict: trained on the release, tested on the control.",
         ),
     ] = None,
     weight: Annotated[
@@ -185,7 +186,7 @@ def assess(
         thresholds=limits,
         effort=effort,
         database=AttackDatabase(held) if held else None,
-        formulas={**dict.fromkeys(formula or [], "linear"), **dict.fromkeys(logistic or [], "logistic")},
+        formulas=_formulas(formula or [], logistic or []),
         earlier=[*(_opened(reading, path) for path in earlier or []), *then],
     )
     for path in reports:
@@ -215,25 +216,30 @@ def _like(reading: Reading, data: str, first: Any, *, others: bool = False) -> A
 
     others: columns that the original does not have stay, with the meaning they seem to have.
     """
-    from sfumato.assessment.opening import is_release
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-    if is_release(data):
-        return Release.load(data)
-    guessed = reading.scan(data, keep_text=True).schema
-    schema = first.schema.select([n for n in first.schema.names if n in guessed])
+    found = _opened(reading, data)
+    if isinstance(found, Release):
+        return found
+    schema = first.schema.select([n for n in first.schema.names if n in found.schema])
     if others:
-        schema = Schema((*schema, *(c for c in guessed if c.name not in schema)))
-    return (
-        reading.scan(data, schema, columns=schema.names, keep_text=True)
-        if len(schema)
-        else _opened(reading, data)
-    )
+        schema = Schema((*schema, *(c for c in found.schema if c.name not in schema)))
+    return reading.scan(data, schema, columns=schema.names, keep_text=True) if len(schema) else found
 
 
 def _split(names: str | None) -> list[str] | None:
     return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _formulas(linear: list[str], logistic: list[str]) -> dict[str, Any]:
+    from sfumato.errors import ParameterError
+
+    if set(linear) & set(logistic):
+        raise ParameterError(
+            "a formula is named as linear and as logistic.", hint="write one of them with a space more"
+        )
+    return {**dict.fromkeys(linear, "linear"), **dict.fromkeys(logistic, "logistic")}
 
 
 def _limits(max_risk: float | None, min_utility: float | None, more: list[str]) -> dict[str, float]:
@@ -295,10 +301,7 @@ def frontier(
     reading: Reading,
     data: Data,
     schema: SchemaFile = None,
-    control: Annotated[
-        str | None,
-        typer.Option("--control", metavar="FILE", help="People who are not in the data, same columns."),
-    ] = None,
+    control: Control = None,
     holdout: Annotated[
         float,
         typer.Option(
@@ -309,21 +312,11 @@ def frontier(
             help="Without a control, people set aside to be one; 0 for none.",
         ),
     ] = 0.2,
-    quasi_identifiers: Annotated[
-        str | None, _columns("--quasi-identifiers", "What an intruder may know; by role if not given.")
-    ] = None,
-    sensitive: Annotated[
-        str | None, _columns("--sensitive", "What an intruder wants; by role if not given.")
-    ] = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
     hierarchies: Annotated[
         Path | None,
-        typer.Option(
-            "--hierarchies",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Level tables of the quasi-identifiers; without them nothing is generalized.",
-        ),
+        _hierarchies("Level tables of the quasi-identifiers; without them nothing is generalized."),
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each setting is run.")] = 3,
     risk: Annotated[

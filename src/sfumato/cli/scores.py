@@ -47,7 +47,7 @@ def _verdict(found: Assessment) -> Any:
         grid.add_column(overflow="fold")
     for t in found.thresholds:
         sign, colour = _OUTCOMES[t.outcome]
-        grid.add_row(Text(sign, colour), Text(t.outcome, colour), Text(printable(t.sentence)))
+        grid.add_row(Text(sign, colour), Text(t.outcome, colour), Text(printable(as_options(t.sentence))))
     return grid
 
 

@@ -192,19 +192,25 @@ class _Bar:
 
 _PARAMETER = re.compile(
     r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
-    r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth)="
-    r"(True|\.\.\.|\[\.\.\.\]|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"'])?"
+    r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth|population|database|formulas|earlier)="
+    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]"
+    r"|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"
 )
+
+
+_SPELT = {"columns": "column", "formulas": "formula"}
 
 
 def as_options(text: str) -> str:
     """Hints are written for Python (`encoding='latin-1'`); here they read `--encoding latin-1`."""
 
     def option(found: re.Match[str]) -> str:
-        name = "--column" if found[1] == "columns" else f"--{found[1].replace('_', '-')}"
+        if found[2] == "[(original, release)]":
+            return "--grown-from"
+        name = f"--{_SPELT.get(found[1], found[1]).replace('_', '-')}"
         if found[2] is None or found[2] == "True":
             return name
-        return f"{name} {found[3] or found[4] or '...'}"
+        return f"{name} {found[3] or found[4] or found[5] or '...'}"
 
     return _PARAMETER.sub(option, text)
 

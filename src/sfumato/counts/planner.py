@@ -9,6 +9,7 @@ plane), so finding a good cover is worth some thought, and the greedy one below 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 CACHE_CELLS = 2**16  # two banks of 32-bit counters in half a megabyte: well inside a second-level cache
@@ -24,29 +25,41 @@ def cover(
     A joint grows beyond a wanted set only while it has at most `limit` cells; a wanted set that is
     larger by itself is its own joint. Long columns come last: marginals then sum over long runs.
     """
-    open_ = _maximal([frozenset(s) for s in sets])
+    wanted = _maximal([frozenset(s) for s in sets])
+    largest = sorted(wanted, key=lambda s: (_cells(s, sizes), sorted(s)), reverse=True)
+    open_ = dict.fromkeys(largest)
+    holding: dict[str, set[Set]] = {}  # open sets by column: of hundreds of columns, few hold any one
+    for s in open_:
+        for column in s:
+            holding.setdefault(column, set()).add(s)
     joints: list[Set] = []
     while open_:
-        joint = max(open_, key=lambda s: (_cells(s, sizes), sorted(s)))
-        joint = _grown(joint, open_, sizes, limit)
+        first = next(iter(open_))
+        joint = _grown(first, holding, sizes, limit)
         joints.append(joint)
-        open_ = [s for s in open_ if not s <= joint]
+        for s in [first, *(s for s in _near(joint, holding) if s <= joint)]:
+            open_.pop(s, None)
+            for column in s:
+                holding[column].discard(s)
     return [tuple(sorted(j, key=lambda c: (sizes[c], c))) for j in _maximal(joints)]
 
 
-def _grown(joint: Set, open_: Sequence[Set], sizes: Mapping[str, int], limit: int) -> Set:
+def _near(joint: Set, holding: Mapping[str, set[Set]]) -> set[Set]:
+    """The open sets that share a column with a joint."""
+    return {s for column in joint for s in holding.get(column, ())}
+
+
+def _grown(joint: Set, holding: Mapping[str, set[Set]], sizes: Mapping[str, int], limit: int) -> Set:
     """Add the column that finishes the most open sets per factor of cells, while it fits."""
-    columns = sorted({c for s in open_ for c in s})
+    single = [s for column in holding if (s := frozenset([column])) in holding[column]]
     while True:
+        lacking = [s - joint for s in (*_near(joint, holding), *single)]
+        gained = Counter(next(iter(rest)) for rest in lacking if len(rest) == 1)
         best: tuple[float, str] | None = None
-        for column in columns:
-            if column in joint or _cells(joint | {column}, sizes) > limit:
+        for column in sorted(gained):
+            if _cells(joint | {column}, sizes) > limit:
                 continue
-            bigger = joint | {column}
-            gained = sum(1 for s in open_ if s <= bigger and not s <= joint)
-            if not gained:
-                continue
-            score = gained / math.log2(1 + sizes[column])
+            score = gained[column] / math.log2(1 + sizes[column])
             if best is None or score > best[0]:
                 best = (score, column)
         if best is None:
@@ -62,7 +75,10 @@ def _maximal(sets: Sequence[Set]) -> list[Set]:
     """Without those contained in another, in a fixed order."""
     unique = sorted(set(sets), key=lambda s: (-len(s), sorted(s)))
     kept: list[Set] = []
+    longer: list[Set] = []  # none lies in another of its own length
     for s in unique:
-        if not any(s <= k for k in kept):
+        if kept and len(kept[-1]) > len(s):
+            longer = kept.copy()
+        if not any(s <= k for k in longer):
             kept.append(s)
     return kept

@@ -79,10 +79,7 @@ class Said:
         tables = {}
         for name in ("thresholds", "signature"):
             table = document.get(name, {})
-            whole = isinstance(table, dict) and all(
-                str(v) and not isinstance(v, dict | list) for v in table.values()
-            )
-            if not isinstance(table, dict) or (table and not whole and name == "thresholds"):
+            if not isinstance(table, dict) or any(isinstance(v, dict | list) for v in table.values()):
                 faults.append(f"[{name}] holds texts")
                 table = {}
             tables[name] = {str(k): str(v).strip() for k, v in table.items()}

@@ -114,6 +114,6 @@ def _line(cells: Sequence[str]) -> str:
 def _text(text: str) -> str:
     """Names and labels stay text: a mark of Markdown or HTML in them has no effect."""
     words = " ".join(clean(text).split())
-    for mark in "\\`*_[]<>#":
+    for mark in "\\`*_[]<>#&":
         words = words.replace(mark, "\\" + mark)
     return words

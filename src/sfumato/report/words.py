@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.report.page import Cell, DataTable, Verdict
 from sfumato.score import Score
@@ -15,6 +16,7 @@ _OVERCLAIM = re.compile(r"\b(un)?(safe(ly|ty)?|anonymous(ly)?|(non-?)?complian(t
 INTERNAL = "INTERNAL"
 MOST_ROWS = 500  # of one group on a page; the JSON has all
 _MANY = 8  # scores that need no folding
+_WIDE = 30  # columns of a square table; the JSON has all
 
 
 def overclaims(text: str) -> list[str]:
@@ -23,15 +25,20 @@ def overclaims(text: str) -> list[str]:
 
 
 def clean(text: object) -> str:
-    """Text that HTML, XML and JSON can all hold: control characters and lone surrogates become a sign."""
+    """Text that HTML, XML and JSON can all hold: control characters and lone surrogates become a sign.
+
+    So do signs that turn the direction of text: a value must not rewrite the line it stands in.
+    """
     return "".join("\ufffd" if _unprintable(c) else c for c in str(text))
 
 
 def _unprintable(c: str) -> bool:
     code = ord(c)
     return (
-        (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code >= 0xFFFE
-    )
+        (code < 32 and c not in "\t\n\r") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
+        or code & 0xFFFE == 0xFFFE  # no characters, on any plane
+        or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069  # they turn round what stands after them
+    )  # fmt: skip
 
 
 def number(value: float | None) -> str:
@@ -59,6 +66,11 @@ def cell(value: Cell | object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return number(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{clean(k)}: {cell(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        parted = any(isinstance(v, list | tuple | Mapping) for v in value)
+        return ("; " if parted else ", ").join("–" if v is None else cell(v) for v in value)
     return clean(value)
 
 
@@ -175,15 +187,29 @@ def details_of(score: Score, most: int = 50) -> Iterable[DataTable]:
     """The tables behind a score: lists of records as they are, and single values together."""
     single: list[tuple[str, str]] = []
     for name, content in score.details.items():
+        if isinstance(content, Mapping) and "names" in content:
+            yield from _matrices(content, score.name.partition(",")[0])
+            continue
         if isinstance(content, Sequence) and content and all(isinstance(r, dict) for r in content):
             columns = tuple(dict.fromkeys(str(k) for record in content for k in record))
             rows = [tuple(cell(record.get(k)) for k in columns) for record in content[:most]]
             more = f" (first {most} of {len(content)})" if len(content) > most else ""
             yield DataTable(columns, rows, f"{name}{more}", folded=True)
         elif isinstance(content, list | tuple):
-            shown = ", ".join(cell(v) for v in content[:most])
-            single.append((str(name), shown + (" …" if len(content) > most else "")))
+            single.append((str(name), cell(content[:most]) + (" …" if len(content) > most else "")))
         else:
             single.append((str(name), cell(content)))
     if single:
         yield DataTable(("detail", "value"), single, "Details", folded=True)
+
+
+def _matrices(content: Mapping[str, Any], of: str) -> Iterable[DataTable]:
+    """Square tables over the same names: side, or name and side -> its rows. of: what a side alone is of."""
+    names = [clean(n) for n in content["names"]]
+    shown = names[:_WIDE]
+    more = f" (first {_WIDE} of {len(names)} columns)" if len(names) > _WIDE else ""
+    for title, rows in content.items():
+        if title != "names":
+            cells = [(name, *row[:_WIDE]) for name, row in zip(shown, rows, strict=False)]
+            caption = title.replace("_", " ") if "_" in title else f"{of} {title}"
+            yield DataTable(("column", *shown), cells, f"{caption}{more}", folded=True)

@@ -55,7 +55,7 @@ def as_far_as_possible(runs: Iterable[Callable[[], list[Score]]]) -> list[Score]
 
 def known(case: Case) -> str:
     """A column the intruder knows."""
-    return "" if case.known else "no column is known to the intruder (name quasi_identifiers)"
+    return "" if case.known else "no column is known to the intruder (quasi_identifiers=[...])"
 
 
 def two_known(case: Case) -> str:
@@ -68,7 +68,7 @@ def secret(case: Case) -> str:
     if case.secrets:
         return ""
     named = bool(case.subject.sensitive)
-    return "no sensitive column is in the release" if named else "no column is sensitive (name sensitive)"
+    return "no sensitive column is in the release" if named else "no column is sensitive (sensitive=[...])"
 
 
 def secret_known(case: Case) -> str:
@@ -78,7 +78,7 @@ def secret_known(case: Case) -> str:
 
 def target(case: Case) -> str:
     """A column that models predict."""
-    return "" if case.files.target in case.pair.columns else "no column is to be predicted (name target)"
+    return "" if case.files.target in case.pair.columns else "no column is to be predicted (target=...)"
 
 
 def control(case: Case) -> str:
@@ -90,7 +90,7 @@ def population_size(case: Case) -> str:
     """How many people the original is a sample of."""
     if isinstance(case.population, Table):
         return "the population was given as a file and need not be estimated"
-    return "" if case.population is not None else "the size of the population is not known (give population)"
+    return "" if case.population is not None else "the size of the population is not known (population=...)"
 
 
 def population_file(case: Case) -> str:
@@ -105,18 +105,20 @@ def truth(case: Case) -> str:
 
 def database(case: Case) -> str:
     """What an intruder holds beside the release."""
-    return "" if case.subject.database is not None else "no database of the intruder's was given (database)"
+    return (
+        "" if case.subject.database is not None else "no database of the intruder's was given (database=...)"
+    )
 
 
 def formulas(case: Case) -> str:
     """Regressions the user cares about."""
-    return "" if case.subject.formulas else "no regression was named (formulas)"
+    return "" if case.subject.formulas else "no regression was named (formulas=...)"
 
 
 def earlier(case: Case) -> str:
     """Another release of the same people."""
     there = any(e.original is None for e in case.files.earlier)
-    return "" if there else "no other release of the same people was given (earlier=[release])"
+    return "" if there else "no other release of the same people was given (earlier=[...])"
 
 
 def grown(case: Case) -> str:
@@ -133,7 +135,7 @@ def same_length(case: Case) -> str:
 
 def made(case: Case) -> str:
     """What made the release, to be run again."""
-    return "" if case.subject.maker is not None else "the method was not given, only its file (maker)"
+    return "" if case.subject.maker is not None else "the method was not given, only its file (maker=...)"
 
 
 def several(case: Case) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.assessment.case import Case
 from sfumato.assessment.parts.base import Part, control, formulas, several, target, time
+from sfumato.errors import SfumatoError
 from sfumato.score import Score
 
 
@@ -29,11 +30,14 @@ def _trained(case: Case) -> list[Score]:
 def _regressions(case: Case) -> list[Score]:
     from sfumato.assessment.models import regression
 
-    return [
-        score
-        for formula, model in (case.subject.formulas or {}).items()
-        for score in regression(case.pair, formula, model=model, seed=case.seed)
-    ]
+    found = []
+    for formula, model in (case.subject.formulas or {}).items():
+        try:
+            found += regression(case.pair, formula, model=model, seed=case.seed)
+        except SfumatoError as error:
+            error.message = f"{formula}: {error.message}"
+            raise
+    return found
 
 
 PARTS = (

@@ -75,7 +75,9 @@ def frontier(
     if len(drawn) > _CROWD:  # the tooltip and the table still have every interval
         values = [v if v["front"] else {**v, "r0": None, "u0": None} for v in values]
     colour = {"domain": methods, "range": [CATEGORIES[i % len(CATEGORIES)] for i in range(len(methods))]}
-    shape = {"domain": methods, "range": [SHAPES[i % len(SHAPES)] for i in range(len(methods))]}
+    turn = len(CATEGORIES)  # the ninth has the first colour again, and another shape
+    shapes = [SHAPES[(i + i // turn) % len(SHAPES)] for i in range(len(methods))]
+    shape = {"domain": methods, "range": shapes}
     legend = {
         "title": None,
         "orient": "top",
