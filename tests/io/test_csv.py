@@ -175,6 +175,13 @@ def test_faults_of_the_file(tmp_path, content, says):
     assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
+def test_row_names_of_pandas_and_r_get_a_name(tmp_path):
+    read_ = read(put(tmp_path, ",age,sex\n0,41,m\n1,52,f\n"))
+    assert read_.column_names == ["row_id", "age", "sex"]
+    with pytest.raises(DataError, match="no name above column 1"):
+        read(put(tmp_path, ",row_id\n0,1\n"))
+
+
 def test_an_inch_mark_is_no_open_quote(tmp_path):
     assert read(put(tmp_path, 'a,b\n1,5" pipe\n2,x\n')).column("b").to_pylist() == ['5" pipe', "x"]
 

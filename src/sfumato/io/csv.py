@@ -60,6 +60,8 @@ def read(
     return BatchSource(pa.schema(fields), open_, "file", None, origin), None
 
 
+_ROW_NAMES = "row_id"  # of a first column without a name
+
 # -- names -----------------------------------------------------------------------------------------
 
 
@@ -73,6 +75,8 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     if not dialect.header:
         return [f"column_{k + 1}" for k in range(len(rows[0]))]
     names = rows[0]
+    if names[0] == "" and "" not in names[1:] and _ROW_NAMES not in names:
+        names = [_ROW_NAMES, *names[1:]]  # pandas and R write their row names so
     faults = []
     empty = [str(k + 1) for k, name in enumerate(names) if not name]
     if empty:
