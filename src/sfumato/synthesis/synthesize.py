@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sfumato.errors import ParameterError
+from sfumato.io.spark import is_spark, spread
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
@@ -51,4 +53,11 @@ def synthesize(
     rows = None if rows is None else whole("rows", rows)
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
-    return method.fit(table).sample(rows, key=key, seed=seed)
+    return where_it_lives(method.fit(table).sample(rows, key=key, seed=seed), table)
+
+
+def where_it_lives(release: Release, table: Table) -> Release:
+    """Rows made of a Spark table are drawn by its executors, where the method can be drawn in pieces."""
+    if not is_spark(table.source):
+        return release
+    return replace(release, data=spread(release.data, table.source))
