@@ -175,7 +175,12 @@ def _lugs(given: Settings) -> Any:
     from sfumato.synthesis.lugs.method import LUGS
 
     names = ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "cap", "columns")
-    return LUGS(**_given(given, *names))
+    method = LUGS(**_given(given, *names))
+    if "partitions" not in given:
+        return method
+    from sfumato.synthesis.lugs.parallel import PLUGS
+
+    return PLUGS(method, given["partitions"])
 
 
 def _given(settings: Settings, *names: str) -> dict[str, Any]:
@@ -280,7 +285,9 @@ METHODS: dict[str, Method] = {
         {**_COLUMNS, "rows": _ROWS, "log_l": Number("The entropy of each law.", 0),
          "cap": Flag("Columns with too few values are drawn evenly."), "hashes": _COUNT, "burn_in": _COUNT,
          "floor": Number("The least share of the uniform law.", 0, 1, above=True),
-         "thin": Number("", 1, whole=True), "length": Number("", 1, whole=True), "reach": _COUNT},
+         "thin": Number("", 1, whole=True), "length": Number("", 1, whole=True), "reach": _COUNT,
+         "partitions": Number("PLUGS: in so many parts, side by side; on Spark by the executors.", 1, 100_000,
+                              whole=True)},
         _lugs, ("rows",)),
     "pmi": Method(
         SYNTHESIZE, "Perturbed multiple imputation. See imputation.md.",
