@@ -146,4 +146,4 @@ if __name__ == "__main__":
     if "--one" in sys.argv:
         one(sys.argv[2], Path(sys.argv[3]))
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
