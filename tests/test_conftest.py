@@ -26,6 +26,12 @@ def test_loopback_can_be_reached() -> None:
         assert client.recv(1) == b"x"
 
 
+def test_workers_know_the_groups(request: pytest.FixtureRequest, postgres_url: str) -> None:
+    """Otherwise every worker starts a Spark of its own, and fits the service's models again."""
+    if getattr(request.config.option, "loadgroup", False):
+        assert request.node.nodeid.endswith("@postgres")
+
+
 def test_spark_runs_arrow_batches_in_executors_of_their_own(spark: Any) -> None:
     import pyarrow as pa
 

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from releases import CLASSES, every_type, public_bytes, released
 
+from sfumato import samples
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.privacy import Guarantee, KAnonymity, NoGuarantee
-from sfumato.release import InternalRecord, Release, fingerprint, verify
+from sfumato.release import InternalRecord, Release, fingerprint, manifest, verify
 from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
@@ -277,3 +279,31 @@ def test_saving_streams(tmp_path: Path) -> None:
 def test_classes_of_the_fixture_are_what_the_other_tests_rely_on() -> None:
     counts = released().data.to_arrow().group_by(["sex", "age"]).aggregate([([], "count_all")]).to_pylist()
     assert {(r["sex"], r["age"]): r["count_all"] for r in counts} == CLASSES
+
+
+def test_parts_that_executors_wrote_are_one_release(tmp_path: Path) -> None:
+    """Saved elsewhere, the files stay as they are; a part too many, or one that is changed, is noticed."""
+    table = samples.discharges(30, seed=1).select(["sex", "age"])
+    release = Release(table, NOTHING)
+    release.save(tmp_path / "whole")
+    public = tmp_path / "whole" / "public"
+    rows = pq.read_table(public / "data.parquet")
+    (public / "data.parquet").unlink()
+    (public / "data.parquet").mkdir()
+    for i in range(2):
+        pq.write_table(rows.slice(15 * i, 15), public / "data.parquet" / f"part-0000{i}.parquet")
+    manifest.write_public(public, {"sfumato_release": 1, "about": "", "data": "data.parquet"})
+    assert verify(tmp_path / "whole").ok
+    loaded = Release.load(tmp_path / "whole")
+    assert loaded.data.to_arrow().equals(rows)
+    loaded.save(tmp_path / "again")
+    assert verify(tmp_path / "again").ok
+    files = [
+        p / "public" / "data.parquet" / "part-00001.parquet" for p in (tmp_path / "whole", tmp_path / "again")
+    ]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    one = replace(loaded, data=loaded.data.select(["sex"]))
+    one.save(tmp_path / "fewer")  # other rows than those of the files: written anew
+    assert pq.read_schema(tmp_path / "fewer" / "public" / "data.parquet").names == ["sex"]
+    pq.write_table(rows, files[1].with_name("part-00002.parquet"))
+    assert not verify(tmp_path / "again").ok

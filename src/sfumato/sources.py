@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+import pyarrow.ipc
 
-from sfumato.errors import DataError, SfumatoError
+from sfumato.errors import DataError, OutputError, SfumatoError
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -23,12 +24,25 @@ EngineFlavour = Literal["duckdb", "ibis", "spark"]
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """Rows that any process can make, without those before: drawn ones, which depend on their number alone.
+
+    make: rows first, first + 1, ... as stored; it is sent to other processes, and holds what it needs.
+    step: a piece begins at a whole multiple of so many rows.
+    """
+
+    make: Callable[[int, int], Iterator[pa.RecordBatch]]
+    step: int = 1
+
+
+@dataclass(frozen=True)
 class BatchSource:
     """Rows as Arrow batches, opened anew for each reading: files and frames in memory.
 
     open: gives the named columns, in that order, as stored.
     rows: the number of rows, where it is known without reading them.
     origin: the object the user gave, so that a result can come back as the same kind.
+    pieces: how other processes can make the same rows, where they can.
     """
 
     arrow_schema: pa.Schema
@@ -36,6 +50,7 @@ class BatchSource:
     flavour: BatchFlavour = "file"
     rows: int | None = None
     origin: Any = None
+    pieces: Pieces | None = None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
@@ -66,7 +81,7 @@ class EngineSource:
             for batch in _native_batches(native, self.flavour):
                 yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
         except Exception as error:
-            raise engine_fault(error) from None
+            raise executor_fault(error) from None
 
 
 def engine_fault(error: Exception) -> SfumatoError:
@@ -77,6 +92,23 @@ def engine_fault(error: Exception) -> SfumatoError:
         f"the engine could not read its data ({type(error).__name__}).",
         hint="ask it the same in its own client to see why",
     )
+
+
+def executor_fault(error: Exception) -> Exception:
+    """What an executor of Spark raised, out of Spark's long report; anything else by its kind."""
+    text = str(error)
+    if "No module named 'sfumato'" in text:
+        return DataError(
+            "Spark's executors do not have Sfumato.",
+            hint="install it in the Python that PYSPARK_PYTHON names",
+        )
+    for kind in (DataError, OutputError):
+        mark = f"sfumato.errors.{kind.__name__}: "
+        for line in text.splitlines():
+            if mark in line:
+                message, _, hint = line.split(mark, 1)[1].partition(" Hint: ")
+                return kind(message, hint=hint)
+    return engine_fault(error)
 
 
 @contextmanager
@@ -90,11 +122,26 @@ def engine_faults() -> Iterator[None]:
 
 def _native_batches(native: Any, flavour: EngineFlavour) -> Iterator[pa.RecordBatch]:
     if flavour == "spark":
-        yield from native.toArrow().to_batches()
+        yield from _spark_batches(native)
     elif flavour == "duckdb":
         yield from native.to_arrow_reader(65_536)
     else:
         yield from _ibis_batches(native)
+
+
+def _spark_batches(frame: Any) -> Iterator[pa.RecordBatch]:
+    """Partition after partition, in their order: all rows at once may be more than the driver can hold."""
+    for row in frame.mapInArrow(_packed, "rows binary").toLocalIterator(prefetchPartitions=True):
+        yield from pa.ipc.open_stream(row[0])
+
+
+def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        out = pa.BufferOutputStream()
+        with pa.ipc.new_stream(out, batch.schema) as writer:
+            writer.write_batch(batch)
+        cell = pa.array([out.getvalue().to_pybytes()], pa.binary())
+        yield pa.RecordBatch.from_arrays([cell], names=["rows"])
 
 
 def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:

@@ -19,11 +19,11 @@ import oracles
 import pyarrow as pa
 import pytest
 
-from sfumato.counts import pushdown
 from sfumato.errors import DataError
 from sfumato.io import scan
 from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Kind, Schema
+from sfumato.sources import executor_fault
 from sfumato.table import Table
 
 NAMES = ("n", "N", "x", "s", "d", "flag", "m", "t", "id", "w")
@@ -227,13 +227,13 @@ def test_an_executors_error_reaches_the_user_in_our_words() -> None:
     long = (
         "Job aborted\n  sfumato.errors.DataError: column 'a': 2 cells outside. Hint: extend it\n at java..."
     )
-    error = pushdown._from_executor(RuntimeError(long))
+    error = executor_fault(RuntimeError(long))
     assert isinstance(error, DataError) and (error.message, error.hint) == (
         "column 'a': 2 cells outside.",
         "extend it",
     )
     other = RuntimeError("something else")
-    assert "something else" not in str(pushdown._from_executor(other))
+    assert "something else" not in str(executor_fault(other))
 
 
 def test_an_engines_own_words_are_not_repeated() -> None:

@@ -83,6 +83,19 @@ def test_columns_come_in_the_order_asked_for_and_can_be_read_again(tmp_path: Pat
     assert list(source.batches([])) == []
 
 
+def test_a_folder_is_its_parts_in_the_order_of_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "data.parquet"
+    folder.mkdir()
+    with pytest.raises(DataError, match="no Parquet file"):
+        parquet.read([folder])
+    for i in (1, 0):
+        pq.write_table(pa.table({"n": [2 * i, 2 * i + 1]}), folder / f"part-0000{i}.parquet")
+    (folder / "_SUCCESS").touch()
+    pq.write_table(pa.table({"n": [9]}), folder / ".part-00002.parquet")  # a writer has not finished it
+    source, _ = parquet.read([folder])
+    assert [n for batch in source.batches(["n"]) for n in batch.column(0).to_pylist()] == [0, 1, 2, 3]
+
+
 def test_an_unknown_column_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "t.parquet")
     source, _ = parquet.read([tmp_path / "t.parquet"])

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from planned import CANARY, PLAN, SCHEMA, public_bytes, ran, rows, with_steps, written
+from planned import CANARY, HEADER, PLAN, SCHEMA, public_bytes, ran, rows, with_steps, written
 
 import sfumato as sf
 from sfumato.errors import BudgetError, DataError, OutputError, PlanError, SchemaError
@@ -289,3 +289,37 @@ def test_an_epsilon_that_is_known_afterwards_only(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="looks at the data"):
         ran(tmp_path, with_steps(step) + '\n[prepare]\nredundant = "drop"\n')
     assert any(c.differential for c in ran(tmp_path, with_steps(step)).load().guarantee)
+
+
+# -- aggregates beside the release ---------------------------------------------------------------------
+
+
+def test_aggregates_that_give_people_away_stop_the_run(tmp_path: Path) -> None:
+    """Cost follows the age: who knows ages learns how from the groups' means, and then everybody's cost."""
+    lines = [HEADER]
+    for i in range(600):
+        place = i % 12
+        region, dx = ("east", "west", "north", "south")[place % 4], "abc"[place // 4]
+        age = i * 37 % 30 + 5 * place
+        lines.append(f"p{i:04d},{'fm'[i // 12 % 2]},{age},{region},{dx},{4 * age + i % 3}")
+    plan = PLAN.replace("max_suppressed = 0.2", "max_suppressed = 1.0")
+    asked = '\n[[aggregates]]\nby = ["region", "dx"]\nvalue = "cost"\n'
+    path = written(tmp_path, plan + asked, **{"data.csv": "\n".join(lines) + "\n"})
+    run = Plan.read(path).run(tmp_path / "release")
+    (found,) = run.aggregates
+    assert found.risk.groups.num_rows == 12
+    assert run.refused and not found.met and found.share > 0, found.sentence
+    assert "guessed too well" in found.sentence
+    path.write_text(plan + asked + "most = 1.0\n", encoding="utf-8")
+    allowed = Plan.read(path).run(tmp_path / "release")
+    assert allowed.met and allowed.releases
+    assert "To be coarsened" in allowed.reports[0].read_text(encoding="utf-8")
+
+
+def test_faults_of_aggregates_are_listed(tmp_path: Path) -> None:
+    asked = '\n[[aggregates]]\nby = ["ward", "dx"]\nvalue = "dx"\n'
+    with pytest.raises(PlanError) as error:
+        Plan.read(written(tmp_path, PLAN + asked))
+    said = [words for _, words in error.value.faults]
+    assert any("aggregate 1: by names columns" in w and "'ward'" in w for w in said), said
+    assert any("must not hold the value" in w for w in said), said

@@ -237,7 +237,7 @@ def test_files_batches_and_frames_give_the_same(tmp_path) -> None:
     assert np.abs(native["y"].to_numpy() - first[:, 0]).max() < 1e-9
 
 
-def test_spark_sums_in_its_executors(spark) -> None:
+def test_spark_sums_and_writes_in_its_executors(spark, tmp_path) -> None:
     table, _ = worlds.people(np.random.default_rng(12), 500, 8)
     arrow = table.to_arrow()
     frame = spark.createDataFrame(arrow.drop(["y"]).to_pandas())
@@ -250,6 +250,11 @@ def test_spark_sums_in_its_executors(spark) -> None:
     mine = pa.table({k: here.reconstruct().to_arrow()[k] for k in [*key, "y"]}).sort_by([("a", "ascending")])
     theirs = back.select([*key, "y"]).sort_by([("a", "ascending")])
     assert np.abs(mine["y"].to_numpy() - theirs["y"].to_numpy()).max() < 1e-9
+    there.reconstruct().save(tmp_path / "people.parquet")
+    parts = sorted(p.name for p in (tmp_path / "people.parquet").iterdir())
+    assert len(parts) > 1 and all(p.startswith("part-") for p in parts)
+    saved = sf.scan(tmp_path / "people.parquet", keep_text=True).to_arrow().sort_by([("a", "ascending")])
+    assert np.abs(mine["y"].to_numpy() - saved["y"].to_numpy()).max() < 1e-9
 
 
 # -- intervals -------------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Constraint, Implies, Never
+from sfumato.synthesis.lugs.executors import cells_of
 from sfumato.synthesis.lugs.method import LUGS
-from sfumato.synthesis.lugs.parallel import PLUGS, _Job, _run
+from sfumato.synthesis.lugs.parallel import PLUGS, Job
 from sfumato.table import Table
 
 State = tuple[int, ...]
@@ -194,8 +195,9 @@ def test_parts_keep_constraints_and_weights_too() -> None:
     table = toy([*SEEN, (1, 0, 0)], [*SEEN.values(), 50.0])
     fitted = PLUGS(method, partitions=1).fit(table)
     codes = np.ascontiguousarray(table.encode(fitted.domain.names).codes.T.astype(np.uint16))
-    job = _Job(method, fitted.domain.books, Key.from_seed(1).to_bytes(), 2_000)
-    rows = _run(job, codes, np.array([*SEEN.values(), 50.0]))
+    cells, n = np.unique(cells_of(codes, np.array([*SEEN.values(), 50.0])), return_counts=True)
+    job = Job(method, fitted.domain.books, Key.from_seed(1).to_bytes(), (2_000,))
+    rows = job.draw(0, cells.tobytes(), n)
     assert len(rows) == 2_000 and not ((rows[:, 0] == 1) & (rows[:, 1] == 0)).any()
 
 

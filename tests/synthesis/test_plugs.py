@@ -11,8 +11,9 @@ import pytest
 import sfumato as sf
 from sfumato import samples
 from sfumato.errors import DataError, ParameterError
+from sfumato.synthesis.lugs.executors import cells_of
 from sfumato.synthesis.lugs.method import LUGS
-from sfumato.synthesis.lugs.parallel import PLUGS
+from sfumato.synthesis.lugs.parallel import PLUGS, Job
 
 COLUMNS = samples.DISCHARGE_VARIABLES[:5]
 METHOD = LUGS(log_l=0.05, columns=COLUMNS)
@@ -45,11 +46,27 @@ def test_spark_executors_learn_their_own_rows(spark: Any) -> None:
     table = sf.scan(spark.createDataFrame(weighted.to_pandas()), schema)
     rules = (sf.Never({"sex": "male", "race": "asian"}),)
     method = replace(METHOD, weight="w", constraints=rules, cap=True)
-    release = PLUGS(method, partitions=2, on="spark").fit(table).sample(1_000, seed=1)
-    assert release.data.to_arrow().num_rows == 1_000
-    assert not any(r["sex"] == "male" and r["race"] == "asian" for r in release.data.to_arrow().to_pylist())
+    release = PLUGS(method, partitions=2, on="spark").fit(table).sample(1_001, seed=1)
     alone = sf.Table.from_arrow(weighted, schema)
-    assert distance(release, method.fit(alone).sample(1_000, seed=1)) < 0.15
+    here = PLUGS(method, partitions=2, workers=1).fit(alone).sample(1_001, seed=1)
+    assert release.data.to_arrow().equals(here.data.to_arrow())  # the same rows in the same order
+    assert not any(r["sex"] == "male" and r["race"] == "asian" for r in here.data.to_arrow().to_pylist())
+    assert distance(here, method.fit(alone).sample(1_000, seed=1)) < 0.15
+
+
+def test_rows_are_dealt_out_by_what_they_hold_not_by_their_order() -> None:
+    """A fair share of every part; a row and its like go each its own way."""
+    codes = np.random.default_rng(3).integers(0, 3, (4_000, 2)).astype(np.uint16)
+    job = Job(METHOD, (), sf.Key.from_seed(5).to_bytes(), (1,) * 4)
+    cells, n = np.unique(cells_of(codes), return_counts=True)
+    part, line, times = job.deal(cells, n)
+    assert np.bincount(line, times).tolist() == n.tolist()
+    shares = np.bincount(part, times)
+    assert (abs(shares - 1_000) < 5 * np.sqrt(4_000 * 0.25 * 0.75)).all()  # 5 sigma: once in 4e5, seed fixed
+    assert len(line) == 4 * len(cells)  # copies of one row are in every part
+    other = job.deal(cells[::-1], n[::-1])
+    back = len(cells) - 1 - other[1]
+    assert set(zip(part, line, times, strict=True)) == set(zip(other[0], back, other[2], strict=True))
 
 
 def test_bad_input_is_refused() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,7 @@ from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
+    from sfumato.plan import Plan
     from sfumato.plan.run import Run
 
 PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
@@ -95,6 +98,12 @@ def run(
         bool,
         typer.Option("--spend-again", help="Draw noise again that a stopped run had drawn; both count."),
     ] = False,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark", metavar="MASTER", help="Read, count, draw and write there. See docs/scale.md."
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> int:
     """Do what a plan says, and write the release: whole or not at all.
@@ -105,10 +114,12 @@ def run(
     from sfumato.plan import Plan
     from sfumato.plan.run import run as go
 
-    found = go(
-        Plan.read(plan), out, input=input, previous=previous, record=record, overwrite=overwrite,
-        spend_again=spend_again,
-    )  # fmt: skip
+    read = Plan.read(plan)
+    with _input(read, input, spark) as data:
+        found = go(
+            read, out, input=data, previous=previous, record=record, overwrite=overwrite,
+            spend_again=spend_again,
+        )  # fmt: skip
     for note in found.notes:
         terminal.note(note)
     for name in found.resumed:
@@ -119,6 +130,19 @@ def run(
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.met else 1
+
+
+@contextmanager
+def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
+    """What a run reads: what the plan names, what is given instead, either of them on Spark."""
+    if master is None:
+        yield given
+        return
+    from sfumato.io.spark import parquet_on_spark
+
+    data = str(plan.path(plan.table("input")["data"])) if given is None else given
+    with parquet_on_spark(data, master) as frame:
+        yield frame
 
 
 def _shown(found: Run) -> list[Any]:
@@ -136,6 +160,7 @@ def _shown(found: Run) -> list[Any]:
         for name, assessment in found.assessments.items():
             unmet = [t.sentence for t in assessment.thresholds if t.outcome != "met"]
             parts += [Padding(Text(f"{name}: {line}"), (0, 0, 0, 2)) for line in unmet]
+        parts += [Padding(Text(one.sentence), (0, 0, 0, 2)) for one in found.aggregates if not one.met]
         return [*parts, Text(f"Why: {', '.join(p.name for p in found.reports)} (internal)")]
     for name, folder in found.releases.items():
         release = found.load(name)
@@ -146,6 +171,7 @@ def _shown(found: Run) -> list[Any]:
         ]
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
+    parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
     if not found.met:
         parts.append(Text("MARKED: a threshold is not met.", "bold red"))
     parts += [Text.assemble(("report  ", "bold"), str(p)) for p in found.reports]
@@ -184,6 +210,15 @@ def _plain(found: Run) -> dict[str, Any]:
         "resumed": list(found.resumed),
         "reports": [str(p) for p in found.reports],
         "drift": None if found.drift is None else found.drift.to_dict(),
+        "aggregates": [
+            {
+                "what": a.title,
+                "groups": a.risk.groups.num_rows,
+                "coarsen": a.risk.coarsen.num_rows,
+                "met": a.met,
+            }
+            for a in found.aggregates
+        ],
         "guarantees": {n: json.loads(found.load(n).guarantee.to_json()) for n in found.releases},
         "assessments": {n: without_details(a.to_dict()) for n, a in found.assessments.items()},
     }

@@ -26,7 +26,7 @@ from sfumato.counts.tables import Counts, check_set
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
 from sfumato.errors import DataError
 from sfumato.schema import Column
-from sfumato.sources import EngineSource, engine_fault, engine_faults
+from sfumato.sources import EngineSource, engine_fault, engine_faults, executor_fault
 
 
 def tabulate(
@@ -202,7 +202,7 @@ def _spark_joints(
     try:
         table = cells.groupBy("joint", "cell").sum("n").toArrow()
     except Exception as error:
-        raise _from_executor(error) from None
+        raise executor_fault(error) from None
     joint, cell, n = (table.column(i).to_numpy() for i in range(3))
     out = {}
     for i, columns in enumerate(joints):
@@ -218,7 +218,7 @@ def _spark_distinct(source: EngineSource, columns: Sequence[str]) -> list[pa.Arr
     try:
         parts = frame.mapInArrow(_distinct_values, "position int, found binary").toArrow()
     except Exception as error:
-        raise _from_executor(error) from None
+        raise executor_fault(error) from None
     found: list[list[pa.Array]] = [[] for _ in columns]
     for position, values in zip(parts.column(0).to_pylist(), parts.column(1).to_pylist(), strict=True):
         found[position] += pa.ipc.open_stream(values).read_all().column(0).chunks
@@ -257,17 +257,3 @@ class _Executor:
             cell = np.flatnonzero(flat)
             arrays = [pa.array(np.full(len(cell), i, np.int32)), pa.array(cell), pa.array(flat[cell])]
             yield pa.RecordBatch.from_arrays(arrays, names=["joint", "cell", "n"])
-
-
-def _from_executor(error: Exception) -> Exception:
-    """The `DataError` an executor raised, out of Spark's long report; anything else by its kind."""
-    if "No module named 'sfumato'" in str(error):
-        return DataError(
-            "Spark's executors do not have Sfumato.",
-            hint="install it in the Python that PYSPARK_PYTHON names",
-        )
-    for line in str(error).splitlines():
-        if "sfumato.errors.DataError: " in line:
-            message, _, hint = line.split("sfumato.errors.DataError: ", 1)[1].partition(" Hint: ")
-            return DataError(message, hint=hint)
-    return engine_fault(error)

@@ -42,7 +42,7 @@ class _File:
 
 def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     """Files of the same columns as one source, and the schema they carry if Sfumato wrote it."""
-    files = [_footer(Path(path)) for path in paths]
+    files = [_footer(file) for path in paths for file in _files(Path(path))]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
     _require_same_columns(files)
@@ -55,6 +55,13 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
         origin=tuple(file.path for file in files),
     )
     return source, _stored_schema(files)
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or the part files of a folder in the order of their names, as Spark writes them."""
+    if not path.is_dir():
+        return [path]
+    return sorted(p for p in path.glob("*.parquet") if not p.name.startswith((".", "_")))
 
 
 # -- footers -------------------------------------------------------------------------------------

@@ -187,6 +187,16 @@ def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
             and step.of == INPUT
         ):
             yield from _domains(plan, schema, step)
+    for i, entry in enumerate(plan.document.get("aggregates", ())):
+        named = {"by": list(entry["by"]), "value": [entry["value"]]}
+        for key, names in named.items():
+            unknown = [repr(n) for n in names if n not in schema]
+            if unknown:
+                yield ("aggregates", i, key), f"names columns that are not in the schema: {listed(unknown)}"
+        if entry["value"] in entry["by"]:
+            yield ("aggregates", i, "by"), "must not hold the value itself"
+        elif entry["value"] in schema and schema[entry["value"]].kind is not Kind.NUMERIC:
+            yield ("aggregates", i, "value"), "must be a column of numbers"
     for table, key in (("prepare", "target"), ("assess", "target"), ("assess", "weight")):
         name = plan.table(table).get(key)
         if name is not None and name not in schema:

@@ -182,7 +182,12 @@ def _lugs(given: Settings) -> Any:
     from sfumato.synthesis.lugs.method import LUGS
 
     names = ("log_l", "hashes", "floor", "burn_in", "thin", "length", "reach", "cap", "columns")
-    return LUGS(**_given(given, *names, "constraints", "weight"))
+    method = LUGS(**_given(given, *names, "constraints", "weight"))
+    if "partitions" not in given:
+        return method
+    from sfumato.synthesis.lugs.parallel import PLUGS
+
+    return PLUGS(method, given["partitions"])
 
 
 def _given(settings: Settings, *names: str) -> dict[str, Any]:
@@ -286,7 +291,9 @@ METHODS: dict[str, Method] = {
          "cap": Flag("Columns with too few values are drawn evenly."), "hashes": _COUNT, "burn_in": _COUNT,
          "floor": Number("The least share of the uniform law.", 0, 1, above=True),
          "thin": Number("", 1, whole=True), "length": Number("", 1, whole=True), "reach": _COUNT,
-         "weight": _WEIGHT, "within": _WITHIN},
+         "weight": _WEIGHT, "within": _WITHIN,
+         "partitions": Number("PLUGS: in so many parts, side by side; on Spark by the executors.", 1, 100_000,
+                              whole=True)},
         _lugs, ("rows",)),
     "pmi": Method(
         SYNTHESIZE, "Perturbed multiple imputation. See imputation.md.",

@@ -13,6 +13,7 @@ from sfumato.release import Release
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
+    from sfumato.plan.aggregating import Published
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,7 @@ class Run:
 
     releases: the folder of each released step. draft: why it is a draft; empty if it is none.
     met: whether every threshold was met. refused: nothing was released because one was not.
+    aggregates: what aggregates give away that are to be published beside it.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
     """
 
@@ -32,6 +34,7 @@ class Run:
     unchanged: bool = False
     resumed: tuple[str, ...] = ()
     assessments: Mapping[str, Assessment] = field(default_factory=dict)
+    aggregates: tuple[Published, ...] = ()
     drift: Drift | None = None
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.thresholds import counts_as_risk
+from sfumato.plan import aggregating
+from sfumato.plan.aggregating import Published
 from sfumato.plan.drift import Drift
 from sfumato.plan.methods import METHODS
 from sfumato.plan.plan import INPUT, Plan, Step
@@ -35,6 +37,7 @@ def page_of(
     assessment: Assessment | None,
     drift: Drift | None,
     notable: float,
+    aggregates: tuple[Published, ...] = (),
 ) -> Page:
     """The page for one released step; INTERNAL on every sheet, and DRAFT until somebody has signed."""
     if assessment is not None:
@@ -55,6 +58,7 @@ def page_of(
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(drift, notable)] if drift is not None else []
+    own += [aggregating.section(aggregates)] if aggregates else []
     data = Path(str(plan.table(INPUT)["data"])).name
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(

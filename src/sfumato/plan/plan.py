@@ -232,9 +232,9 @@ def _spelt(at: Sequence[str | int]) -> str:
     """A place as a person would write it: [columns] age.hierarchy, [[steps]] 2 k."""
     if not at:
         return "the plan"
-    if len(at) > 1 and isinstance(at[1], int) and at[0] == "steps":
+    if len(at) > 1 and isinstance(at[1], int) and at[0] in ("steps", "aggregates"):
         rest = ".".join(map(str, at[2:]))
-        return f"step {at[1] + 1}{f': {rest}' if rest else ''}"
+        return f"{at[0][:-1]} {at[1] + 1}{f': {rest}' if rest else ''}"
     head, rest = at[0], ".".join(map(str, at[1:]))
     return f"[{head}]{f' {rest}' if rest else ''}"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -45,20 +46,32 @@ class Prepared:
     ratios: tuple[tuple[str, float], ...] = ()
 
 
-def open_input(plan: Plan, data: str | None = None) -> Opened:
-    """The input under the plan's schema; everything in which they differ is listed at once."""
+def open_input(plan: Plan, data: Any = None) -> Opened:
+    """The input under the plan's schema; everything in which they differ is listed at once.
+
+    data: another file or database than the plan names, or a frame; what the plan says of files does not
+    count for a frame.
+    """
     given = plan.table(INPUT)
     where = data if data is not None else given["data"]
     options = {k: v for k, v in given.items() if k not in ("data", "schema")}
+    if not isinstance(where, (str, Path)):
+        kept = {k: v for k, v in options.items() if k == "memory_limit"}
+        return _opened(plan, where, kept)
+    where = str(where)
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     from sfumato.plan.checks import is_address
 
-    path: Any = where if is_address(where) else (plan.path(where) if data is None else where)
-    schema = as_read(plan.schema)
+    path = where if is_address(where) else (plan.path(where) if data is None else where)
+    return _opened(plan, str(path), options)
+
+
+def _opened(plan: Plan, data: Any, options: dict[str, Any]) -> Opened:
+    given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
-        differences = check(scan_as(str(path), schema, **options), schema, name=given["schema"])
+        differences = check(scan_as(data, schema, **options), schema, name=given["schema"])
     if not differences.ok:
         raise SchemaError(
             differences.message,
@@ -66,7 +79,7 @@ def open_input(plan: Plan, data: str | None = None) -> Opened:
             values=[v for values in differences.values.values() for v in values],
         )
     keep = bool(plan.table("prepare").get("keep_text", False))
-    table = scan(str(path), schema, columns=schema.names, keep_text=keep, **options)
+    table = scan(data, schema, columns=schema.names, keep_text=keep, **options)
     return Opened(table, differences)
 
 

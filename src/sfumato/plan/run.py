@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
+from sfumato.plan import aggregating
 from sfumato.plan import drift as drifting
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.drift import Drift
@@ -46,7 +47,7 @@ def run(
     plan: Plan,
     out: Path,
     *,
-    input: str | None = None,
+    input: Any = None,
     previous: str | Path | None = None,
     record: str | Path | None = None,
     overwrite: bool = False,
@@ -54,8 +55,8 @@ def run(
 ) -> Run:
     """Do what a plan says, and write the release.
 
-    input: other data than the plan names, of the same columns. previous: an earlier release to compare it
-        with.
+    input: other data than the plan names, of the same columns: a file, a database or a frame, as of Spark
+        (docs/scale.md). previous: an earlier release to compare it with.
     record: an earlier release by the same plan of the same data: the result is taken from it, nothing is
         drawn.
     overwrite: replace a release that another plan or other data has made.
@@ -85,7 +86,7 @@ def run(
         resumed = tuple(_do_steps(bench, prepared.table))
         judged = _judged(bench, prepared.table)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=judged, prepared=prepared,
-                    notes=tuple(notes))  # fmt: skip
+                    aggregates=aggregating.judged(plan, opened.table), notes=tuple(notes))  # fmt: skip
         return written(bench, done, opened)
 
 

@@ -110,6 +110,23 @@ PLAN = Record(
             },
             "How the release is judged.",
         ),
+        "aggregates": ListOf(
+            Record(
+                {
+                    "by": ListOf(Text(), "The columns that name a group.", least=1),
+                    "value": Text("The column whose aggregates are to be published."),
+                    "statistic": Text("What is published of it.", ("mean", "sum", "mean_log")),
+                    "tolerance": Number(
+                        "A guess within this share of the true value is a success.", 0, above=True
+                    ),
+                    "max_risk": Number("How much better than guess and control an intruder may be.", 0, 1),
+                    "fewest": Number("Smaller groups are to be coarsened.", 1, whole=True),
+                    "most": Number("The share of groups that may have to be coarsened; by default 0.", 0, 1),
+                },
+                required=("by", "value"),
+            ),
+            "Aggregates to be published beside the release: LUDIA tries to reconstruct people from them.",
+        ),
         "thresholds": TableOf(
             Number(), "Limits by the name of a score; 'risk' for all attacks, 'utility' for all of utility."
         ),

@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError, DataError
+from sfumato.io.spark import is_spark
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
 from sfumato.plan.plan import INPUT, Plan, Step
@@ -233,10 +234,12 @@ def _replaced(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
 
 
 def _synthesized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
-    method = METHODS[step.method].make(_settings(bench.plan, step))
-    if step.method != "private":
-        from sfumato.synthesis.synthesize import synthesize
+    from sfumato.synthesis.synthesize import synthesize, where_it_lives
 
+    method = METHODS[step.method].make(_settings(bench.plan, step))
+    if "partitions" in step.settings and is_spark(table.source):
+        method = replace(method, on="spark")
+    if step.method != "private":
         return synthesize(table, method, int(step.settings["rows"]), key=key)
     from sfumato.synthesis.private import PrivateModel
 
@@ -244,8 +247,7 @@ def _synthesized(bench: Workbench, step: Step, table: Table, key: Any) -> Releas
     model = PrivateModel.load(path) if path.exists() else method.fit(table)
     if not path.exists():  # what was drawn is kept before anything else is done with it
         model.save(path)
-    release: Release = model.sample(step.settings.get("rows"), key=key)
-    return release
+    return where_it_lives(model.sample(step.settings.get("rows"), key=key), table)
 
 
 def _model(bench: Workbench, step: Step) -> Path:

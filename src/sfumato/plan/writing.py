@@ -26,7 +26,7 @@ from sfumato.table import Table
 def written(bench: Workbench, found: Run, opened: Opened) -> Run:
     """Put the releases together, check them as a stranger would, and rename; or refuse."""
     plan, place = bench.plan, bench.place
-    met = all(a.met for a in found.assessments.values())
+    met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.aggregates)
     if not met and plan.table("outputs").get("unmet", "refuse") == "refuse":
         return replace(found, met=False, refused=True, reports=tuple(_refused(bench, found)))
     shutil.rmtree(place.draft, ignore_errors=True)
@@ -65,8 +65,9 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
     assert found.prepared is not None
     notable = plan.table("drift").get("notable", 0.1)
     page = page_of(
-        plan, step, release, found.prepared, found.assessments.get(step.name), found.drift, notable
-    )
+        plan, step, release, found.prepared, found.assessments.get(step.name), found.drift, notable,
+        found.aggregates,
+    )  # fmt: skip
     for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
         page.save(internal / f"report.{suffix}")
     key: Key = read_key(internal / KEY)
@@ -80,6 +81,7 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
         "about": release.about,
         "guarantee": json.loads(release.guarantee.to_json()),
         "met": met,
+        "aggregates": [one.sentence for one in found.aggregates],
         "dropped": dict(found.prepared.dropped),
         "drift": None if found.drift is None else found.drift.to_dict(),
     }
@@ -89,7 +91,7 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
 
 def _promised(plan: Plan, release: Release) -> Guarantee:
     """A release that was refused otherwise tells, by being there, that it met its limits on the data."""
-    if not plan.table("thresholds"):
+    if not plan.table("thresholds") and "aggregates" not in plan.document:
         return release.guarantee
     chosen = (
         "That it was released says that it met limits that were measured on the data; that is not covered"
@@ -124,6 +126,6 @@ def _refused(bench: Workbench, found: Run) -> Iterator[Path]:
         release = result(bench, step)
         page = page_of(bench.plan, step, release, found.prepared, found.assessments.get(step.name),
         found.drift,
-                       bench.plan.table("drift").get("notable", 0.1))  # fmt: skip
+                       bench.plan.table("drift").get("notable", 0.1), found.aggregates)  # fmt: skip
         name = found.out.name if len(bench.plan.released) == 1 else f"{found.out.name}-{step.name}"
         yield page.save(found.out.with_name(f"{name}-refused.html"), overwrite=True)

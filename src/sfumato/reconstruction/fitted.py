@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
-from sfumato.io import like, write
+from sfumato.io import like, scan, write
+from sfumato.io.output import atomic_directory
+from sfumato.io.spark import is_spark, write_parts
 from sfumato.reconstruction.grouping import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
 from sfumato.schema import Column, Kind, Role, Schema
@@ -97,8 +99,8 @@ class Reconstructed:
     origin: Table = field(repr=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch: of files and DuckDB memory does not grow with their number. Spark hands
-        over all of its rows at once: `to_native` leaves them there."""
+        """The rows, batch by batch: memory does not grow with their number. Those of Spark come partition
+        after partition; `to_native` leaves them there."""
         return self.data.batches()
 
     def to_arrow(self) -> pa.Table:
@@ -114,12 +116,21 @@ class Reconstructed:
     def to_native(self) -> Any:
         """As what went in: pandas for pandas and so on; a Spark frame is computed by its executors."""
         source = self.origin.source
-        if isinstance(source, EngineSource) and source.flavour == "spark":
+        if is_spark(source):
             return _on_spark(self, source)
         return like(self.to_arrow(), source)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write to a file by its suffix, in chunks; whole or not at all."""
+        """Write to a file by its suffix, in chunks; whole or not at all.
+
+        Of a Spark table, `.parquet` is a folder: the executors write a file into it for each partition. It
+        must lie on a disk that they and the driver share. Other formats pass through the driver.
+        """
+        source, target = self.origin.source, Path(path)
+        if is_spark(source) and target.suffix == ".parquet":
+            with atomic_directory(target, overwrite) as folder:
+                write_parts(scan(_on_spark(self, source), self.data.schema, keep_text=True), folder)
+            return target
         return write(self.data, path, overwrite=overwrite)
 
 
@@ -168,8 +179,6 @@ class Fitted:
         natural: columns known by means of logs come back as they are, not as logs (medians, not means).
         interval: also give `<name>_low` and `<name>_high`, which hold the true value with this probability.
         """
-        from sfumato.io import scan
-
         if table is None:
             people = self.individuals
         else:

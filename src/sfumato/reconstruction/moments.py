@@ -20,7 +20,7 @@ from sfumato.errors import DataError, listed
 from sfumato.progress import track
 from sfumato.reconstruction.design import Design, Missing
 from sfumato.reconstruction.grouping import Grouping
-from sfumato.sources import BatchSource, EngineSource
+from sfumato.sources import BatchSource, EngineSource, executor_fault
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -272,9 +272,7 @@ def _on_spark(table: Table, names: list[str], sums: Sums) -> None:
     try:
         parts = frame.mapInArrow(run, "pattern string, cross binary, sums binary").toArrow()
     except Exception as error:
-        from sfumato.sources import engine_fault
-
-        raise engine_fault(error) from None
+        raise executor_fault(error) from None
     d = sums.design.width
     for pattern, cross, group in zip(*(parts.column(i).to_pylist() for i in range(3)), strict=True):
         sums.merge(int(pattern), np.frombuffer(cross).reshape(d, d), np.frombuffer(group).reshape(-1, d))

@@ -7,6 +7,8 @@ and renamed when whole, so that a full disk or Ctrl-C leaves nothing half-writte
 
 from __future__ import annotations
 
+import os
+import shutil
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarnin
 from sfumato.io import like, scan, write
 from sfumato.io.atomic import require_place
 from sfumato.io.output import atomic_directory, suffixes
+from sfumato.io.spark import is_spark, write_parts
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
 from sfumato.release.dictionary import Seen, card
@@ -44,6 +47,8 @@ class Release:
     internal: None for a release of which only the public part is here.
     about: a sentence on what the data are, for the card.
     origin: the source the input came from, so that `to_native` gives back the same kind of object.
+    parts: of a release that executors wrote: its data, and the folder of their files, which are not written
+        again when it is saved elsewhere.
     """
 
     data: Table
@@ -51,6 +56,7 @@ class Release:
     internal: InternalRecord | None = None
     about: str = ""
     origin: Source | None = field(default=None, repr=False)
+    parts: tuple[Table, Path] | None = field(default=None, repr=False)
 
     @property
     def schema(self) -> Schema:
@@ -73,7 +79,15 @@ class Release:
         return self.data.tabulate(sets, weight=weight)
 
     def to_native(self) -> Any:
-        """The data as what went in: pandas for pandas, polars for polars, and so on; in memory."""
+        """The data as what went in: pandas for pandas, polars for polars, and so on; in memory.
+
+        Rows that executors of Spark make stay there.
+        """
+        if is_spark(self.data.source):
+            source = self.data.source
+            return (
+                source.frame.select([source.inner(n) for n in self.columns]).to_native().toDF(*self.columns)
+            )
         return like(self.data.to_arrow(), self.origin or self.data.source, every_level=False)
 
     def __eq__(self, other: object) -> bool:
@@ -102,6 +116,9 @@ class Release:
 
     def save(self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet") -> Path:
         """Write `public/` and `internal/` into a new folder, chunk by chunk; whole or not at all.
+
+        Rows that live in Spark are written by its executors as Parquet, a file for each partition, into a
+        folder that they and the driver share; other formats pass through the driver.
 
         overwrite: replace a release that is there. Its internal record, keys included, is gone then.
         format: suffix of the data's file: parquet, csv, xlsx, sav, dta and so on. Only parquet keeps every
@@ -135,7 +152,11 @@ class Release:
 
     def _write_public(self, folder: Path, name: str) -> None:
         folder.mkdir()
-        schema = _write_data(folder / name, self.data)
+        if self.parts is not None and self.parts[0] is self.data and name == self.parts[1].name:
+            _link(self.parts[1], folder / name)
+            schema = self.schema  # as it left with them before
+        else:
+            schema = _write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
         page = card(schema, self.guarantee, about=self.about, data=name)
@@ -166,11 +187,13 @@ class Release:
                 warnings.warn(
                     f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
                 )
+        data, files = read_data(public), public / str(details.get("data", "data.parquet"))
         return cls(
-            data=read_data(public),
+            data=data,
             guarantee=read_guarantee(public),
             internal=record,
             about=str(details.get("about", "")),
+            parts=(data, files) if files.is_dir() else None,
         )
 
 
@@ -211,6 +234,11 @@ def read_data(public: Path) -> Table:
 def _write_data(path: Path, data: Table) -> Schema:
     """Write the data chunk by chunk, and give back the schema that may leave with it."""
     seen = Seen(data.schema)
+    if path.suffix == ".parquet" and is_spark(data.source):
+        path.mkdir()
+        for part in write_parts(data, path, seen):
+            seen.merge(part)
+        return seen.public()
     if path.suffix == ".parquet":  # the schema lies beside it, so one reading is enough
         batches, schema = iter(seen.watch(data.batches())), None
     else:  # these formats keep labels inside: look first, so that no label leaves that must not
@@ -221,6 +249,16 @@ def _write_data(path: Path, data: Table) -> Schema:
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in data.schema])
     write(arrow.empty_table() if first is None else chain([first], batches), path, schema)
     return seen.public()
+
+
+def _link(files: Path, folder: Path) -> None:
+    """The same files under a second name; copies where the disk has no such thing."""
+    folder.mkdir()
+    for path in sorted(files.iterdir()):
+        try:
+            os.link(path, folder / path.name)
+        except OSError:
+            shutil.copyfile(path, folder / path.name)
 
 
 def _refuse_what_is_no_release(target: Path) -> None:

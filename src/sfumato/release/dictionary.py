@@ -48,6 +48,11 @@ class Seen:
                 values = [code for cell in values for code in str(cell).split(column.separator)]
             found.update(values)
 
+    def merge(self, other: Seen) -> None:
+        """Note what was seen of another part of the same data."""
+        for name, found in other._found.items():
+            self._found[name] |= found
+
     def public(self) -> Schema:
         """The schema that may leave together with the data seen."""
         return Schema(tuple(_public_column(c, self._found.get(c.name, set())) for c in self._schema))

@@ -17,7 +17,7 @@ from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError
 from sfumato.progress import track
 from sfumato.seeds import Key
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, Pieces
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.laws import LawBook
 from sfumato.table import Table
@@ -122,7 +122,31 @@ class Sampler:
             for batch in track(batches(), "synthesizing", rows):
                 yield batch.select(list(names))
 
-        return Table(BatchSource(arrow, open_, rows=rows), domain.schema)
+        pieces = Pieces(
+            _Remote(self.book, self.key.to_bytes(), self.sweeps, self.block, self.pool, step), step
+        )
+        return Table(BatchSource(arrow, open_, rows=rows, pieces=pieces), domain.schema)
+
+
+@dataclass(frozen=True, eq=False)
+class _Remote:
+    """A sampler for another process of ours: its key travels as bytes."""
+
+    book: LawBook
+    key: bytes
+    sweeps: int
+    block: int | None
+    pool: NDArray[Any] | None
+    step: int
+
+    def __call__(self, first: int, rows: int) -> Iterator[pa.RecordBatch]:
+        sampler = Sampler(self.book, Key.from_bytes(self.key), self.sweeps, self.block, self.pool)
+        for start in range(first, first + rows, self.step):
+            codes = sampler.codes(start, min(self.step, first + rows - start))
+            yield self.book.blocks.domain.decode(codes, sampler.key, start)
+
+    def __repr__(self) -> str:
+        return "_Remote(...)"  # not its key
 
 
 def _ahead(pool: ThreadPoolExecutor, work: Any, items: Sequence[int], ahead: int) -> Iterator[Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sfumato.errors import ParameterError
+from sfumato.io.spark import is_spark, spread
 from sfumato.privacy import Ledger
 from sfumato.release import Release
 from sfumato.seeds import Key
@@ -56,5 +58,12 @@ def synthesize(
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
     if ledger is not None:
-        return paid(table, method, rows, ledger, key=key, seed=seed)
-    return method.fit(table).sample(rows, key=key, seed=seed)
+        return where_it_lives(paid(table, method, rows, ledger, key=key, seed=seed), table)
+    return where_it_lives(method.fit(table).sample(rows, key=key, seed=seed), table)
+
+
+def where_it_lives(release: Release, table: Table) -> Release:
+    """Rows made of a Spark table are drawn by its executors, where the method can be drawn in pieces."""
+    if not is_spark(table.source):
+        return release
+    return replace(release, data=spread(release.data, table.source))

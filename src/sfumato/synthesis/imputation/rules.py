@@ -139,19 +139,32 @@ def refuse(constraints: Any, weight: Any, schema: Schema) -> None:
         raise SchemaError(f"weight column '{weight}' is not a number.", hint="kind = 'numeric'")
 
 
-def weights_of(table: Table, weight: str | None) -> Floats | None:
-    """The weights of rows, scaled so that they sum to the effective number of rows (Kish)."""
+def checked_weights(table: Table, weight: str | None) -> Floats | None:
+    """The weights of rows as they are."""
     if weight is None:
         return None
-    column = table.select([weight]).to_arrow().column(weight).combine_chunks()
-    found = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    found = checked(table.select([weight]).to_arrow().column(weight).combine_chunks(), weight)
+    if not found.sum() > 0:
+        raise DataError(f"every weight in '{weight}' is 0.", hint="nobody would count: correct the weights")
+    return found
+
+
+def checked(array: pa.Array, weight: str) -> Floats:
+    """Weights as numbers, none of them missing or negative."""
+    found = np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
     wrong = int((~np.isfinite(found) | (found < 0)).sum())
-    if wrong or not found.sum() > 0:
+    if wrong:
         raise DataError(
-            f"{wrong} rows of weight column '{weight}' are missing or negative, or all are 0.",
+            f"{wrong} rows of weight column '{weight}' are missing or negative.",
             hint="leave these rows out, or correct them",
         )
-    return effective(found)
+    return found
+
+
+def weights_of(table: Table, weight: str | None) -> Floats | None:
+    """The weights of rows, scaled so that they sum to the effective number of rows (Kish)."""
+    found = checked_weights(table, weight)
+    return None if found is None else effective(found)
 
 
 def effective(weights: Floats) -> Floats:

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from hashlib import blake2b
+from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts import Codebook
 from sfumato.errors import DataError, ParameterError
+from sfumato.io.spark import is_spark
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
-from sfumato.sources import EngineSource, engine_fault
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.imputation import rules
+from sfumato.synthesis.lugs.executors import Cells, Codes, among, cells_of, on_executors
 from sfumato.synthesis.lugs.method import LUGS, _plan, about, guarantee, table_of
 from sfumato.table import Table
 
-Codes = NDArray[np.uint16]
+Ints = NDArray[np.int64]
 _CHUNK = 131_072
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class PLUGS:
     """Parameters.
 
     lugs: what each part does. partitions: how many parts.
-    on: "processes" of this machine, rows dealt out by chance; or "spark", on the executors that hold them.
+    on: "processes" of this machine, or "spark", on the executors. Rows are dealt out by chance, and both
+        give the same.
     workers: processes at a time; by default as many as there are processors.
     """
 
@@ -59,9 +62,7 @@ class PLUGS:
     def fit(self, table: Table) -> FittedPLUGS:
         """Settle the domain of all parts; they are learnt when rows are asked for."""
         domain = self.lugs.domain_of(table)
-        if self.on == "spark" and not (
-            isinstance(table.source, EngineSource) and table.source.flavour == "spark"
-        ):
+        if self.on == "spark" and not is_spark(table.source):
             raise ParameterError("this table is not a Spark table.", hint='PLUGS(on="processes")')
         if self.on == "processes" and table.rows() < self.partitions:
             raise DataError("there are fewer rows than parts.", hint="fewer partitions")
@@ -78,123 +79,128 @@ class FittedPLUGS:
     table: Table = field(repr=False)
 
     def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
-        """So many rows, about equally many from each part, in random order. All are drawn now."""
+        """So many rows, equally many from each part but for one, in random order.
+
+        The same rows for the same key, by processes and on Spark, however the table lies there. Processes
+        draw them now, executors when they are read or saved.
+        """
         rows = whole("rows", rows)
         if key is not None and seed is not None:
             raise ParameterError("a key and a seed were given.", hint="give one of them")
         secret = key or (Key.fresh() if seed is None else Key.from_seed(seed))
-        parts = self._spark(rows, secret) if self.method.on == "spark" else self._processes(rows, secret)
-        codes = np.concatenate(parts)
-        words = secret.derive("plugs", "order").words(0, 0, len(codes))
-        mixed = codes[np.argsort(words, kind="stable")][:rows]
+        parts = self.method.partitions
+        shares = [rows // parts + (p < rows % parts) for p in range(parts)]
+        job = Job(self.method.lugs, self.domain.books, secret.to_bytes(), tuple(shares))
         promised = guarantee(self.method.lugs, self.domain)
         record = InternalRecord(
             key=secret, seed=seed,
             plan={
-                "method": "plugs", "rows": rows, "partitions": self.method.partitions, "on": self.method.on,
+                "method": "plugs", "rows": rows, "partitions": parts, "on": self.method.on,
                 **_plan(self.method.lugs),
             },
-            extra={"rows by part": [len(p) for p in parts]},
+            extra={"rows by part": shares},
         )  # fmt: skip
-
-        def draw() -> Iterator[Codes]:
-            for start in range(0, len(mixed), _CHUNK):
-                yield mixed[start : start + _CHUNK]
-
         return Release(
-            table_of(self.domain, draw, secret, rows),
+            self._spark(job) if self.method.on == "spark" else self._processes(job, secret, rows),
             promised.seeded() if secret.seeded else promised,
             record,
             about(self.method.lugs),
             self.table.source,
         )
 
-    def _processes(self, rows: int, key: Key) -> list[Codes]:
+    def _processes(self, job: Job, key: Key, rows: int) -> Table:
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
         codes = np.ascontiguousarray(self.table.encode(self.domain.names).codes.T.astype(np.uint16))
-        weights = rules.weights_of(self.table, self.method.lugs.weight)
-        words = key.derive("plugs", "deal").words(0, 0, len(codes))
-        dealt = np.array_split(np.argsort(words, kind="stable"), self.method.partitions)
-        jobs = [
-            _Job(
-                self.method.lugs, self.domain.books, key.derive("plugs", p).to_bytes(), -(-rows // len(dealt))
-            )
-            for p in range(len(dealt))
-        ]
-        out = []
+        weights = rules.checked_weights(self.table, self.method.lugs.weight)
+        distinct, n = np.unique(cells_of(codes, weights), return_counts=True)
+        part, line, times = job.deal(distinct, n)
+        jobs = range(len(job.shares))
+        dealt = [(distinct[line[part == p]].tobytes(), times[part == p]) for p in jobs]
+        found = []
         # Not forked: compiled code with threads of its own may not survive that.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.method.workers, mp_context=context) as pool:
-            shares = [None if weights is None else weights[d] for d in dealt]
-            for done, part in enumerate(pool.map(_run, jobs, [codes[d] for d in dealt], shares), 1):
-                out.append(part)
+            for done, drawn in enumerate(pool.map(job.draw, jobs, *zip(*dealt, strict=True)), 1):
+                found.append(drawn)
                 report("synthesizing parts", done, len(jobs))
-        return out
+        mixed = np.concatenate(found)[np.argsort(job.order(0, rows), kind="stable")]
 
-    def _spark(self, rows: int, key: Key) -> list[Codes]:
+        def draw() -> Iterator[Codes]:
+            for start in range(0, len(mixed), _CHUNK):
+                yield mixed[start : start + _CHUNK]
+
+        return table_of(self.domain, draw, key, rows)
+
+    def _spark(self, job: Job) -> Table:
         source = self.table.source
-        assert isinstance(source, EngineSource)
-        names = [*self.domain.names, *([self.method.lugs.weight] if self.method.lugs.weight else [])]
+        assert is_spark(source)
+        weight = self.method.lugs.weight
+        names = [*self.domain.names, *([weight] if weight else [])]
         frame = source.frame.select([source.inner(c) for c in names]).to_native()
-        frame = frame.repartition(self.method.partitions)
-        job = _Job(
-            self.method.lugs,
-            self.domain.books,
-            key.derive("plugs").to_bytes(),
-            -(-rows // self.method.partitions),
-        )
-        try:
-            found = frame.mapInArrow(job.on_executor, "part int, codes binary").toArrow()
-        except Exception as error:
-            raise engine_fault(error) from None
-        columns = len(self.domain.names)
-        order = np.argsort(found.column(0).to_numpy(), kind="stable")
-        flat = found.column(1).to_pylist()
-        parts = [np.frombuffer(flat[i], np.uint16).reshape(-1, columns) for i in order]
-        if sum(map(len, parts)) < rows:
-            raise DataError(
-                "some parts of the Spark table are empty, and gave no rows.", hint="fewer partitions"
-            )
-        return parts
+        return on_executors(frame, self.domain, job)
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What a part needs; a key travels as bytes, to processes that are ours."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Job:
+    """What processes of ours need: what is learnt, and a key, which travels as bytes.
+
+    shares: how many rows each part draws. Nothing depends on the order of the table's rows: they are dealt
+    out by what they hold and how many of their like there are, and learnt in the order of their codes.
+    """
 
     method: LUGS
     books: tuple[Codebook, ...]
     key: bytes
-    rows: int
+    shares: tuple[int, ...]
 
-    def run(self, codes: Codes, key: Key, weights: NDArray[np.float64] | None) -> Codes:
+    @property
+    def line(self) -> np.dtype[np.void]:
+        """A row as bytes: its codes, and its weight where rows have one."""
+        return np.dtype((np.void, 2 * len(self.books) + 8 * (self.method.weight is not None)))
+
+    def deal(self, cells: Cells, n: NDArray[np.int64]) -> tuple[Ints, Ints, Ints]:
+        """To which parts rows go: (part, which of `cells`, how many times).
+
+        cells: (lines,), different rows as bytes; n: (lines,), how many there are of each. Each of them goes
+        its own way, by a keyed hash of the row and its number among its like.
+        """
+        secret = Key.from_bytes(self.key).derive("plugs", "deal").to_bytes()[:32]
+        hashed = [blake2b(cell, digest_size=8, key=secret).digest() for cell in cells.tolist()]
+        own = np.frombuffer(b"".join(hashed), "<u8").astype(np.uint64)
+        line = np.repeat(np.arange(len(cells)), n)
+        copy = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
+        part = among(_mixed(own[line] + copy.astype(np.uint64) * _STEP), len(self.shares))
+        found, times = np.unique(np.stack([part, line], axis=1), axis=0, return_counts=True)
+        return found[:, 0], found[:, 1], times
+
+    def draw(self, part: int, cells: bytes, times: NDArray[np.int64]) -> Codes:
+        """The rows of a part, from its share of the data."""
+        if not len(times):
+            raise DataError("a part got no rows of the table.", hint="fewer partitions")
+        columns = len(self.books)
+        lines = np.frombuffer(cells, self.line)
+        order = np.argsort(lines, kind="stable")
+        rows = np.repeat(lines[order], times[order]).view(np.uint8).reshape(int(times.sum()), -1)
+        codes = np.ascontiguousarray(rows[:, : 2 * columns]).view(np.uint16)
+        weights = None
+        if self.method.weight is not None:
+            weights = np.ascontiguousarray(rows[:, 2 * columns :]).view(np.float64).ravel()
+        key = Key.from_bytes(self.key).derive("plugs", part)
         domain = Domain(self.books, self.method.constraints, public=False)
         fitted = self.method.fit_codes(domain, codes, key.derive("hashes"), weights)
-        return np.concatenate(list(fitted.codes(self.rows, key)))
+        if not self.shares[part]:
+            return np.empty((0, columns), np.uint16)
+        return np.concatenate(list(fitted.codes(self.shares[part], key)))
 
-    def on_executor(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        parts, weights = [], []
-        for batch in batches:
-            if batch.num_rows:
-                codes = np.stack([b.encode(batch.column(j)) for j, b in enumerate(self.books)], axis=1)
-                parts.append(codes.astype(np.uint16))
-            if batch.num_rows and self.method.weight:
-                raw = batch.column(len(self.books)).cast(pa.float64(), safe=False)
-                weights.append(raw.to_numpy(zero_copy_only=False))
-        if not parts:
-            return
-        context: Any = TaskContext.get()
-        part = context.partitionId()
-        key = Key.from_bytes(self.key).derive(part)
-        own = np.concatenate(weights) if weights else None
-        rows = self.run(np.ascontiguousarray(np.concatenate(parts)), key, own)
-        arrays = [pa.array([part], pa.int32()), pa.array([rows.tobytes()], pa.binary())]
-        yield pa.RecordBatch.from_arrays(arrays, names=["part", "codes"])
+    def order(self, first: int, rows: int) -> NDArray[np.uint64]:
+        """Words that the rows of all parts, one part after the other, are put in order by."""
+        return Key.from_bytes(self.key).derive("plugs", "order").words(0, first, rows)
 
 
-def _run(job: _Job, codes: Codes, weights: NDArray[np.float64] | None) -> Codes:
-    return job.run(codes, Key.from_bytes(job.key), weights)
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of a word on every other (the finalizer of MurmurHash3): copies of a row go unlike ways."""
+    words = (words ^ (words >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    words = (words ^ (words >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return words ^ (words >> np.uint64(33))

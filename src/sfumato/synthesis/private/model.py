@@ -20,7 +20,7 @@ from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
-from sfumato.sources import BatchSource, Source
+from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.allocate import C
 from sfumato.synthesis.private.calibrate import calibrated
@@ -192,7 +192,9 @@ class PrivateModel:
         few = number <= (_CALIBRATED if rows is not None else _AS_THE_DATA)
         whole = few if calibrate is None else calibrate
         codes = self.codes(number, key) if whole else None
-        source = BatchSource(self._arrow(), self._reader(number, key, codes, threads), rows=number)
+        pieces = None if whole else Pieces(_Remote(self.potentials, self.domain, key.to_bytes()))
+        reader = self._reader(number, key, codes, threads)
+        source = BatchSource(self._arrow(), reader, rows=number, pieces=pieces)
         record = InternalRecord(
             key=key,
             seed=seed,
@@ -218,11 +220,7 @@ class PrivateModel:
         cuts = [rows * i // threads for i in range(threads + 1)]
 
         def part(i: int) -> Codes:
-            out = self.potentials.start(key, first_row + cuts[i], cuts[i + 1] - cuts[i])
-            stream = key.derive("fresh rows")
-            for number in range(FRESH_SWEEPS):
-                self.potentials.sweep(out, stream, number, first_row + cuts[i])
-            return out
+            return _fresh(self.potentials, first_row + cuts[i], cuts[i + 1] - cuts[i], key)
 
         if threads == 1:
             return part(0)
@@ -262,6 +260,29 @@ class PrivateModel:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         # A model fitted to an engine's table holds on to the engine, to give rows back to it.
         raise SfumatoError("a model is not pickled: the data might travel with it.", hint="model.save(path)")
+
+
+def _fresh(potentials: Potentials, first_row: int, rows: int, key: Key) -> Codes:
+    out = potentials.start(key, first_row, rows)
+    stream = key.derive("fresh rows")
+    for number in range(FRESH_SWEEPS):
+        potentials.sweep(out, stream, number, first_row)
+    return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Remote:
+    """What another process of ours needs to draw fresh rows: a key travels as bytes."""
+
+    potentials: Potentials
+    domain: Domain
+    key: bytes
+
+    def __call__(self, first: int, rows: int) -> Iterator[pa.RecordBatch]:
+        key = Key.from_bytes(self.key)
+        for start in range(first, first + rows, CHUNK):
+            size = min(CHUNK, first + rows - start)
+            yield self.domain.decode(_fresh(self.potentials, start, size, key), key, start)
 
 
 def kind_of(source: Source, domain: Domain) -> Source:
