@@ -67,8 +67,11 @@ def init(
             "roles": {str(role): list(columns) for role, columns in roles.items()},
             "left_out": dropped,
             "hierarchies": {g.column.name: g.hierarchy for g in found.guesses if g.hierarchy is not None},
+            "variables": list(found.variables),
         },
     )
+    for name in found.variables:
+        terminal.note(f"{plan.name} holds no password: set {name} in the environment before it is run.")
     if not roles[Role.QUASI_IDENTIFIER]:
         terminal.note("no column was taken for a quasi-identifier: give some that role in plan.toml.")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SchemaError, SfumatoError, listed
-from sfumato.io.engines import is_url
+from sfumato.io.addresses import has_secret, is_url
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private
 from sfumato.plan.plan import INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
@@ -24,6 +24,13 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
+    data = plan.table(INPUT)["data"]
+    if is_url(data) and has_secret(data):
+        yield (
+            (INPUT, "data"),
+            "holds a password, and plans are kept beside releases: write ${SFUMATO_PASSWORD} for it, the "
+            "name of an environment variable",
+        )
     without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
     if plan.table("register") and without:
         names = listed([repr(s.name) for s in without])
@@ -203,11 +210,6 @@ def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
             f"waits for confirmed domains of {n} column{'s' * (n > 1)}: {listed(waiting)} (set confirmed = "
             f"true in the schema where levels or edges are public)",
         )
-
-
-def is_address(data: str) -> bool:
-    """Whether the input is a database and not a file."""
-    return is_url(data)
 
 
 def hierarchies(plan: Plan) -> Mapping[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.thresholds import counts_as_risk
+from sfumato.io.addresses import last_name
 from sfumato.plan.drift import Drift
 from sfumato.plan.methods import METHODS
 from sfumato.plan.plan import INPUT, Plan, Step
@@ -55,7 +55,7 @@ def page_of(
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(drift, notable)] if drift is not None else []
-    data = Path(str(plan.table(INPUT)["data"])).name
+    data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(
         page,

@@ -19,6 +19,7 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import is_url
 from sfumato.plan.plan import INPUT, Plan
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -52,9 +53,7 @@ def open_input(plan: Plan, data: str | None = None) -> Opened:
     options = {k: v for k, v in given.items() if k not in ("data", "schema")}
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
-    from sfumato.plan.checks import is_address
-
-    path: Any = where if is_address(where) else (plan.path(where) if data is None else where)
+    path: Any = where if is_url(where) else (plan.path(where) if data is None else where)
     schema = as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
