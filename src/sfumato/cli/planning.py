@@ -88,7 +88,7 @@ def run(
     ] = None,
     previous: Annotated[
         Path | None,
-        typer.Option("--previous", metavar="DIR", help="An earlier release: what changed since is said."),
+        typer.Option("--previous", metavar="DIR", help="An earlier release: compared, and attacked too."),
     ] = None,
     record: Annotated[
         Path | None,

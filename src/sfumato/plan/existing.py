@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,11 @@ def records(out: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path.parent.parent, document
 
 
-def there(plan: Plan, out: Path, table: Table) -> str:
-    """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other."""
+def there(plan: Plan, out: Path, table: Table, previous: Sequence[str] = ()) -> str:
+    """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other.
+
+    previous: marks of the earlier release it is to be held against, if any.
+    """
     if not out.is_dir():
         return "nothing"
     found = {r["step"]: (folder, r) for folder, r in records(out)}
@@ -55,6 +58,7 @@ def there(plan: Plan, out: Path, table: Table) -> str:
         if not _is_of(document, folder, plan, wanted[name], table):
             return "other"
         same &= document.get("stamp") == stamp(plan)
+        same &= not previous or document.get("previous") == list(previous)
     return "same" if same else "restamp"
 
 

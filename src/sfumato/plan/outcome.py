@@ -22,6 +22,7 @@ class Run:
     releases: the folder of each released step. draft: why it is a draft; empty if it is none.
     met: whether every threshold was met. refused: nothing was released because one was not.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
+    together: whose release the earlier one is, with which this one was attacked.
     """
 
     out: Path
@@ -36,6 +37,7 @@ class Run:
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None
     notes: tuple[str, ...] = ()
+    together: str = ""
 
     def load(self, step: str | None = None) -> Release:
         """The release, or that of a named step."""

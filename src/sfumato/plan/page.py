@@ -35,6 +35,7 @@ def page_of(
     assessment: Assessment | None,
     drift: Drift | None,
     notable: float,
+    together: str = "",
 ) -> Page:
     """The page for one released step; INTERNAL on every sheet, and DRAFT until somebody has signed."""
     if assessment is not None:
@@ -54,7 +55,7 @@ def page_of(
     )
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
-    own += [_drift(drift, notable)] if drift is not None else []
+    own += [_drift(drift, notable, together)] if drift is not None else []
     data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(
@@ -208,7 +209,7 @@ def _preparation(prepared: Prepared) -> Section:
     return Section("Before the steps", words, blocks)
 
 
-def _drift(drift: Drift, notable: float) -> Section:
+def _drift(drift: Drift, notable: float, together: str) -> Section:
     rows: Sequence[Any] = [
         (m.column, round(m.distance, 4), round(m.chance, 4), m.new, m.gone, f"{m.missing[0]:.1%}",
          f"{m.missing[1]:.1%}")
@@ -223,5 +224,5 @@ def _drift(drift: Drift, notable: float) -> Section:
         "missing before",
         "missing now",
     )
-    words = drift.sentences(notable)
+    words = [*drift.sentences(notable), *([together[:1].upper() + together[1:]] if together else [])]
     return Section("What changed since", words, [DataTable(head, rows, "Drift", folded=len(rows) > 30)])

@@ -119,6 +119,13 @@ def prepare(plan: Plan, table: Table) -> Prepared:
     )
 
 
+def as_prepared(plan: Plan, table: Table, like: Table) -> Table:
+    """Other people's rows in the columns of a prepared table, cut off as there."""
+    entries = plan.table("columns")
+    kept = table.select([n for n in like.columns if n in table.schema])
+    return _cut_off(kept, {n: e for n, e in entries.items() if n in kept.schema})
+
+
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:
     """The second column of each redundant pair, unless it is the target or the first is gone already."""
     gone: dict[str, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +19,16 @@ from sfumato.plan.preparing import Opened
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, manifest, read_key, verify
+from sfumato.report import Page
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 
-def written(bench: Workbench, found: Run, opened: Opened) -> Run:
-    """Put the releases together, check them as a stranger would, and rename; or refuse."""
+def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = ()) -> Run:
+    """Put the releases together, check them as a stranger would, and rename; or refuse.
+
+    previous: marks of the earlier release it was held against.
+    """
     plan, place = bench.plan, bench.place
     met = all(a.met for a in found.assessments.values())
     if not met and plan.table("outputs").get("unmet", "refuse") == "refuse":
@@ -35,7 +39,7 @@ def written(bench: Workbench, found: Run, opened: Opened) -> Run:
         place.draft.mkdir()
     profile = drifting.profile(opened.table)
     for step in plan.released:
-        _assemble(bench, step, parts[step.name], found, met, opened.table)
+        _assemble(bench, step, parts[step.name], found, met, opened.table, previous)
         drifting.write(parts[step.name] / "internal", profile)
         manifest.seal(parts[step.name], read_key(parts[step.name] / "internal" / KEY))
         if not verify(parts[step.name]).ok:
@@ -51,7 +55,15 @@ def written(bench: Workbench, found: Run, opened: Opened) -> Run:
     return replace(found, releases=final, met=met, reports=tuple(reports))
 
 
-def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool, table: Table) -> None:
+def _assemble(
+    bench: Workbench,
+    step: Step,
+    folder: Path,
+    found: Run,
+    met: bool,
+    table: Table,
+    previous: Sequence[str],
+) -> None:
     """One release: the finished step under its stamp, with the plan, the report and the record of the run."""
     plan = bench.plan
     release = result(bench, step)
@@ -63,10 +75,7 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
     internal = folder / "internal"
     write_text(internal / "plan.toml", plan.text, private=True)
     assert found.prepared is not None
-    notable = plan.table("drift").get("notable", 0.1)
-    page = page_of(
-        plan, step, release, found.prepared, found.assessments.get(step.name), found.drift, notable
-    )
+    page = _page(plan, step, release, found)
     for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
         page.save(internal / f"report.{suffix}")
     key: Key = read_key(internal / KEY)
@@ -80,6 +89,7 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
         "about": release.about,
         "guarantee": json.loads(release.guarantee.to_json()),
         "met": met,
+        "previous": list(previous),
         "dropped": dict(found.prepared.dropped),
         "drift": None if found.drift is None else found.drift.to_dict(),
     }
@@ -117,13 +127,17 @@ def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
     return " ".join([*parts, own])
 
 
+def _page(plan: Plan, step: Step, release: Release, found: Run) -> Page:
+    """The report of one released step."""
+    assert found.prepared is not None
+    notable = plan.table("drift").get("notable", 0.1)
+    judged = found.assessments.get(step.name)
+    return page_of(plan, step, release, found.prepared, judged, found.drift, notable, found.together)
+
+
 def _refused(bench: Workbench, found: Run) -> Iterator[Path]:
     """The reports of what was refused, beside where the release would have been."""
-    assert found.prepared is not None
     for step in bench.plan.released:
-        release = result(bench, step)
-        page = page_of(bench.plan, step, release, found.prepared, found.assessments.get(step.name),
-        found.drift,
-                       bench.plan.table("drift").get("notable", 0.1))  # fmt: skip
+        page = _page(bench.plan, step, result(bench, step), found)
         name = found.out.name if len(bench.plan.released) == 1 else f"{found.out.name}-{step.name}"
         yield page.save(found.out.with_name(f"{name}-refused.html"), overwrite=True)
