@@ -151,7 +151,7 @@ def _shown(found: Run) -> list[Any]:
             parts += _judgement(found.assessments[name])
     if not found.met:
         parts.append(Text("MARKED: a threshold is not met.", "bold red"))
-    parts += [Text.assemble(("report  ", "bold"), str(p)) for p in found.reports]
+    parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private
-from sfumato.plan.plan import INPUT, Plan, Step, said
+from sfumato.plan.plan import FORM, INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
 from sfumato.plan.shape import Fault
+from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -96,6 +97,9 @@ def _files(plan: Plan) -> Iterator[Fault]:
     given: list[tuple[Any, str]] = [((INPUT, "schema"), plan.table(INPUT)["schema"])]
     if "control" in plan.table("assess"):
         given.append((("assess", "control"), plan.table("assess")["control"]))
+    if FORM in plan.table("outputs"):
+        given.append((("outputs", FORM), plan.table("outputs")[FORM]))
+        yield from _form(plan)
     for i, step in enumerate(plan.steps):
         for j, within in enumerate(step.settings.get("within", ())):
             at = ("steps", i, "within", j)
@@ -114,6 +118,17 @@ def _files(plan: Plan) -> Iterator[Fault]:
                 yield ("columns", name, "hierarchy"), f": {said(error)}"
             except (TypeError, ValueError):
                 yield ("columns", name, "hierarchy"), "has settings that do not fit together"
+
+
+def _form(plan: Plan) -> Iterator[Fault]:
+    if plan.table("assess").get("skip"):
+        yield ("outputs", FORM), "needs the numbers of an assessment, and [assess] skips it"
+    path = plan.path(plan.table("outputs")[FORM])
+    if _is_file(path):
+        try:
+            Said.read(path)
+        except SfumatoError as error:
+            yield ("outputs", FORM), f": {said(error)}"
 
 
 def _is_file(path: Path) -> bool:

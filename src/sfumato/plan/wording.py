@@ -76,6 +76,7 @@ effort = "{effort}"           # quick, normal or thorough
 format = "parquet"
 reports = ["html"]
 unmet = "refuse"
+# determination = "determination.toml"  # a form (sfumato determination new), printed with the numbers
 """
 
 _GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (

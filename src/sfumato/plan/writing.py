@@ -11,10 +11,11 @@ from pathlib import Path
 from sfumato.errors import VerificationError
 from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
-from sfumato.plan.existing import KEY, RECORD, folders, stamp
+from sfumato.plan.determining import determination_of
+from sfumato.plan.existing import KEY, RECORD, folders, form_mark, stamp
 from sfumato.plan.outcome import Run
 from sfumato.plan.page import page_of
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import FORM, Plan, Step
 from sfumato.plan.preparing import Opened
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
@@ -51,7 +52,8 @@ def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str
     place.put_in_place()
     place.remove()
     final = folders(plan, found.out)
-    reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("report.*"))]
+    reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("*"))
+               if p.stem in ("report", "determination")]  # fmt: skip
     return replace(found, releases=final, met=met, reports=tuple(reports))
 
 
@@ -78,6 +80,10 @@ def _assemble(
     page = _page(plan, step, release, found)
     for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
         page.save(internal / f"report.{suffix}")
+    judged = found.assessments.get(step.name)
+    if FORM in outputs and judged is not None:
+        signed_for = determination_of(plan, step, stamped, found.prepared, judged)
+        signed_for.save(internal / "determination.html")
     key: Key = read_key(internal / KEY)
     document = {
         "note": "internal: must not leave the house",
@@ -90,6 +96,7 @@ def _assemble(
         "guarantee": json.loads(release.guarantee.to_json()),
         "met": met,
         "previous": list(previous),
+        "form": form_mark(plan),
         "dropped": dict(found.prepared.dropped),
         "drift": None if found.drift is None else found.drift.to_dict(),
     }
