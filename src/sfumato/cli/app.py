@@ -66,7 +66,6 @@ determination_app = typer.Typer(
     help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
 )
 keys_app = typer.Typer(help="Say who may ask the service.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Look at a privacy budget and what was spent of it.", no_args_is_help=True)
 ledger_app = typer.Typer(
     help="Look at a privacy budget and what was spent of it; divide, back up and restore it.",
     no_args_is_help=True,
