@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers experiments docs soak lock clean
+.PHONY: help setup demo test lint format bench peers experiments gallery docs soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -60,8 +60,11 @@ peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peer
 
 # The figures and tables of the papers, into experiments/results/; docs/papers.md says what came out.
 experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--quick to see that they run)
-	@set -e; for script in $$(grep -l __main__ experiments/*.py); do \
+	@set -e; for script in $$(grep -l __main__ experiments/*.py | grep -v gallery.py); do \
 	    echo "== $$script"; $(BIN)/python "$$script" $(QUICK); done
+
+gallery: $(STAMP) ## the pictures of docs/gallery.md, from the tables in experiments/results/
+	@$(BIN)/python experiments/gallery.py
 
 docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -87,3 +89,22 @@ def test_a_clean_installation_is_light_and_works(tmp_path: Path) -> None:
     assert "sfumato" in names
     assert not names & HEAVY
     subprocess.run([python, "-c", "import sfumato; print(sfumato.Schema)"], check=True, cwd=tmp_path)
+
+
+def test_the_wheel_holds_all_that_runs(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    alone = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *alone, "--no-build-isolation", "-w", tmp_path / "dist", ROOT], check=True)
+    (wheel,) = (tmp_path / "dist").glob("sfumato-*.whl")
+    subprocess.run([*pip, "install", *alone, "--target", tmp_path / "site", wheel], check=True)
+    assert (tmp_path / "site" / "sfumato" / "py.typed").exists()
+    installed = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+
+    def said(*arguments: str) -> str:
+        run = [sys.executable, *arguments]
+        return subprocess.run(
+            run, cwd=tmp_path, env=installed, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert said("-c", "import sfumato; print(sfumato.__file__)").startswith(str(tmp_path))
+    assert json.loads(said("-m", "sfumato", "plan", "schema", "--json"))["title"] == "Sfumato plan"

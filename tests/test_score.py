@@ -44,3 +44,15 @@ def test_rounding_does_not_carry_a_value_out_of_its_range() -> None:
     assert Score(**{**GOOD, "value": -1e-17}).value == 0.0
     assert Score(**{**GOOD, "value": 6.000000000000001, "range": (0.0, 6.0)}).value == 6.0
     assert Score(**{**GOOD, "value": 0.1}).value == 0.1
+
+
+def test_a_notebook_shows_scores_and_tables_without_markup_or_cells() -> None:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+    score = Score(name="<b>", section="utility", value=0.5, range=(0, 1), better="higher", meaning="a & b")
+    shown = score._repr_html_()
+    assert "&lt;b&gt;: 0.5" in shown and "a &amp; b" in shown
+    table = Table.from_arrow(pa.table({"<i>": ["zebra7319", "b"]}))._repr_html_()
+    assert "&lt;i&gt;" in table and "zebra7319" not in table and "nominal" in table

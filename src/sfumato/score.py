@@ -78,6 +78,11 @@ class Score:
         baseline = "" if self.baseline is None else f", baseline {self.baseline:.4g}"
         return f"{self.name}: {self.value:.4g}{interval}{control}{baseline} ({self.better} is better)"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><b>{escape(str(self))}</b><br>{escape(self.meaning)}</p>"
+
 
 def _snapped(value: float, span: tuple[float, float]) -> float:
     """The end of the range that the value misses only by the rounding of the sums behind it."""

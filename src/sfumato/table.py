@@ -77,6 +77,18 @@ class Table:
         more = f", {len(self.columns) - 6} more" if len(self.columns) > 6 else ""
         return f"Table({self.source.flavour}; {kinds}{more})"
 
+    def _repr_html_(self) -> str:
+        """The columns and what they mean; no cell, as notebooks are kept and passed on."""
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td><td>{c.type}</td></tr>"
+            for c in self.schema
+        )
+        head = "<tr><th>column</th><th>kind</th><th>role</th><th>type</th></tr>"
+        caption = f"<caption>Table ({escape(self.source.flavour)}, {len(self.columns)} columns)</caption>"
+        return f"<table>{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>"
+
     def select(self, names: Iterable[str]) -> Table:
         """The named columns only."""
         return replace(self, schema=self.schema.select(names))

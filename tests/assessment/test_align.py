@@ -353,3 +353,18 @@ def test_widened_bins_have_short_names() -> None:
     assert pair.tabulate([("x",)])[("x",)][1].tolist() == [1, 1, 1]  # 9.3 stays where it was
     close = np.array([1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)])
     assert len(set(bin_names(close))) == 2  # too close for few digits: all of them are shown
+
+
+def test_days_in_bins_of_days_take_no_room() -> None:
+    import tracemalloc
+
+    days = [dt.date(1950, 1, 1) + dt.timedelta(i) for i in range(1200)]
+    schema = Schema((Column("born", Kind.DATE),))
+    years = sorted({str(d.year) for d in days})
+    tree = {y: [d for d in days if str(d.year) == y] for y in years}
+    tracemalloc.start()
+    pair = align(table(schema, born=days), table(born=years), hierarchies={"born": tree}, bins=MAX_LEVELS)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2e8  # a square of the bins for each day of a year would be 4 GB
+    assert row(pair, "born", "1951").count(1 / 365) == 365

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cli_support import Sfumato, environment, everything
 from planned import CANARY, PLAN, rows, written
 
 from sfumato.plan.spec import json_schema_text
 
+SECRET = "hunter2-zebra"
 QUICK = PLAN.replace("skip = true", 'effort = "quick"')
 
 
@@ -118,3 +120,34 @@ def test_the_shell_completes_the_commands(tmp_path: Path) -> None:
     done = subprocess.run(command, env=home, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "sfumato" in (tmp_path / ".bash_completions" / "sfumato.sh").read_text(encoding="utf-8")
+
+
+def test_no_file_and_no_message_holds_a_password(
+    tmp_path: Path, sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+        (tmp_path / "visits.csv").write_text(rows(200), encoding="utf-8")
+        connection.execute(f"CREATE TABLE stays AS FROM '{tmp_path / 'visits.csv'}'")
+    url = f"duckdb://ann:{SECRET}@/{tmp_path / 'visits.duckdb'}?token={SECRET}"
+    answer = sfumato("init", url, "--out", tmp_path / "plan", "--k", "3", "--json")
+    assert answer.code == 0 and parsed(answer.out)["variables"] == ["SFUMATO_PASSWORD", "SFUMATO_TOKEN"]
+    plan = tmp_path / "plan" / "plan.toml"
+    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    plan.write_text(text, encoding="utf-8")
+    unset = sfumato("run", plan, "--out", tmp_path / "release")
+    assert unset.code == 2 and "$SFUMATO_PASSWORD" in unset.err
+    monkeypatch.setenv("SFUMATO_PASSWORD", SECRET)
+    monkeypatch.setenv("SFUMATO_TOKEN", SECRET)
+    done = sfumato("run", plan, "--out", tmp_path / "release", "--json")
+    assert done.code == 0
+    kept = tmp_path / "kept.toml"
+    kept.write_text(text.replace("${SFUMATO_PASSWORD}", SECRET), encoding="utf-8")
+    refused = sfumato("plan", "check", kept)
+    kept.unlink()
+    assert refused.code == 1 and "holds a password" in " ".join(refused.out.split())
+    for said in (answer, unset, done, refused):
+        assert SECRET not in said.all
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()

@@ -146,3 +146,45 @@ def test_what_is_no_earlier_release(tmp_path: Path) -> None:
     (tmp_path / "release" / "internal" / "profile.arrow").write_bytes(b"x")
     with pytest.raises(DataError, match="no profile"):
         Plan.read(path).run(tmp_path / "q2", previous=tmp_path / "release")
+
+
+# -- attacks on both releases ----------------------------------------------------------------------
+
+ASSESSED = PLAN.replace("skip = true", 'effort = "quick"')
+
+
+def attacks(found: Any) -> set[str]:
+    (assessment,) = found.assessments.values()
+    return {s.name.partition(",")[0] for s in assessment.scores if s.section == "attack"}
+
+
+def test_newcomers_are_attacked_with_both_releases(tmp_path: Path) -> None:
+    ran(tmp_path)
+    (tmp_path / "next.csv").write_text(rows(150), encoding="utf-8")  # the same 120, and thirty more
+    plan = Plan.read(written(tmp_path, ASSESSED))
+    options = {"input": str(tmp_path / "next.csv"), "previous": tmp_path / "release"}
+    alone = plan.run(tmp_path / "q2", input=options["input"])
+    assert not {"temporal", "complementary releases"} & attacks(alone)
+    found = plan.run(tmp_path / "q2", **options)  # the same rows, judged anew
+    assert found.resumed and {"temporal", "complementary releases", "values of few people"} <= attacks(found)
+    assert any("attacked together" in note for note in found.notes)
+    assert plan.run(tmp_path / "q2", **options).unchanged
+
+
+def test_another_release_of_the_same_data_is_attacked_too(tmp_path: Path) -> None:
+    ran(tmp_path)
+    other = ASSESSED.replace("k = 3", "k = 5")
+    found = ran(tmp_path, other, "other", previous=tmp_path / "release")
+    assert "complementary releases" in attacks(found) and "temporal" not in attacks(found)
+    assert any("of the same data" in note for note in found.notes)
+
+
+def test_data_that_is_gone_is_taken_for_the_same_people(tmp_path: Path) -> None:
+    ran(tmp_path)
+    next_ = tmp_path / "next.csv"
+    next_.write_text(rows(150, seed=9), encoding="utf-8")
+    plan = Plan.read(written(tmp_path, ASSESSED, **{"data.csv": rows(40, seed=5)}))
+    found = plan.run(tmp_path / "q2", input=str(next_), previous=tmp_path / "release")
+    assert "complementary releases" in attacks(found) and "temporal" not in attacks(found)
+    assert "not at hand" in found.together
+    assert "not at hand" in (tmp_path / "q2" / "internal" / "report.html").read_text(encoding="utf-8")

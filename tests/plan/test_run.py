@@ -323,3 +323,33 @@ def test_faults_of_aggregates_are_listed(tmp_path: Path) -> None:
     said = [words for _, words in error.value.faults]
     assert any("aggregate 1: by names columns" in w and "'ward'" in w for w in said), said
     assert any("must not hold the value" in w for w in said), said
+
+
+# -- the determination file ------------------------------------------------------------------------
+
+
+def test_the_determination_is_filled_from_the_run(tmp_path: Path) -> None:
+    from sfumato.report.determination import template
+
+    form = template().replace('recipient = """"""', 'recipient = "Two named analysts."')
+    limit = "\n[thresholds]\nutility = 0.01\n"
+    plan = PLAN.replace("skip = true", 'effort = "quick"') + limit
+    plan += '\n[outputs]\ndetermination = "form.toml"\n'
+    path = written(tmp_path, plan, **{"form.toml": form})
+    done = Plan.read(path).run(tmp_path / "release")
+    page = next(p for p in done.reports if p.stem == "determination")
+    text = page.read_text(encoding="utf-8")
+    for words in ("DRAFT: Determination: Visits of a small clinic", "Two named analysts.", "data.csv",
+                  "5 of 6", "optimal (k = 3", "utility, limit 0.01", "(open)", "K-anonymity with k = 3",
+                  "What an intruder is taken to know", "The attacks that gain most"):  # fmt: skip
+        assert words in text, words
+    assert CANARY not in text and page.stat().st_mode & 0o077 == 0 and sf.verify(tmp_path / "release").ok
+    (tmp_path / "form.toml").write_text(form.replace("Two named", "Three named"), encoding="utf-8")
+    again = Plan.read(path).run(tmp_path / "release")  # other words, the same rows
+    assert again.resumed and "Three named analysts." in page.read_text(encoding="utf-8")
+    assert Plan.read(path).run(tmp_path / "release").unchanged
+    (tmp_path / "form.toml").write_text("nonsense = 1\n", encoding="utf-8")
+    with pytest.raises(PlanError, match="'nonsense' is not asked for"):
+        Plan.read(path)
+    with pytest.raises(PlanError, match="needs the numbers of an assessment"):
+        ran(tmp_path, PLAN + '\n[outputs]\ndetermination = "form.toml"\n')

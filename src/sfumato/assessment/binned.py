@@ -175,9 +175,11 @@ class Binned:
             read = list(zip(parts, generalized.spans(parts, self.clock), strict=True))
             low, high = self.inner[0], self.inner[-1]  # as an interval, cut to the original's range
             inside = [(p, s) for p, s in read if s is None or (s.high >= low and s.low <= high)]
-            rows = [self._row(p, s, line, {}) for p, s in inside or read]
-            known = [row for row in rows if row is not None]
-            return np.asarray(np.sum(known, axis=0)) if known else None
+            total: Float | None = None  # added up one by one: a year of days in bins of days is large
+            for part, its in inside or read:
+                row = self._row(part, its, line, {})
+                total = row if total is None or row is None else total + row
+            return total
         if generalized.is_everything(text):
             span = Span(-math.inf, math.inf)
         if span is None:
@@ -200,7 +202,9 @@ class Binned:
             return weights
         middle = np.array([np.nan_to_num((max(span.low, -1e300) + min(span.high, 1e300)) / 2)])
         place = int(np.clip(np.searchsorted(self.edges, middle[0], side="right") - 1, 0, len(self.edges) - 2))
-        return np.asarray(np.eye(len(self.edges) - 1)[place])
+        weights = np.zeros(len(self.edges) - 1)
+        weights[place] = 1.0
+        return weights
 
 
 def edge_numbers(column: Column, stored: pa.DataType) -> Float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,22 +62,38 @@ class Line:
 
     def weights(self, node: Span) -> Float:
         """How much of a node falls on each leaf."""
-        if self.points or node.point:
-            lows = np.array([s.low for s in self.spans])
-            if self.points:
-                return node.holds(lows).astype(float)
-            first = next((i for i, s in enumerate(self.spans) if s.holds(np.array([node.low]))[0]), None)
-            return np.eye(len(self.spans))[first] if first is not None else np.zeros(len(self.spans))
-        lows, highs = np.array([s.wholes() if self.whole else (s.low, s.high) for s in self.spans]).T
+        lows, highs, with_low, with_high = self._ends
+        if self.points:
+            return node.holds(lows).astype(float)
+        weights: Float
+        if node.point:
+            above = (lows < node.low) | ((lows == node.low) & with_low)
+            held = np.flatnonzero(above & ((highs > node.low) | ((highs == node.low) & with_high)))
+            weights = np.zeros(len(self.spans))
+            weights[held[:1]] = 1.0
+            return weights
+        lows, highs = self._measured
         low, high = node.wholes() if self.whole else (node.low, node.high)
         down, up = np.isinf(lows), np.isinf(highs)
         lows, highs = np.where(down, highs - self.reach, lows), np.where(up, lows + self.reach, highs)
         # an open-ended interval ends where the domain ends
         first, last = max(low, lows.min()), min(high, highs.max())
-        weights: Float = np.clip(np.minimum(last, highs) - np.maximum(first, lows), 0, None)
+        weights = np.clip(np.minimum(last, highs) - np.maximum(first, lows), 0, None)
         if self.reach and not weights.any():  # it lies in an open end, beyond its reach
             weights = ((down & (high <= highs)) | (up & (low >= lows))).astype(float)
         return weights
+
+    @cached_property
+    def _ends(self) -> tuple[Float, Float, NDArray[np.bool_], NDArray[np.bool_]]:
+        lows, highs = np.array([(s.low, s.high) for s in self.spans], float).reshape(-1, 2).T
+        closed = np.array([(s.with_low, s.with_high) for s in self.spans], bool).reshape(-1, 2).T
+        return lows, highs, closed[0], closed[1]
+
+    @cached_property
+    def _measured(self) -> tuple[Float, Float]:
+        ends = [s.wholes() if self.whole else (s.low, s.high) for s in self.spans]
+        lows, highs = np.array(ends, float).T
+        return lows, highs
 
 
 def measured(spans: Sequence[Span | None]) -> Line | None:

@@ -70,8 +70,11 @@ def init(
             "roles": {str(role): list(columns) for role, columns in roles.items()},
             "left_out": dropped,
             "hierarchies": {g.column.name: g.hierarchy for g in found.guesses if g.hierarchy is not None},
+            "variables": list(found.variables),
         },
     )
+    for name in found.variables:
+        terminal.note(f"{plan.name} holds no password: set {name} in the environment before it is run.")
     if not roles[Role.QUASI_IDENTIFIER]:
         terminal.note("no column was taken for a quasi-identifier: give some that role in plan.toml.")
 
@@ -88,7 +91,7 @@ def run(
     ] = None,
     previous: Annotated[
         Path | None,
-        typer.Option("--previous", metavar="DIR", help="An earlier release: what changed since is said."),
+        typer.Option("--previous", metavar="DIR", help="An earlier release: compared, and attacked too."),
     ] = None,
     record: Annotated[
         Path | None,
@@ -174,7 +177,7 @@ def _shown(found: Run) -> list[Any]:
     parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
     if not found.met:
         parts.append(Text("MARKED: a threshold is not met.", "bold red"))
-    parts += [Text.assemble(("report  ", "bold"), str(p)) for p in found.reports]
+    parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
 
 

@@ -53,7 +53,7 @@ def sample(
     write(table, out, schema=table.schema, overwrite=overwrite)
     if schema is not None:
         write_text(schema, table.schema.to_toml(), overwrite=overwrite)
-    said = f"{rows:,} simulated {what} written to {out.name}" + (
+    said = f"{rows:,} simulated rows ({what}) written to {out.name}" + (
         f", schema to {schema.name}." if schema else "."
     )
     terminal.result(

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.counts.duck import OFFLINE
 from sfumato.counts.interrupts import heed
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
+from sfumato.io.addresses import filled
 from sfumato.sources import EngineFlavour, EngineSource
 
 DATABASES = (
@@ -90,19 +91,18 @@ def _engine(
 # -- databases -------------------------------------------------------------------------------------
 
 
-def is_url(data: str) -> bool:
-    """Whether a text names a database or something remote rather than a file."""
-    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", data))
-
-
 def from_url(url: str, table: str | None) -> EngineSource:
-    """A table of a database, or a query against it. The URL may hold a password: it is never repeated."""
+    """A table of a database, or a query against it. The URL may hold a password: it is never repeated.
+
+    `${NAME}` in it stands for an environment variable.
+    """
     scheme = url.partition("://")[0].lower().partition("+")[0]
     if scheme not in DATABASES:
         raise DataError(
             f"'{scheme}' addresses are not read: nothing is fetched from the network.",
             hint=f"download the file first; databases are {listed(list(DATABASES[:4]))}, ...",
         )
+    url = filled(url)
     if scheme == "duckdb":
         return _from_duckdb_file(_local_file(url, "DuckDB"), table)
     try:

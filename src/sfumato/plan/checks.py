@@ -9,11 +9,12 @@ from typing import Any
 
 from sfumato.criteria import Wanted
 from sfumato.errors import SchemaError, SfumatoError, listed
-from sfumato.io.engines import is_url
+from sfumato.io.addresses import has_secret, is_url
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private, wanted
-from sfumato.plan.plan import INPUT, Plan, Step, said
+from sfumato.plan.plan import FORM, INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
 from sfumato.plan.shape import Fault
+from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -26,6 +27,13 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
+    data = plan.table(INPUT)["data"]
+    if is_url(data) and has_secret(data):
+        yield (
+            (INPUT, "data"),
+            "holds a password, and plans are kept beside releases: write ${SFUMATO_PASSWORD} for it, the "
+            "name of an environment variable",
+        )
     without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
     if plan.table("register") and without:
         names = listed([repr(s.name) for s in without])
@@ -95,6 +103,9 @@ def _files(plan: Plan) -> Iterator[Fault]:
     given: list[tuple[Any, str]] = [((INPUT, "schema"), plan.table(INPUT)["schema"])]
     if "control" in plan.table("assess"):
         given.append((("assess", "control"), plan.table("assess")["control"]))
+    if FORM in plan.table("outputs"):
+        given.append((("outputs", FORM), plan.table("outputs")[FORM]))
+        yield from _form(plan)
     for i, step in enumerate(plan.steps):
         for j, within in enumerate(step.settings.get("within", ())):
             at = ("steps", i, "within", j)
@@ -114,6 +125,17 @@ def _files(plan: Plan) -> Iterator[Fault]:
                 yield ("columns", name, "hierarchy"), f": {said(error)}"
             except (TypeError, ValueError):
                 yield ("columns", name, "hierarchy"), "has settings that do not fit together"
+
+
+def _form(plan: Plan) -> Iterator[Fault]:
+    if plan.table("assess").get("skip"):
+        yield ("outputs", FORM), "needs the numbers of an assessment, and [assess] skips it"
+    path = plan.path(plan.table("outputs")[FORM])
+    if _is_file(path):
+        try:
+            Said.read(path)
+        except SfumatoError as error:
+            yield ("outputs", FORM), f": {said(error)}"
 
 
 def _is_file(path: Path) -> bool:
@@ -247,11 +269,6 @@ def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
             f"waits for confirmed domains of {n} column{'s' * (n > 1)}: {listed(waiting)} (set confirmed = "
             f"true in the schema where levels or edges are public)",
         )
-
-
-def is_address(data: str) -> bool:
-    """Whether the input is a database and not a file."""
-    return is_url(data)
 
 
 def hierarchies(plan: Plan) -> Mapping[str, Any]:

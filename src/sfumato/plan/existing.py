@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, OutputError, VerificationError
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import FORM, Plan, Step
 from sfumato.plan.steps import Workbench
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, read_key, verify
@@ -42,8 +43,11 @@ def records(out: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path.parent.parent, document
 
 
-def there(plan: Plan, out: Path, table: Table) -> str:
-    """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other."""
+def there(plan: Plan, out: Path, table: Table, previous: Sequence[str] = ()) -> str:
+    """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other.
+
+    previous: marks of the earlier release it is to be held against, if any.
+    """
     if not out.is_dir():
         return "nothing"
     found = {r["step"]: (folder, r) for folder, r in records(out)}
@@ -55,6 +59,8 @@ def there(plan: Plan, out: Path, table: Table) -> str:
         if not _is_of(document, folder, plan, wanted[name], table):
             return "other"
         same &= document.get("stamp") == stamp(plan)
+        same &= not previous or document.get("previous") == list(previous)
+        same &= document.get("form") == form_mark(plan)
     return "same" if same else "restamp"
 
 
@@ -73,6 +79,12 @@ def stamp(plan: Plan) -> dict[str, Any]:
         "draft": plan.draft,
         "signed": [signed[0], str(signed[1])] if signed else None,
     }
+
+
+def form_mark(plan: Plan) -> str | None:
+    """A digest of the form for the determination file as it is now; None if the plan names none."""
+    name = plan.table("outputs").get(FORM)
+    return None if name is None else hashlib.blake2b(plan.path(name).read_bytes(), digest_size=16).hexdigest()
 
 
 def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> None:

@@ -24,6 +24,7 @@ class Run:
     met: whether every threshold was met. refused: nothing was released because one was not.
     aggregates: what aggregates give away that are to be published beside it.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
+    together: whose release the earlier one is, with which this one was attacked.
     """
 
     out: Path
@@ -39,6 +40,7 @@ class Run:
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None
     notes: tuple[str, ...] = ()
+    together: str = ""
 
     def load(self, step: str | None = None) -> Release:
         """The release, or that of a named step."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.thresholds import counts_as_risk
+from sfumato.io.addresses import last_name
 from sfumato.plan import aggregating
 from sfumato.plan.aggregating import Published
 from sfumato.plan.drift import Drift
@@ -38,6 +38,7 @@ def page_of(
     drift: Drift | None,
     notable: float,
     aggregates: tuple[Published, ...] = (),
+    together: str = "",
 ) -> Page:
     """The page for one released step; INTERNAL on every sheet, and DRAFT until somebody has signed."""
     if assessment is not None:
@@ -57,9 +58,9 @@ def page_of(
     )
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
-    own += [_drift(drift, notable)] if drift is not None else []
+    own += [_drift(drift, notable, together)] if drift is not None else []
     own += [aggregating.section(aggregates)] if aggregates else []
-    data = Path(str(plan.table(INPUT)["data"])).name
+    data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(
         page,
@@ -88,16 +89,21 @@ def _summary(
     out = [" ".join(said)]
     if kept:
         out.append(f"What it keeps: on average {', and '.join(kept)} to be as it was.")
+    return (*out, *gained(assessment))
+
+
+def gained(assessment: Assessment) -> tuple[str, ...]:
+    """The attack that gains most, in a sentence; nothing if there was none."""
     attacks = [s for s in assessment.scores if counts_as_risk(s)]
-    if attacks:
-        worst = max(attacks, key=lambda s: s.value - (_reference(s) or 0.0))
-        against = _reference(worst)
-        held = "" if against is None else f", where {against:.2%} is what one reaches without the release"
-        out.append(
-            f"What it gives away: of {len(attacks)} attacks, '{worst.name}' gains most: it succeeds for "
-            f"{worst.value:.2%} of those attacked{held}."
-        )
-    return tuple(out)
+    if not attacks:
+        return ()
+    worst = max(attacks, key=lambda s: s.value - (_reference(s) or 0.0))
+    against = _reference(worst)
+    held = "" if against is None else f", where {against:.2%} is what one reaches without the release"
+    return (
+        f"What it gives away: of {len(attacks)} attacks, '{worst.name}' gains most: it succeeds for "
+        f"{worst.value:.2%} of those attacked{held}.",
+    )
 
 
 def _reference(score: Score) -> float | None:
@@ -129,7 +135,7 @@ def _signature(plan: Plan) -> tuple[str, ...]:
 def _run(plan: Plan, step: Step, release: Release) -> Section:
     rows = []
     for number, one in enumerate((*plan.before(step), step), 1):
-        settings = ", ".join(f"{k} = {_short(v)}" for k, v in one.settings.items()) or "no settings"
+        settings = ", ".join(f"{k} = {short(v)}" for k, v in one.settings.items()) or "no settings"
         rows.append((str(number), one.name, one.method, settings, METHODS[one.method].doc))
     blocks: list[Block] = [DataTable(("", "step", "method", "settings", "what it does"), rows, "Steps")]
     extra = release.internal.extra if release.internal is not None else {}
@@ -156,7 +162,8 @@ def _search(extra: Mapping[str, Any]) -> str:
     ).strip()
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A setting as text, cut where it is long."""
     text = str(dict(value)) if isinstance(value, Mapping) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -168,19 +175,20 @@ def _columns(plan: Plan, release: Release, prepared: Prepared) -> Section:
     for column in schema:
         entry = plan.table("columns").get(column.name, {})
         if column.name in dropped:
-            fate = f"left out: {dropped[column.name]}"
+            what = f"left out: {dropped[column.name]}"
         elif column.name in release.schema:
-            fate = _fate(column.role, entry)
+            what = fate(column.role, entry)
         else:
-            fate = _ROLES.get(str(column.role), "left out by the method")
+            what = _ROLES.get(str(column.role), "left out by the method")
         guess = "guess" if not entry.get("reviewed", True) else ""
-        rows.append((column.name, str(column.kind), str(column.role), fate, guess, column.reason))
+        rows.append((column.name, str(column.kind), str(column.role), what, guess, column.reason))
     head = ("column", "kind", "role", "what happened", "reviewed?", "why this kind and role")
     words = f"{len(release.columns)} of {len(schema)} columns are in the release."
     return Section("The columns", words, [DataTable(head, rows, "Columns", folded=len(rows) > 30)])
 
 
-def _fate(role: object, entry: Mapping[str, Any]) -> str:
+def fate(role: object, entry: Mapping[str, Any]) -> str:
+    """What happens to a column that is released."""
     said = []
     hierarchy = entry.get("hierarchy")
     if str(role) == "quasi-identifier":
@@ -212,7 +220,7 @@ def _preparation(prepared: Prepared) -> Section:
     return Section("Before the steps", words, blocks)
 
 
-def _drift(drift: Drift, notable: float) -> Section:
+def _drift(drift: Drift, notable: float, together: str) -> Section:
     rows: Sequence[Any] = [
         (m.column, round(m.distance, 4), round(m.chance, 4), m.new, m.gone, f"{m.missing[0]:.1%}",
          f"{m.missing[1]:.1%}")
@@ -227,5 +235,5 @@ def _drift(drift: Drift, notable: float) -> Section:
         "missing before",
         "missing now",
     )
-    words = drift.sentences(notable)
+    words = [*drift.sentences(notable), *([together[:1].upper() + together[1:]] if together else [])]
     return Section("What changed since", words, [DataTable(head, rows, "Drift", folded=len(rows) > 30)])

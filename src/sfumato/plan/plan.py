@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.plan.run import Run
 
 INPUT = "input"
+FORM = "determination"
 _LARGEST = 4_000_000  # characters
 
 

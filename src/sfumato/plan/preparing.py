@@ -20,6 +20,7 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import is_url
 from sfumato.plan.plan import INPUT, Plan
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -61,9 +62,7 @@ def open_input(plan: Plan, data: Any = None) -> Opened:
     where = str(where)
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
-    from sfumato.plan.checks import is_address
-
-    path = where if is_address(where) else (plan.path(where) if data is None else where)
+    path = where if is_url(where) else (plan.path(where) if data is None else where)
     return _opened(plan, str(path), options)
 
 
@@ -131,6 +130,13 @@ def prepare(plan: Plan, table: Table) -> Prepared:
         tuple(dict.fromkeys(dropped)),
         tuple(sorted(ratios.items(), key=lambda r: r[1])),
     )
+
+
+def as_prepared(plan: Plan, table: Table, like: Table) -> Table:
+    """Other people's rows in the columns of a prepared table, cut off as there."""
+    entries = plan.table("columns")
+    kept = table.select([n for n in like.columns if n in table.schema])
+    return _cut_off(kept, {n: e for n, e in entries.items() if n in kept.schema})
 
 
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:

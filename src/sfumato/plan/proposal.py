@@ -23,8 +23,8 @@ from sfumato.description.one_way import one_way, open_table
 from sfumato.errors import OutputError, listed
 from sfumato.inference import names
 from sfumato.io import scan
+from sfumato.io.addresses import is_url, without_secrets
 from sfumato.io.atomic import write_text
-from sfumato.io.engines import is_url
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.plan.wording import plan_text, schema_text
@@ -60,6 +60,7 @@ class Proposal:
     guesses: tuple[Guess, ...]
     plan: str
     schema: str
+    variables: tuple[str, ...] = ()  # of the environment, which the address of the data names
 
     def of_role(self, role: Role) -> tuple[str, ...]:
         """The columns that were taken for this."""
@@ -72,17 +73,19 @@ def propose(
     """Look at data and propose how to release it.
 
     folder: where the plan will lie; the data is named from there. options: how the data is read, as for
-        `scan`.
+        `scan`. A password in the address of a database is left out: the plan names a variable in its place.
     """
     table = _without_blanks(scan(data, keep_text=True, **options))
     meant = update(None, table)
     values = _values(table.with_schema(meant))
     rows = table.rows()
+    where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
     guesses = tuple(_guess(c, values.get(c.name, []), rows / (_COMMON * k)) for c in meant)
     return Proposal(
         guesses,
-        plan_text(guesses, _from(data, Path(folder)), schema, options, k, rows, _nodes(guesses, values)),
+        plan_text(guesses, where, schema, options, k, rows, _nodes(guesses, values)),
         schema_text(Schema(tuple(g.column for g in guesses))),
+        variables,
     )
 
 
@@ -111,8 +114,6 @@ def _holds(path: Path, text: str) -> bool:
 
 def _from(data: str, folder: Path) -> str:
     """The path of the data as the plan's folder sees it."""
-    if is_url(data):
-        return data
     return Path(os.path.relpath(Path(data).absolute(), folder.absolute())).as_posix()
 
 

@@ -13,7 +13,7 @@ Tested by: tests/plan/test_kill.py, tests/plan/test_resume.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,12 @@ from sfumato.plan import aggregating
 from sfumato.plan import drift as drifting
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.drift import Drift
+from sfumato.plan.earlier import before, marks
 from sfumato.plan.existing import folders, records, refuse_folder, require_sound, take_over, there
 from sfumato.plan.methods import GENERALIZE, METHODS
 from sfumato.plan.outcome import Run
 from sfumato.plan.plan import INPUT, Plan, Step
-from sfumato.plan.preparing import open_input, prepare
+from sfumato.plan.preparing import as_prepared, open_input, prepare
 from sfumato.plan.steps import Workbench, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
 from sfumato.plan.writing import written
@@ -56,7 +57,8 @@ def run(
     """Do what a plan says, and write the release.
 
     input: other data than the plan names, of the same columns: a file, a database or a frame, as of Spark
-        (docs/scale.md). previous: an earlier release to compare it with.
+        (docs/scale.md). previous: an earlier release to compare it with, and to attack together with the new
+        one.
     record: an earlier release by the same plan of the same data: the result is taken from it, nothing is
         drawn.
     overwrite: replace a release that another plan or other data has made.
@@ -68,7 +70,7 @@ def run(
     drift = _compared(plan, opened.table, previous)
     notes = [f"'{d.column}': {d.what}." for d in opened.differences.notes if "not observed" not in d.what]
     with workplace(out) as place:
-        found = there(plan, out, opened.table)
+        found = there(plan, out, opened.table, marks(previous))
         if found == "same":
             require_sound(plan, out)
             place.remove()  # of a run that was killed after its last rename
@@ -84,10 +86,13 @@ def run(
                 take_over(bench, Path(source), opened.table, asked=source is record)
         prepared = prepare(plan, opened.table)
         resumed = tuple(_do_steps(bench, prepared.table))
-        judged = _judged(bench, prepared.table)
+        earlier = before(plan, opened.table, prepared.table, previous, other_input=input is not None)
+        judged = _judged(bench, prepared.table, earlier.given)
+        said = tuple(n for n in (*notes, earlier.note) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=judged, prepared=prepared,
-                    aggregates=aggregating.judged(plan, opened.table), notes=tuple(notes))  # fmt: skip
-        return written(bench, done, opened)
+                   aggregates=aggregating.judged(plan, opened.table), notes=said,
+                   together=earlier.note)  # fmt: skip
+        return written(bench, done, opened, marks(previous))
 
 
 # -- doing ---------------------------------------------------------------------------------------------
@@ -140,7 +145,7 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
     report(_LABEL, len(steps), len(steps))
 
 
-def _judged(bench: Workbench, table: Table) -> dict[str, Assessment]:
+def _judged(bench: Workbench, table: Table, earlier: Sequence[Any]) -> dict[str, Assessment]:
     wanted = bench.plan.table("assess")
     if wanted.get("skip"):
         return {}
@@ -148,7 +153,8 @@ def _judged(bench: Workbench, table: Table) -> dict[str, Assessment]:
 
     control = None
     if "control" in wanted:
-        control = open_input(bench.plan, str(bench.plan.path(wanted["control"]))).table.select(table.columns)
+        people = open_input(bench.plan, str(bench.plan.path(wanted["control"]))).table
+        control = as_prepared(bench.plan, people, table)
     return {
         step.name: assess(
             table,
@@ -161,6 +167,7 @@ def _judged(bench: Workbench, table: Table) -> dict[str, Assessment]:
             hierarchies=_meanings(bench.plan, step, table),
             key=bench.place.key.derive("assessment"),
             effort=wanted.get("effort", "normal"),
+            earlier=earlier,
         )
         for step in bench.plan.released
     }

@@ -142,6 +142,9 @@ PLAN = Record(
             {
                 "format": Text("Of the data.", _FORMATS),
                 "reports": ListOf(Text("", ("html", "md", "json")), "Formats of the internal report."),
+                "determination": Text(
+                    "The form that sfumato determination new writes: its page goes with it."
+                ),
                 "unmet": Text("What happens if a threshold is not met.", ("refuse", "mark")),
             },
             "What is written.",

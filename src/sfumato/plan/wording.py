@@ -13,6 +13,7 @@ from sfumato.schema import Kind, Role, Schema
 if TYPE_CHECKING:
     from sfumato.plan.proposal import Guess
 
+_KNOWN = 6  # quasi-identifiers up to which a closer look at the release takes minutes and not hours
 _SEARCHED = 2_000  # nodes of the lattice up to which the best of them is looked for
 _IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the levels are
 _SCHEMA_HEAD = """\
@@ -76,6 +77,7 @@ effort = "{effort}"           # quick, normal or thorough
 format = "parquet"
 reports = ["html"]
 unmet = "refuse"
+# determination = "determination.toml"  # a form (sfumato determination new), printed with the numbers
 """
 
 _GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (
@@ -109,7 +111,8 @@ def plan_text(
         if wanted
         else ""
     )
-    large = rows * len(guesses) > 500_000 or len(guesses) > 30
+    known = sum(g.column.role is Role.QUASI_IDENTIFIER and not g.drop for g in guesses)
+    large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
     parts = [
         _HEAD.format(name=NAME, k=k),
         *_input(data, schema, options),

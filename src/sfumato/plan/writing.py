@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from sfumato.errors import VerificationError
 from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
-from sfumato.plan.existing import KEY, RECORD, folders, stamp
+from sfumato.plan.determining import determination_of
+from sfumato.plan.existing import KEY, RECORD, folders, form_mark, stamp
 from sfumato.plan.outcome import Run
 from sfumato.plan.page import page_of
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import FORM, Plan, Step
 from sfumato.plan.preparing import Opened
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, manifest, read_key, verify
+from sfumato.report import Page
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 
-def written(bench: Workbench, found: Run, opened: Opened) -> Run:
-    """Put the releases together, check them as a stranger would, and rename; or refuse."""
+def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = ()) -> Run:
+    """Put the releases together, check them as a stranger would, and rename; or refuse.
+
+    previous: marks of the earlier release it was held against.
+    """
     plan, place = bench.plan, bench.place
     met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.aggregates)
     if not met and plan.table("outputs").get("unmet", "refuse") == "refuse":
@@ -35,7 +40,7 @@ def written(bench: Workbench, found: Run, opened: Opened) -> Run:
         place.draft.mkdir()
     profile = drifting.profile(opened.table)
     for step in plan.released:
-        _assemble(bench, step, parts[step.name], found, met, opened.table)
+        _assemble(bench, step, parts[step.name], found, met, opened.table, previous)
         drifting.write(parts[step.name] / "internal", profile)
         manifest.seal(parts[step.name], read_key(parts[step.name] / "internal" / KEY))
         if not verify(parts[step.name]).ok:
@@ -47,11 +52,20 @@ def written(bench: Workbench, found: Run, opened: Opened) -> Run:
     place.put_in_place()
     place.remove()
     final = folders(plan, found.out)
-    reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("report.*"))]
+    reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("*"))
+               if p.stem in ("report", "determination")]  # fmt: skip
     return replace(found, releases=final, met=met, reports=tuple(reports))
 
 
-def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool, table: Table) -> None:
+def _assemble(
+    bench: Workbench,
+    step: Step,
+    folder: Path,
+    found: Run,
+    met: bool,
+    table: Table,
+    previous: Sequence[str],
+) -> None:
     """One release: the finished step under its stamp, with the plan, the report and the record of the run."""
     plan = bench.plan
     release = result(bench, step)
@@ -63,13 +77,13 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
     internal = folder / "internal"
     write_text(internal / "plan.toml", plan.text, private=True)
     assert found.prepared is not None
-    notable = plan.table("drift").get("notable", 0.1)
-    page = page_of(
-        plan, step, release, found.prepared, found.assessments.get(step.name), found.drift, notable,
-        found.aggregates,
-    )  # fmt: skip
+    page = _page(plan, step, release, found)
     for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
         page.save(internal / f"report.{suffix}")
+    judged = found.assessments.get(step.name)
+    if FORM in outputs and judged is not None:
+        signed_for = determination_of(plan, step, stamped, found.prepared, judged)
+        signed_for.save(internal / "determination.html")
     key: Key = read_key(internal / KEY)
     document = {
         "note": "internal: must not leave the house",
@@ -82,6 +96,8 @@ def _assemble(bench: Workbench, step: Step, folder: Path, found: Run, met: bool,
         "guarantee": json.loads(release.guarantee.to_json()),
         "met": met,
         "aggregates": [one.sentence for one in found.aggregates],
+        "previous": list(previous),
+        "form": form_mark(plan),
         "dropped": dict(found.prepared.dropped),
         "drift": None if found.drift is None else found.drift.to_dict(),
     }
@@ -119,13 +135,19 @@ def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
     return " ".join([*parts, own])
 
 
+def _page(plan: Plan, step: Step, release: Release, found: Run) -> Page:
+    """The report of one released step."""
+    assert found.prepared is not None
+    notable = plan.table("drift").get("notable", 0.1)
+    judged = found.assessments.get(step.name)
+    return page_of(
+        plan, step, release, found.prepared, judged, found.drift, notable, found.aggregates, found.together
+    )
+
+
 def _refused(bench: Workbench, found: Run) -> Iterator[Path]:
     """The reports of what was refused, beside where the release would have been."""
-    assert found.prepared is not None
     for step in bench.plan.released:
-        release = result(bench, step)
-        page = page_of(bench.plan, step, release, found.prepared, found.assessments.get(step.name),
-        found.drift,
-                       bench.plan.table("drift").get("notable", 0.1), found.aggregates)  # fmt: skip
+        page = _page(bench.plan, step, result(bench, step), found)
         name = found.out.name if len(bench.plan.released) == 1 else f"{found.out.name}-{step.name}"
         yield page.save(found.out.with_name(f"{name}-refused.html"), overwrite=True)

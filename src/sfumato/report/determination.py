@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,22 +97,34 @@ class Said:
         return texts + [f"signature: {title}" for key, title in SIGNATURE if not self.signature.get(key)]
 
 
-def determination(said: Said, found: Mapping[str, Any]) -> Page:
-    """The page. found: what `sfumato assess --report report.json` wrote."""
+def determination(
+    said: Said,
+    found: Mapping[str, Any],
+    facts: Mapping[str, Section] | None = None,
+    open_too: Sequence[str] = (),
+) -> Page:
+    """The page. found: what `sfumato assess --report report.json` wrote.
+
+    facts: what a run says of itself, by the key of the field it stands below. open_too: what else is open.
+    """
+    facts = facts or {}
     limits = [(str(t["name"]), _line(t), t["outcome"]) for t in found["thresholds"]]
     open_ = said.missing + [f"source of the threshold '{n}'" for n, *_ in limits if not said.sources.get(n)]
+    open_ += open_too
+    unseen = len(found["not_examined"])
     verdict = Verdict(
         [line for _, line, outcome in limits if outcome == "met"],
         [line for _, line, outcome in limits if outcome != "met"],
-        [str(part) for part in found["not_examined"]],
+        [f"{unseen} parts, listed under {FIELDS[-1][1]}"] if unseen else [],
     )
     sections = [Section("What was asked, and what came out", _opening(open_), [verdict])]
-    sections += [_written(said, key, title) for key, title, _ in FIELDS[:5]]
+    sections += [_written(said, key, title, facts.get(key)) for key, title, _ in FIELDS[:5]]
     rows = [(line, said.sources.get(name) or _OPEN) for name, line, _ in limits]
     sourced = [DataTable(("threshold and result", "source"), rows, "Thresholds")] if rows else []
     sections.append(Section("Thresholds and their sources", () if rows else "None was set.", sourced))
     sections += [_promised(found), Section("What was measured", _MEASURED, _tables(found["scores"]))]
-    sections += [_written(said, key, title) for key, title, _ in FIELDS[5:]]
+    sections += [_written(said, key, title, facts.get(key)) for key, title, _ in FIELDS[5:]]
+    sections[-1] = replace(sections[-1], blocks=(*sections[-1].blocks, *_not_examined(found)))
     signed = [*((title, said.signature.get(key) or _OPEN) for key, title in SIGNATURE), ("signature", "")]
     sections.append(Section("Decision", (), [DataTable(("of", "who decides"), signed, "Signed by")]))
     rows_ = found["rows"]
@@ -132,8 +144,9 @@ def _opening(open_: list[str]) -> str:
     return "The numbers are those of the report; the judgement is that of the person who signed."
 
 
-def _written(said: Said, key: str, title: str) -> Section:
-    return Section(title, [p.strip() for p in (said.texts.get(key) or _OPEN).split("\n\n")])
+def _written(said: Said, key: str, title: str, fact: Section | None) -> Section:
+    words = [p.strip() for p in (said.texts.get(key) or _OPEN).split("\n\n")]
+    return Section(title, [*words, *(fact.prose if fact else ())], fact.blocks if fact else ())
 
 
 def _line(threshold: Mapping[str, Any]) -> str:
@@ -150,6 +163,12 @@ def _promised(found: Mapping[str, Any]) -> Section:
         return Section("What was promised", "A plain file: it promises nothing by itself.")
     promises = Promises(Guarantee.from_json(json.dumps(found["guarantee"])))
     return Section("What was promised", "The release says this of itself.", [promises])
+
+
+def _not_examined(found: Mapping[str, Any]) -> list[Block]:
+    """What nobody looked at: a long list, which would push everything else off the first sheet."""
+    rows = [tuple(str(part).partition(": ")[::2]) for part in found["not_examined"]]
+    return [DataTable(("part", "why"), rows, "Not examined")] if rows else []
 
 
 def _tables(scores: Sequence[Mapping[str, Any]]) -> list[Block]:

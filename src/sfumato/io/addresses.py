@@ -1,0 +1,74 @@
+"""Addresses of databases: passwords come from the environment, so that no file needs to hold one.
+
+In an address `${NAME}` stands for the environment variable of that name, as it is: signs that have a meaning
+in an address are escaped here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote, urlsplit
+
+from sfumato.errors import DataError, listed
+
+PASSWORD = "SFUMATO_PASSWORD"
+_NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?key", re.IGNORECASE)
+
+
+def is_url(data: str) -> bool:
+    """Whether a text names a database or something remote rather than a file."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", data))
+
+
+def filled(url: str) -> str:
+    """The address with the variables it names; those that are not set are listed."""
+    unset = [f"${name}" for name in dict.fromkeys(_NAMED.findall(url)) if not os.environ.get(name)]
+    if unset:
+        raise DataError(
+            f"the address of the database needs {listed(unset)}, which is not set.",
+            hint="set it for this shell alone: read -rs NAME, then export NAME",
+        )
+    return _NAMED.sub(lambda found: quote(os.environ[found[1]], safe=""), url)
+
+
+def without_secrets(url: str) -> tuple[str, tuple[str, ...]]:
+    """The address with `${NAME}` where a password was, and the variables that it names now."""
+    scheme, sign, rest = url.partition("://")
+    found = re.fullmatch(r"([^/?#]*)([^?#]*)(\??[^#]*)(.*)", rest, re.DOTALL)
+    assert found is not None  # every part may be empty
+    authority, path, query, fragment = found.groups()
+    user, at, host = authority.rpartition("@")
+    name, _, password = user.partition(":")
+    if password and not _NAMED.fullmatch(password):
+        user = f"{name}:${{{PASSWORD}}}"
+    query = query[:1] + "&".join(_without_secret(part) for part in query[1:].split("&"))
+    bare = "".join((scheme, sign, user, at, host, path, query, fragment))
+    return bare, tuple(dict.fromkeys(_NAMED.findall(bare)))
+
+
+def has_secret(url: str) -> bool:
+    """Whether a password stands in an address as it is; also in one that is badly formed."""
+    before, at, _ = url.partition("://")[2].rpartition("@")
+    password = before.partition(":")[2]
+    query = url.partition("?")[2].partition("#")[0].split("&")
+    return bool(at and password and not _NAMED.fullmatch(password)) or any(
+        _without_secret(part) != part for part in query
+    )
+
+
+def last_name(data: str) -> str:
+    """What data is called where it is shown: the name of the file or the database, never a password."""
+    if not is_url(data):
+        return PurePosixPath(data).name
+    parts = urlsplit(data)
+    return PurePosixPath(unquote(parts.path)).name or f"a {parts.scheme} database"
+
+
+def _without_secret(part: str) -> str:
+    name, _, value = part.partition("=")
+    if not value or not _SECRET.search(unquote(name)) or _NAMED.fullmatch(value):
+        return part
+    return f"{name}=${{SFUMATO_{re.sub('[^A-Za-z0-9]', '_', unquote(name)).upper()}}}"
