@@ -29,6 +29,7 @@ from sfumato.table import Table
 _PRIOR = 0.5  # pseudo-count of every cell of the tables: what was never released is unlikely, not impossible
 _SHRUNK = 5.0  # pseudo-records by which a table given another column is drawn to the one without it
 _WORK = 50_000_000  # steps of one round for one link: dearer links are left out
+_STEPS = 2_000_000_000  # of all rounds: where a round is dear there are fewer, but at least five
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, r
     ]
     prior = belief.sum(axis=0) + _PRIOR
     before = -np.inf
-    for _ in range(rounds):
+    for _ in range(min(rounds, max(5, _STEPS // max(1, sum(c.steps for c in columns))))):
         prior = (belief.sum(axis=0) + _PRIOR) / (belief.sum() + _PRIOR * secrets_)
         for column in columns:
             column.maximize(belief)
@@ -111,11 +112,19 @@ class _Column:
         pairs = np.column_stack([np.full(len(cells), -1) if group is None else group, cells])
         self.distinct = Distinct.among(pairs)  # records that look alike in both columns are one
         self.group, self.cell = self.distinct.rows.T
+        self.order = np.argsort(self.distinct.of, kind="stable")
+        self.first = np.cumsum(self.distinct.sizes) - self.distinct.sizes
         leaves = covers.shape[1]
         self.table: Floats = np.full((secrets_, leaves), 1 / leaves)
         self.given: Floats | None = None
         if size * secrets_ * leaves <= _WORK and len(self.group) * secrets_ * leaves <= _WORK and size:
             self.given = np.full((size, secrets_, leaves), 1 / leaves)
+
+    @property
+    def steps(self) -> int:
+        """What a round costs, about."""
+        rows = len(self.covers) if self.given is None else len(self.group)
+        return int(rows * self.table.size)
 
     def mass(self) -> Floats:
         """P(released value | secret), given the group where it is known: (distinct records, secrets)."""
@@ -128,8 +137,8 @@ class _Column:
 
     def maximize(self, belief: Floats) -> None:
         """Tables from the expected leaves: a generalized cell is shared out by the present tables."""
-        seen = np.zeros((len(self.group), belief.shape[1]))
-        np.add.at(seen, self.distinct.of, belief)  # how often what a record shows goes with a secret
+        # how often what a record shows goes with a secret
+        seen = np.add.reduceat(belief[self.order], self.first, axis=0)
         share = seen / self.mass()
         covers = self.covers[self.cell]
         leaves = np.zeros_like(self.table)
@@ -140,7 +149,9 @@ class _Column:
         known = self.group >= 0
         within = np.zeros_like(self.given)
         parts = self.given[self.group[known]] * share[known][:, :, None] * covers[known][:, None, :]
-        np.add.at(within, self.group[known], parts)
+        present, first = np.unique(self.group[known], return_index=True)  # they are in order
+        if len(present):
+            within[present] = np.add.reduceat(parts, first, axis=0)
         leaves = within.sum(axis=0) + self.table * (share[~known].T @ covers[~known])
         self.table = _normal(leaves + _PRIOR)
         self.given = _normal(within + _SHRUNK * self.table[None])
