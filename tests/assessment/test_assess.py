@@ -302,9 +302,10 @@ def test_a_database_of_the_intruders_and_regressions() -> None:
     found = assess(
         everyone, everyone, quasi_identifiers=known, sensitive=["pay"], truth="rows", effort="quick",
         database=AttackDatabase([everyone.select(known)]),
-        formulas={"charge_usd ~ age_years + sex": "linear"},
+        formulas={"charge_usd ~ nothing": "linear", "charge_usd ~ age_years + sex": "linear"},
     )  # fmt: skip
     assert found["probabilistic linking"].value > 0.5
+    assert any(s.reason.startswith("charge_usd ~ nothing") for s in found.skipped)
     assert found["interval overlap, linear regression charge_usd ~ age_years + sex"].value == pytest.approx(1)
     alone = assess(everyone, everyone, quasi_identifiers=known, sensitive=["pay"], effort="quick")
     reasons = {s.part: s.reason for s in alone.skipped}

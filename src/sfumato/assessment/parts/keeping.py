@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from sfumato.assessment.case import Case
-from sfumato.assessment.parts.base import Part, control, formulas, several, target, time
+from sfumato.assessment.parts.base import Part, as_far_as_possible, control, formulas, several, target, time
 from sfumato.errors import SfumatoError
 from sfumato.score import Score
 
@@ -28,16 +31,18 @@ def _trained(case: Case) -> list[Score]:
 
 
 def _regressions(case: Case) -> list[Score]:
+    asked = (case.subject.formulas or {}).items()
+    return as_far_as_possible(partial(_regression, case, formula, model) for formula, model in asked)
+
+
+def _regression(case: Case, formula: str, model: Any) -> list[Score]:
     from sfumato.assessment.models import regression
 
-    found = []
-    for formula, model in (case.subject.formulas or {}).items():
-        try:
-            found += regression(case.pair, formula, model=model, seed=case.seed)
-        except SfumatoError as error:
-            error.message = f"{formula}: {error.message}"
-            raise
-    return found
+    try:
+        return regression(case.pair, formula, model=model, seed=case.seed)
+    except SfumatoError as error:
+        error.message = f"{formula}: {error.message}"
+        raise
 
 
 PARTS = (
