@@ -18,12 +18,20 @@ _RECONSTRUCTED = ["MP", "ER", "ER + correction", "LUDIA"]
 _SHAPE = ["centroid", "resample", "dither"]
 
 
-def _line(x: str, y: str, colour: str, *, log: str = "", dash: str = "", facet: str = "") -> dict[str, Any]:
-    """Points joined by lines; log: which axes are logarithmic."""
+def _line(
+    x: str, y: str, colour: str, *, log: str = "", dash: str = "", facet: str = "", title: str = ""
+) -> dict[str, Any]:
+    """Points joined by lines; log: which axes are logarithmic; title: what y is, if not its name."""
     scale = {axis: {"type": "log"} if axis in log else {"zero": False} for axis in "xy"}
     encoding: dict[str, Any] = {
         "x": {"field": x, "type": "quantitative", "scale": scale["x"], "axis": {"grid": False}},
-        "y": {"field": y, "type": "quantitative", "scale": scale["y"]},
+        "y": {
+            "field": y,
+            "aggregate": "mean",
+            "title": title or y,
+            "type": "quantitative",
+            "scale": scale["y"],
+        },
         "color": {"field": colour, "type": "nominal"},
     }
     if dash:
@@ -38,6 +46,16 @@ def _market(row: dict[str, Any]) -> bool:
     return bool(row["market"] == "old" and row["coding"] == "dummy")
 
 
+def _pegs(figure: str, measure: str) -> Any:
+    """Of one panel: two parents, simulated discharges; a bootstrap has no epsilon to stand at."""
+
+    def wanted(row: dict[str, Any]) -> bool:
+        here = row["data"] == "discharges" and row["m"] == "2" and row["epsilon"] not in ("inf", "0.002")
+        return bool(here and row["figure"] == figure and row["measure"] == measure)
+
+    return wanted
+
+
 PICTURES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "reidentification-by-k": (
         "reidentification_by_k",
@@ -50,6 +68,32 @@ PICTURES: dict[str, tuple[str, Any, dict[str, Any]]] = {
         "market_curves",
         lambda r: _market(r) and r["shift"] == "counts" and r["method"] in _SHAPE,
         _line("k", "similarity", "method", log="x"),
+    ),
+    "pegs-marginals": (
+        "pegs_risk_utility",
+        _pegs("6 marginal", "mse"),
+        _line("epsilon", "value", "method", log="xy"),
+    ),
+    "pegs-ranks": (
+        "pegs_risk_utility",
+        _pegs("8 marginal ranks", "kendall"),
+        _line("epsilon", "value", "method", log="x"),
+    ),
+    "pegs-intruder": (
+        "pegs_risk_utility",
+        _pegs("12 intruder", "group missed"),
+        _line("epsilon", "value", "method", log="x"),
+    ),
+    "lugs-artificial": (
+        "lugs",
+        lambda r: r["keys"] != "original",
+        _line("log_l", "artificial", "keys", title="rows that nobody has"),
+    ),
+    "lugs-auc": ("lugs", lambda r: r["keys"] != "original", _line("log_l", "auc", "keys")),
+    "dpat-icu": (
+        "dpat_icu",
+        lambda r: r["claimed epsilon"] != "no noise",
+        _line("claimed epsilon", "AUROC", "method", log="x"),
     ),
     "ludia-worlds": (
         "ludia_simulated",
