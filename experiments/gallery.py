@@ -84,6 +84,23 @@ PICTURES: dict[str, tuple[str, Any, dict[str, Any]]] = {
         _pegs("12 intruder", "group missed"),
         _line("epsilon", "value", "method", log="x"),
     ),
+    "dsg-height": (
+        "dsg/figure_19",
+        lambda r: True,
+        {
+            "mark": "bar",
+            "encoding": {
+                "x": {
+                    "field": "height",
+                    "aggregate": "mean",
+                    "title": "height lost, mean",
+                    "type": "quantitative",
+                },
+                "y": {"field": "algorithm", "type": "nominal", "title": None, "sort": "x"},
+            },
+        },
+    ),
+    "dsg-cost": ("dsg/cost", lambda r: True, _line("combinations", "seconds", "search", log="xy")),
     "lugs-artificial": (
         "lugs",
         lambda r: r["keys"] != "original",
