@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyarrow.ipc
 
+from sfumato._interrupts import each_interruptible
 from sfumato.errors import DataError, OutputError, SfumatoError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class EngineSource:
         """The named columns, batch by batch, under the user's names."""
         native = self.frame.select([self.inner(c) for c in columns]).to_native()
         try:
-            for batch in _native_batches(native, self.flavour):
+            for batch in each_interruptible(_native_batches(native, self.flavour)):
                 yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
         except Exception as error:
             raise executor_fault(error) from None

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato._interrupts import interruptible
 from sfumato.counts.duck import connect
-from sfumato.counts.interrupts import interruptible
 
 _ENDLESS = "SELECT sum(a.range * b.range % 7) AS x FROM range(3000000) a, range(100000) b"
 
@@ -69,6 +69,12 @@ def test_ctrl_c_during_a_count_in_a_database_file(tmp_path: Path) -> None:
         made.execute(f"CREATE VIEW long AS {_ENDLESS}")
     with pytest.raises(KeyboardInterrupt), ringing():
         sf.scan(f"duckdb:///{path}").counts("x")
+
+
+def test_ctrl_c_during_a_count_of_a_relation() -> None:
+    connection = duckdb.connect()
+    with pytest.raises(KeyboardInterrupt), ringing():
+        sf.scan(connection.sql(_ENDLESS)).counts("x")
 
 
 def test_listening_to_ctrl_c_leaves_no_trace() -> None:

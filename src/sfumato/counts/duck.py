@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sfumato.counts.interrupts import heed, interruptible
+from sfumato._interrupts import heed, interruptible
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 from numpy.typing import NDArray
 
+from sfumato._interrupts import interruptible
 from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
 from sfumato.counts.codebook import Codebook, Codes
-from sfumato.counts.interrupts import interruptible
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name

@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 import narwhals as nw
 import pyarrow as pa
 
+from sfumato._interrupts import heed
 from sfumato.counts.duck import OFFLINE
-from sfumato.counts.interrupts import heed
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.io.addresses import filled
 from sfumato.sources import EngineFlavour, EngineSource
@@ -41,6 +41,7 @@ _CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell
 
 def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
     """A DuckDB relation, in the connection it came from."""
+    heed(getattr(relation, "_con", None))  # it has no public name
     inner = ", ".join(f"c{k}" for k in range(len(relation.columns)))
     frame = relation.query("sfumato_scan", f"SELECT * FROM sfumato_scan AS sfumato_scan({inner})")
     return _engine(
@@ -168,7 +169,6 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
             hint="close other programs that write to it; if it is open here, give a relation instead",
         ) from None
-    heed(connection)
     names = [
         row[0]
         for row in connection.sql(

@@ -14,7 +14,10 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -23,8 +26,9 @@ _DONE = b"\0"  # no signal has this number
 
 def heed(connection: Any) -> None:
     """A Ctrl-C is to stop the queries of this connection to DuckDB, as long as it lives."""
-    with _lock:
-        _connections.add(connection)
+    if hasattr(connection, "interrupt"):
+        with _lock:
+            _connections.add(connection)
 
 
 @contextmanager
@@ -56,6 +60,16 @@ def interruptible() -> Iterator[None]:
         listener.join()
         ear.close()
         mouth.close()
+
+
+def each_interruptible(items: Iterator[T]) -> Iterator[T]:
+    """The items; a Ctrl-C stops the query that makes the next one."""
+    while True:
+        with interruptible():
+            found = list(islice(items, 1))
+        if not found:
+            return
+        yield found[0]
 
 
 def _listen(ear: socket.socket, before: int, rung: threading.Event) -> None:
