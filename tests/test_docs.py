@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from architecture import ROOT, SOURCE
+from architecture import ROOT
+from pages import trouble_of
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*$")
@@ -44,20 +42,19 @@ def test_snippets_run(page: Path, tmp_path: Path) -> None:
     script.write_text(script_of(page.read_text(encoding="utf-8")), encoding="utf-8")
     folder = tmp_path / "empty"
     folder.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
-    environment.pop("SFUMATO_DATA", None)
-    answer = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    if answer.returncode:
+    trouble = trouble_of(script, folder)
+    if trouble:
         name = page.relative_to(ROOT).as_posix()
-        trouble = answer.stderr.replace(str(script), name)
+        trouble = trouble.replace(str(script), name)
         pytest.fail(f"a snippet of {name} fails (line numbers are the page's):\n{trouble}", pytrace=False)
+
+
+def test_a_snippet_that_fails_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text("import sfumato\n\nassert sfumato.nothing\n", encoding="utf-8")
+    assert 'page.py", line 3' in trouble_of(script, tmp_path)
+    script.write_text("import os\nos.abort()\n", encoding="utf-8")
+    assert "it ended with" in trouble_of(script.rename(tmp_path / "other.py"), tmp_path)
 
 
 def test_blocks_keep_their_line_numbers() -> None:

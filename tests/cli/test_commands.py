@@ -15,6 +15,7 @@ import pytest
 from cli_support import CANARY, Sfumato, environment, everything, process
 
 import sfumato as sf
+from sfumato.cli.demo.steps import STEPS
 from sfumato.privacy import Budget, Ledger
 from sfumato.schema import Kind, Schema
 
@@ -298,23 +299,27 @@ def test_ledger_show(tmp_path: Path, sfumato: Sfumato) -> None:
 # -- demo ------------------------------------------------------------------------------------------
 
 
-def test_demo_runs_every_step_and_cleans_up(
-    tmp_path: Path, sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_cleans_up(tmp_path: Path, sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("sfumato.cli.demo.steps.STEPS", STEPS[:2])
     answer = sfumato("demo", "--rows", "2000")
     assert answer.code == 0, answer.all
-    for word in ("What you have seen", "$ sfumato describe discharges.csv", "NOT VERIFIED", "epsilon = 0.5"):
-        assert word in answer.out
     assert everything(tmp_path) == set()
 
 
-def test_demo_keeps_its_files_and_sums_up_as_json(tmp_path: Path, sfumato: Sfumato) -> None:
-    answer = sfumato("demo", "--rows", "2000", "--out", "kept", "--json")
-    found = parsed(answer.out)
-    assert answer.code == 0 and found["mishaps"] == [] and len(found["steps"]) >= 9
-    assert {"Keep the shape", "Use it elsewhere"} <= {step["title"] for step in found["steps"]}
+def test_demo_runs_every_step_and_keeps_its_files(tmp_path: Path, sfumato: Sfumato) -> None:
+    answer = sfumato("demo", "--rows", "2000", "--out", "kept")
+    assert answer.code == 0, answer.all
+    for word in ("What you have seen", "$ sfumato describe discharges.csv", "NOT VERIFIED", "epsilon = 0.5"):
+        assert word in answer.out
     assert {"discharges.csv", "study.ledger", "release"} <= {p.name for p in (tmp_path / "kept").iterdir()}
     assert sf.scan(tmp_path / "kept" / "discharges.csv").rows() == 2000
     assert Schema.read(tmp_path / "kept" / "guessed.toml")["sex"].kind in (Kind.FLAG, Kind.NOMINAL)
+
+
+def test_demo_sums_up_as_json(sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"Keep the shape", "Use it elsewhere"} <= {step.title for step in STEPS}
+    monkeypatch.setattr("sfumato.cli.demo.steps.STEPS", STEPS[:2])
+    found = parsed(sfumato("demo", "--rows", "2000", "--json").out)
+    assert found["mishaps"] == [] and [s["title"] for s in found["steps"]] == [s.title for s in STEPS[:2]]

@@ -129,8 +129,8 @@ def test_what_is_no_parquet_file_is_refused(tmp_path: Path, content: bytes) -> N
     assert "secret" not in str(caught.value)
 
 
-def test_a_missing_file_a_directory_and_no_file_are_refused(tmp_path: Path) -> None:
-    for path, words in ((tmp_path / "no.parquet", "no file"), (tmp_path, "is a directory")):
+def test_a_missing_file_an_empty_folder_and_no_file_are_refused(tmp_path: Path) -> None:
+    for path, words in ((tmp_path / "no.parquet", "no file"), (tmp_path, "holds no Parquet file")):
         with pytest.raises(DataError, match=words):
             parquet.read([path])
     with pytest.raises(DataError, match="no Parquet file"):

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from hypothesis import example, given, settings
@@ -316,8 +317,9 @@ def test_spent_is_never_below_what_was_granted(acts):
 
 
 def test_the_name_of_the_data_set_is_part_of_the_chain(place, edit):
-    ledger = Ledger.open(place, 1.0, dataset="Ward 3")
-    assert Ledger.open(place, dataset="Ward 3").dataset == Ledger.look(place).dataset == "Ward 3"
+    ward = f"Ward {token_hex(8)}"  # a name that no other ledger here pays for
+    ledger = Ledger.open(place, 1.0, dataset=ward)
+    assert Ledger.open(place, dataset=ward).dataset == Ledger.look(place).dataset == ward
     with pytest.raises(BudgetError, match="another data set"):
         Ledger.open(place, dataset="Ward 4")
     ledger.grant(epsilon=0.1, purpose="x")

@@ -61,7 +61,10 @@ def _files(path: Path) -> list[Path]:
     """A file, or the part files of a folder in the order of their names, as Spark writes them."""
     if not path.is_dir():
         return [path]
-    return sorted(p for p in path.glob("*.parquet") if not p.name.startswith((".", "_")))
+    found = sorted(p for p in path.glob("*.parquet") if not p.name.startswith((".", "_")))
+    if not found:
+        raise DataError(f"the folder {path.name} holds no Parquet file.", hint="name a file, or its folder")
+    return found
 
 
 # -- footers -------------------------------------------------------------------------------------
