@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+_ROOM = {"left": 30, "right": 40, "top": 5, "bottom": 5}  # a browser's letters may be wider
 LARGEST = 60_000  # bytes of a picture: it is kept with the pages
 _RECONSTRUCTED = ["MP", "ER", "ER + correction", "LUDIA"]
 _SHAPE = ["centroid", "resample", "dither"]
@@ -72,17 +73,17 @@ PICTURES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "pegs-marginals": (
         "pegs_risk_utility",
         _pegs("6 marginal", "mse"),
-        _line("epsilon", "value", "method", log="xy"),
+        _line("epsilon", "value", "method", log="xy", title="mean squared error"),
     ),
     "pegs-ranks": (
         "pegs_risk_utility",
         _pegs("8 marginal ranks", "kendall"),
-        _line("epsilon", "value", "method", log="x"),
+        _line("epsilon", "value", "method", log="x", title="Kendall's tau"),
     ),
     "pegs-intruder": (
         "pegs_risk_utility",
         _pegs("12 intruder", "group missed"),
-        _line("epsilon", "value", "method", log="x"),
+        _line("epsilon", "value", "method", log="x", title="guesses that miss"),
     ),
     "dsg-height": (
         "dsg/figure_19",
@@ -135,7 +136,7 @@ def drawn(results: Path, out: Path) -> tuple[list[Path], list[str]]:
             rows = [_plain(r) for r in csv.DictReader(file) if wanted(r)]
         size = {"width": 220, "height": 150} if "facet" in spec["encoding"] else {"width": 380, "height": 230}
         whole = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **size, **spec,
-                 "data": {"values": rows}}  # fmt: skip
+                 "padding": _ROOM, "data": {"values": rows}}  # fmt: skip
         picture = vl_convert.vegalite_to_svg(json.dumps(whole))
         if len(picture) > LARGEST:
             raise SystemExit(f"{name} takes {len(picture):,} bytes; {LARGEST:,} are the most.")
