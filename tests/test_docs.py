@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from architecture import ROOT
-from pages import trouble_of
+from snippets import trouble_of
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*$")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -50,8 +50,8 @@ class BatchSource:
     open: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
     flavour: BatchFlavour = "file"
     rows: int | None = None
-    origin: Any = None
-    pieces: Pieces | None = None
+    origin: Any = field(default=None, repr=False)  # a frame's own repr shows cells
+    pieces: Pieces | None = field(default=None, repr=False)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
@@ -66,10 +66,10 @@ class EngineSource:
     user's: engines fold case, rename clashes, and reserve words, positions do none of that.
     """
 
-    frame: nw.LazyFrame[Any]
+    frame: nw.LazyFrame[Any] = field(repr=False)  # its repr would run the query, and show cells
     arrow_schema: pa.Schema
     flavour: EngineFlavour
-    origin: Any = None
+    origin: Any = field(default=None, repr=False)
 
     def inner(self, column: str) -> str:
         """The engine's name of a column."""

@@ -20,29 +20,21 @@ import pytest
 import sfumato as sf
 from sfumato._interrupts import interruptible
 from sfumato.counts.duck import connect
+from sfumato.io.engines import from_duckdb
 
 _ENDLESS = "SELECT sum(a.range * b.range % 7) AS x FROM range(3000000) a, range(100000) b"
 
 
 @contextmanager
 def ringing() -> Iterator[None]:
-    """A Ctrl-C after a while, and again: one may fall where nobody can raise it."""
-    done = threading.Event()
-
-    def ring() -> None:
-        while not done.wait(0.3):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    bell = threading.Thread(target=ring)
+    """One Ctrl-C, after a while."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" leaves it ignored
+    bell = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     try:
         bell.start()
-        try:
-            yield
-        finally:
-            done.set()
+        yield
     finally:
-        done.set()
+        bell.cancel()
         bell.join()
         signal.signal(signal.SIGINT, before)
 
@@ -102,3 +94,10 @@ def test_listening_to_ctrl_c_leaves_no_trace() -> None:
 def _entered() -> Iterator[str]:
     with interruptible():
         yield "in"
+
+
+def test_to_show_a_source_neither_asks_the_engine_nor_shows_a_cell() -> None:
+    endless = duckdb.connect().sql(_ENDLESS)
+    assert "duckdb" in repr(from_duckdb(endless))  # it would take for ever
+    told = sf.scan(pa.table({"x": ["SECRET"]}).to_pandas()).source
+    assert "SECRET" not in repr(told) and "pandas" in repr(told)

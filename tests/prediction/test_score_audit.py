@@ -91,7 +91,7 @@ def test_too_little_noise_is_caught(mechanism: Any, monkeypatch: pytest.MonkeyPa
 
     for module in (additive, forest, growing):
         monkeypatch.setattr(module, "laplace", weak)
-    assert audited(mechanism, 110).refutes()
+    assert audited(mechanism, 220).refutes()
 
 
 # --- the parts, with many draws -----------------------------------------------------------------------------
