@@ -47,19 +47,22 @@ def interruptible() -> Iterator[None]:
     before = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
     listener = threading.Thread(target=_listen, args=(ear, before, rung), daemon=True)
     listener.start()
+    failed: Exception | None = None
     try:
         yield
-    except Exception:  # the engine's own word for it, or that of a library in between
-        if rung.is_set():
-            raise KeyboardInterrupt from None
-        raise
+    except Exception as error:  # the engine's own word for it, or that of a library in between
+        failed = error
     finally:
         signal.set_wakeup_fd(before)
         mouth.setblocking(True)
         mouth.send(_DONE)
-        listener.join()
+        listener.join()  # it has now read every signal that came
         ear.close()
         mouth.close()
+    if failed is not None and rung.is_set():
+        raise KeyboardInterrupt
+    if failed is not None:
+        raise failed
 
 
 def each_interruptible(items: Iterator[T]) -> Iterator[T]:
