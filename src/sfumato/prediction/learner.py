@@ -5,6 +5,7 @@ Nothing here is private; see `estimator.py` for the estimators that are.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ class InputError(DataError, ValueError):
     """Rows or labels that cannot be learnt from; a ValueError too, as pipelines expect."""
 
 
-class Learner(Manners):
+class Learner(Manners, ABC):
     """A classifier of two classes over binary features of columns. See `AlphaTree` for the parameters."""
 
     _learnt = "variables_"
@@ -42,15 +43,17 @@ class Learner(Manners):
 
     # -- what each of them does in its own way -----------------------------------------------------
 
+    @abstractmethod
     def _alphas(self) -> tuple[float, ...]:
-        raise NotImplementedError
+        """One tree is grown for each."""
 
+    @abstractmethod
     def _check(self) -> None:
         """Refuse wrong parameters before a row is read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
-        raise NotImplementedError
+        """The tree of one alpha."""
 
     # -- learning and answering --------------------------------------------------------------------
 
