@@ -24,6 +24,7 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _CONFIG = {  # shown as an image, which the page describes
     "aria": False,
     "axisQuantitative": {"labelOverlap": "greedy", "labelSeparation": 5, "tickCount": 5},
+    "axisLeft": {"titlePadding": 14},
 }
 LARGEST = 60_000  # bytes of a picture: it is kept with the pages
 

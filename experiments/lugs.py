@@ -90,7 +90,8 @@ def by_strength(data: pa.Table, original: pa.Table, levels: dict[str, list[str]]
     found = []
     for strength in STRENGTHS:
         guess = Lasso(alpha=strength, max_iter=3_000).fit(x, y).predict(x0)
-        model = LogisticRegression(l1_ratio=1, solver="liblinear", C=1 / (strength * len(y)), max_iter=200)
+        cost = 1 / (strength * len(y))
+        model = LogisticRegression(l1_ratio=1, solver="liblinear", C=cost, max_iter=200, random_state=0)
         score = model.fit(x, y > 3).decision_function(x0)
         found.append({"lambda": strength, "mse": float(np.mean((guess - y0) ** 2)),
                       "auc": float(roc_auc_score(y0 > 3, score))})  # fmt: skip

@@ -82,7 +82,7 @@ PICTURES = {
                      number("median MAE", zero=True), name("method", order=_RECONSTRUCTED)), "world"),
         where(method=_RECONSTRUCTED),
     ),
-    "ludia-starts": _reconstructions("ludia_starts", lambda rows: some(rows, "method", 40), free="y"),
+    "ludia-starts": _reconstructions("ludia_starts", lambda rows: some(rows, "method", 40)),
     "ludia-charges": _reconstructions(
         "ludia_points", lambda rows: some(rows, "method", 65)
     ),

@@ -58,7 +58,7 @@ PICTURES = {
     "dsg-ratios": Picture(
         "dsg/figure_16",
         panels(
-            dots(number("ratio", "information, against the column shuffled", log=True, ticks=(4, 40, 400)),
+            dots(number("ratio", "information, against a shuffle", log=True, ticks=(4, 40, 400)),
                  {**name("column", None), "sort": "-x"}, name("column is", None), size=45),
             "data", free="y", height=210,
         ),
@@ -72,7 +72,7 @@ PICTURES = {
     "dsg-errors": Picture(
         "dsg/errors",
         panels(
-            dots(number("error", "error above that of the rows as they were, %"),
+            dots(number("error", "error above unreleased rows, %"),
                  name("algorithm", None, order=_ALGORITHMS), name("measure", order=_MEASURES), size=45),
             "what", free="x", height=110,
         ),
