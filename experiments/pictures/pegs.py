@@ -6,21 +6,24 @@ from collections.abc import Callable
 
 from pictures.marks import Picture, Row, dots, lines, name, number, panels
 
-_METHODS = ("PeGS", "PeGS.rs", "PeGS, data seeds", "PeGS.rs, data seeds", "bootstrap")
+_METHODS = ("PeGS", "PeGS.rs", "PeGS, data seeds", "PeGS.rs, data seeds", "bootstrap", "PMI")
 _EPSILON = number("epsilon", "epsilon of a row", log=True, ticks=(0.1, 1, 10, 100))
 _METHOD = name("method", order=_METHODS)
 
 
-def _of(figure: str, measures: dict[str, str]) -> Callable[[list[Row]], list[Row]]:
-    """One figure's measures. A bootstrap has no epsilon: it stands at every one, as a level line."""
+def _of(rows: list[Row], figure: str, epsilons: tuple[float, ...]) -> list[Row]:
+    """One figure's rows. A bootstrap has no epsilon: it stands at those given, as a level line."""
+    here = [r for r in rows if (r["data"], r["m"], r["figure"]) == ("discharges", 2, figure)]
+    level = [r for r in here if r["method"] == "bootstrap"]
+    return [r for r in here if r["method"] != "bootstrap"] + [
+        {**r, "epsilon": e} for r in level for e in epsilons
+    ]
 
+
+def _measured(figure: str, measures: dict[str, str]) -> Callable[[list[Row]], list[Row]]:
     def chosen(rows: list[Row]) -> list[Row]:
-        here = [r for r in rows if (r["data"], r["m"], r["figure"]) == ("discharges", 2, figure)]
-        here = [{**r, "what": measures[r["measure"]]} for r in here if r["measure"] in measures]
-        drawn = [r for r in here if r["method"] != "bootstrap"]
-        ends = {min(r["epsilon"] for r in drawn), max(r["epsilon"] for r in drawn)}
-        level = [r for r in here if r["method"] == "bootstrap"]
-        return drawn + [{**r, "epsilon": e} for r in level for e in sorted(ends)]
+        here = _of(rows, figure, (0.1, 100))
+        return [{**r, "what": measures[r["measure"]]} for r in here if r["measure"] in measures]
 
     return chosen
 
@@ -30,11 +33,11 @@ def _map(figure: str, measures: dict[str, str], *, log: bool = False, columns: i
     drawing = lines(_EPSILON, number("value", "mean", log=log), _METHOD)
     width = 220 if columns == 2 else 170
     spec = panels(drawing, "what", columns=columns, order=tuple(measures.values()), free="y", width=width)
-    return Picture("pegs_risk_utility", spec, _of(figure, measures))
+    return Picture("pegs_risk_utility", spec, _measured(figure, measures))
 
 
 def _coefficients(rows: list[Row]) -> list[Row]:
-    here = [r for r in rows if (r["data"], r["m"], r["figure"]) == ("discharges", 2, "11 coefficients")]
+    here = _of(rows, "11 coefficients", (0.1, 10))
     return [
         {**r, "coefficient": r["measure"].removeprefix("linear "), "at": f"epsilon {r['epsilon']:g} a row"}
         for r in here
