@@ -98,6 +98,12 @@ def by_strength(data: pa.Table, original: pa.Table, levels: dict[str, list[str]]
     return found
 
 
+def rarer(data: pa.Table, original: pa.Table) -> dict[str, float]:
+    """Figures 4 and 5 in a number: the rows with a value that is among the rarer half of the original's."""
+    shares = {n: _shares(data, original, n) for n in ("ICD9", "DRG")}
+    return {f"rarer half, {n}": float(np.sum(s[len(s) // 2 :])) for n, s in shares.items()}
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -121,6 +127,7 @@ def main() -> None:
         {
             "log_l": 0.0, "keys": "original", "chi_square": chi_square(original), "artificial": 0.0,
             "missing": float(np.mean(list(missing.values()))), **predicted(original, original, levels),
+            **rarer(original, original),
         }
     ]  # fmt: skip
     marginals = _marginals(original, original, "original", "original")
@@ -139,6 +146,7 @@ def main() -> None:
                     "log_l": log_l, "keys": keys,
                     "chi_square": chi_square(data), "artificial": artificial(data, original),
                     "missing": float(np.mean(gaps)), **predicted(data, original, levels),
+                    **rarer(data, original),
                     **{f"autocorrelation at 5, {n}": values[4] for n, values in chain.items()},
                 }
             )  # fmt: skip
