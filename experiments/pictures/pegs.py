@@ -28,9 +28,11 @@ def _measured(figure: str, measures: dict[str, str]) -> Callable[[list[Row]], li
     return chosen
 
 
-def _map(figure: str, measures: dict[str, str], *, log: bool = False, columns: int = 2) -> Picture:
-    """Measures against epsilon, a panel for each."""
-    drawing = lines(_EPSILON, number("value", "mean", log=log), _METHOD)
+def _map(
+    figure: str, subject: str, measures: dict[str, str], *, log: bool = False, columns: int = 2
+) -> Picture:
+    """Measures of a subject against epsilon, a panel for each."""
+    drawing = lines(_EPSILON, number("value", subject, log=log), _METHOD)
     width = 220 if columns == 2 else 170
     spec = panels(drawing, "what", columns=columns, order=tuple(measures.values()), free="y", width=width)
     return Picture("pegs_risk_utility", spec, _measured(figure, measures))
@@ -62,12 +64,13 @@ PICTURES = {
         ),
         lambda rows: [r for r in rows if r["data"] == "discharges"],
     ),
-    "pegs-marginals": _map("6 marginal", _ERRORS, log=True),
-    "pegs-conditionals": _map("7 conditional", _ERRORS, log=True),
-    "pegs-ranks": _map("8 marginal ranks", _RANKS),
-    "pegs-conditional-ranks": _map("9 conditional ranks", _RANKS),
+    "pegs-marginals": _map("6 marginal", "marginals", _ERRORS, log=True),
+    "pegs-conditionals": _map("7 conditional", "conditionals", _ERRORS, log=True),
+    "pegs-ranks": _map("8 marginal ranks", "marginals", _RANKS),
+    "pegs-conditional-ranks": _map("9 conditional ranks", "conditionals", _RANKS),
     "pegs-regression": _map(
-        "10 regression", {"linear": "linear regression", "logistic": "logistic regression"}, log=True
+        "10 regression", "error of coefficients",
+        {"linear": "linear regression", "logistic": "logistic regression"}, log=True,
     ),
     "pegs-coefficients": Picture(
         "pegs_risk_utility",
@@ -78,5 +81,5 @@ PICTURES = {
         ),
         _coefficients,
     ),
-    "pegs-intruder": _map("12 intruder", _ATTACKS, columns=3),
+    "pegs-intruder": _map("12 intruder", "mean", _ATTACKS, columns=3),
 }  # fmt: skip
