@@ -19,7 +19,15 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from sfumato._interrupts import interruptible
-from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
+from sfumato.counts.accumulator import (
+    DENSE_CELLS,
+    Accumulator,
+    Joint,
+    cells_of,
+    encode_batch,
+    marginals,
+    passes,
+)
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
 from sfumato.counts.tables import Counts, check_set
@@ -39,9 +47,10 @@ def tabulate(
     small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
     joints = cover(small, {name: book.size for name, book in books.items()})
     out: dict[Joint, Counts] = {}
-    if source.flavour == "spark" and joints:
-        dense = marginals(small, _spark_joints(source, joints, books, weight))
-        out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense.items()}
+    if source.flavour == "spark":
+        for part in passes(joints, books):
+            dense = marginals(small, _spark_joints(source, part, books, weight))
+            out |= {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense}
     else:
         whole = {joint: grouped(source, joint, books, weight) for joint in joints}
         for columns in small:
