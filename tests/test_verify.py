@@ -17,6 +17,7 @@ from releases import alter, cover_up, every_type, released
 from sfumato import criteria
 from sfumato.errors import DataError, ParameterError, VerificationError
 from sfumato.privacy import (
+    AlphaK,
     ApproxDP,
     BoundedReidentification,
     Claim,
@@ -274,6 +275,16 @@ def test_k_anonymity_of_persons_counts_persons() -> None:
     assert _outcome(KAnonymity(3, ("q",)), table) is Outcome.PASSED
     nobody = check_claim(KAnonymity(2, ("q",), unit=persons), table.drop(["person"]))
     assert nobody.outcome is Outcome.UNSEEN and "same person" in nobody.detail
+
+
+def test_shares_of_persons_are_those_of_the_class() -> None:
+    """Everyone has both values: two persons, not four, and each value is everyone's."""
+    table = _table(q=["a"] * 4, s=["x", "y", "x", "y"], person=["1", "1", "2", "2"])
+    persons = Unit.person(2)
+    assert _outcome(AlphaK(2, ("q",), 1.0, ("s",), unit=persons), table) is Outcome.PASSED
+    assert _outcome(AlphaK(3, ("q",), 1.0, ("s",), unit=persons), table) is Outcome.FAILED
+    assert _outcome(AlphaK(2, ("q",), 0.5, ("s",), unit=persons), table) is Outcome.FAILED
+    assert _outcome(AlphaK(4, ("q",), 0.5, ("s",)), table) is Outcome.PASSED
 
 
 def test_a_row_without_a_person_may_be_that_of_one_already_counted() -> None:

@@ -60,7 +60,9 @@ def pseudonymize(
     internal/ holds the key and must not leave.
     """
     from sfumato.pseudonyms import pseudonymize as replace
+    from sfumato.release import Release
 
+    Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None:
         terminal.note(
