@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.counts import Codebook, Coded, Counts, accumulator, cover
+from sfumato.counts import Codebook, Coded, Counts, accumulator, cover, moments
 from sfumato.counts import _kernels as kernels
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
@@ -245,6 +245,20 @@ def test_sums_and_cross_products(visits: Table) -> None:
     assert oracles.as_dict(sums.groups) == {("f",): 1, ("m",): 1, (None,): 1}
     assert sums.totals.tolist() == [[1, 1], [2, 1], [4, 3]] == sums.means.tolist()
     assert visits.sums("sex", of=["y"], weight="w").totals.tolist() == [[2.5], [1.0], [12.0]]
+
+
+def test_sums_hold_the_groups_and_not_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, held = np.random.default_rng(4), []
+    rows = pa.table({"g": rng.integers(0, 50, 6_000), "x": rng.integers(0, 9, 6_000)})
+    whole = Table.from_arrow(rows).sums("g", of=["x"])
+    group = moments._group
+    monkeypatch.setattr(moments, "_MERGE", 10)
+    monkeypatch.setattr(
+        moments, "_group", lambda codes, *rest: held.append(len(codes)) or group(codes, *rest)
+    )
+    parts = Table.from_arrow(pa.Table.from_batches(rows.to_batches(max_chunksize=20))).sums("g", of=["x"])
+    assert parts.groups == whole.groups and np.array_equal(parts.totals, whole.totals)
+    assert max(held) < 200
 
 
 @pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]])
