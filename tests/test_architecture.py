@@ -160,6 +160,13 @@ def test_simulation_and_streams_may_draw() -> None:
     assert not list(architecture.stray_noise(ast.parse("import opendp.prelude"), "privacy/noise.py"))
 
 
+def test_no_import_is_hidden_from_the_test_of_the_layers() -> None:
+    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.hidden_imports(tree, f)]
+    assert not faults, "\n".join(faults)
+    for planted in ("importlib.import_module('sfumato.plan')", "__import__(f'sfumato.{room}')"):
+        assert list(architecture.hidden_imports(ast.parse(planted), "counts/tables.py"))
+
+
 ERROR_NAMES = {
     n for n, c in vars(errors).items() if isinstance(c, type) and issubclass(c, errors.SfumatoError)
 }

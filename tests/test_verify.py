@@ -162,11 +162,15 @@ def _without(name: str) -> Callable[[Path], None]:
     return lambda target: (target / name).unlink()
 
 
-def _garbage(name: str) -> Callable[[Path], None]:
+def _garbage(name: str, content: bytes = b"\xff\x00") -> Callable[[Path], None]:
     def spoil(target: Path) -> None:
-        (target / name).write_bytes(b"\xff\x00")
+        (target / name).write_bytes(content)
 
     return spoil
+
+
+_DEEP = b"[" * 100_000  # more than a parser of JSON goes down
+_LISTS = b'{"files": {"%s": {"sha256": "0", "bytes": %s}}}'
 
 
 @pytest.mark.parametrize(
@@ -194,6 +198,12 @@ def _garbage(name: str) -> Callable[[Path], None]:
         (_garbage("internal/record.json"), {"internal/record.json"}),
         (_without("internal/manifest.json"), {"internal/manifest.json"}),
         (_garbage("internal/manifest.json"), {"internal/manifest.json"}),
+        (_garbage("public/manifest.json", _DEEP), {"manifest.json", "public/manifest.json"}),
+        (_garbage("public/manifest.json", _LISTS % (b"a", b"1e999")), {"manifest.json"}),
+        (_garbage("public/manifest.json", _LISTS % (b"a" * 5_000, b"1")), {"a" * 5_000}),
+        (_garbage("internal/release.key", _DEEP), {"internal/release.key"}),
+        (_garbage("internal/record.json", _DEEP), {"internal/record.json"}),
+        (_garbage("internal/manifest.json", _DEEP), {"internal/manifest.json"}),
     ],
 )
 def test_damage_is_named_and_never_a_traceback(
@@ -232,6 +242,18 @@ def test_a_manifest_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
     document["files"]["../../secret"] = {"sha256": "0", "bytes": 1}
     path.write_text(json.dumps(document))
     assert "manifest.json" in failed(verify(target))
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "", "../internal", "*.parquet", "a" * 5_000, "/etc/passwd", "\0", ["x"]]
+)
+def test_the_data_lie_in_the_folder_under_a_plain_name(tmp_path: Path, name: object) -> None:
+    target = released().save(tmp_path / "out")
+    path = target / "public" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "data": name}))
+    assert "data" in failed(verify(target))
+    with pytest.raises(DataError, match="outside its folder"):
+        Release.load(target)
 
 
 def test_columns_must_be_those_of_the_schema(tmp_path: Path) -> None:
