@@ -145,5 +145,6 @@ def _lines(rows: list[Row]) -> Grid:
     for outcome, subject, how, detail in rows:
         sign, colour = _OUTCOMES.get(outcome, ("?", ""))
         words = how if outcome == "passed" else f"{outcome}: {detail or how}"
-        grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), Text(words))
+        name = subject.replace("\n", "\\n")  # a name in somebody else's manifest is one line
+        grid.add_row(Text(sign, colour), Text(name, colour if outcome == "failed" else ""), Text(words))
     return grid
