@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import risk_oracles
 from hypothesis import given
 from hypothesis import strategies as st
 from releases import alter, cover_up, every_type, released
@@ -287,6 +288,15 @@ def test_k_anonymity_is_the_smallest_class(rows: list[tuple[str, str | None]], k
     smallest = min((rows.count(row) for row in rows), default=None)
     expected = Outcome.PASSED if smallest is None or smallest >= k else Outcome.FAILED
     assert _outcome(KAnonymity(k, ("q", "r")), table) is expected
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(["x", "y", "*", None])] * 2), min_size=1, max_size=12))
+def test_empty_cells_that_match_anything(rows: list[tuple[str | None, str | None]]) -> None:
+    least = min(risk_oracles.sizes(rows, (0, 1), wild=True))
+    table = _table(q=[q for q, _ in rows], r=[r for _, r in rows])
+    for k, outcome in ((least, Outcome.PASSED), (least + 1, Outcome.FAILED)):
+        found = check_claim(KAnonymity(k, ("q", "r"), matching="anything"), table)
+        assert found.outcome is outcome and found.detail.endswith(f"fits {least} rows")
 
 
 def test_k_anonymity_of_persons_counts_persons() -> None:
