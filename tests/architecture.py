@@ -182,6 +182,7 @@ _MESSAGE_LISTS = {"complaints", "differences", "errors", "faults", "problems", "
 def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, str]]:
     """Messages of our errors and warnings that quote a variable whose name says it holds a cell."""
     safe = _safe_names(tree, _SAFE_EXCEPTIONS | errors)  # our own messages are clean already
+    taken = _taken_from_cells(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _makes_a_message(node, errors):
             texts = [*node.args, *(k.value for k in node.keywords if k.arg != "values")]
@@ -190,6 +191,9 @@ def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, st
                     if (ast.unparse(leak), leak.lineno) in safe:
                         continue
                     yield leak.lineno, f"a message quotes `{ast.unparse(leak)}`"
+                shown = {n.id for n in _shown(text) if isinstance(n, ast.Name)}
+                for name in sorted(shown & taken.get(node.lineno, set())):
+                    yield node.lineno, f"a message quotes `{name}`, one of many cells"
 
 
 def foreign_causes(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -213,6 +217,30 @@ def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[st
             if {ast.unparse(k) for k in kinds} <= kinds_without_cells:
                 found |= {(node.name, line) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     return found
+
+
+def _taken_from_cells(tree: ast.Module) -> dict[int, set[str]]:
+    """By line, the names that a loop over cells gives to one of them."""
+    found: dict[int, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and any(_leaky_parts(node.iter)):
+            names = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                found.setdefault(line, set()).update(names)
+    return found
+
+
+def _shown(node: ast.AST) -> Iterator[ast.AST]:
+    """What of an expression comes out in its text: no condition, no index, no name of a thing."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in _HARMLESS_CALLS:
+        return
+    if isinstance(node, ast.Attribute) and node.attr in {"name", *_HARMLESS_ATTRIBUTES}:
+        return
+    yield node
+    hidden = getattr(node, "test", None) or getattr(node, "slice", None)
+    for child in ast.iter_child_nodes(node):
+        if child is not hidden:
+            yield from _shown(child)
 
 
 def _makes_a_message(call: ast.Call, errors: set[str]) -> bool:
