@@ -179,6 +179,8 @@ def test_batch_sizes_do_not_matter(size: int) -> None:
 def test_no_rows() -> None:
     empty = Table.from_arrow(pa.table({"a": pa.array([], pa.string())}))
     assert (empty.rows(), empty.counts("a").total, empty.counts("a").cells) == (0, 0, 0)
+    nothing = empty.with_schema(Schema((Column("a", Kind.NOMINAL, missing=False),)))  # not even missing
+    assert nothing.counts("a").shape == nothing.counts("a").dense().shape == (0,)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, np.nan], [1.0, -1.0], [1.0, np.inf], [1.0, 1.0, 1.0]])

@@ -116,7 +116,7 @@ def passes(joints: Sequence[Joint], books: Mapping[str, Codebook]) -> list[list[
     room = 0
     for joint in joints:
         cells = cells_of(joint, books)
-        if cells > room:
+        if cells > room or not parts:  # of no levels there are no cells
             parts.append([])
             room = _PASS_CELLS
         parts[-1].append(joint)
