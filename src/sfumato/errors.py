@@ -8,6 +8,7 @@ at the terminal sees them (`--show-values`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import category
 
 
 class SfumatoError(Exception):
@@ -79,3 +80,10 @@ def listed(items: Sequence[str], most: int = 8) -> str:
     """The first items and how many more: an error stays readable for a table of a thousand columns."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def printable(text: str) -> str:
+    """Without control signs: a name in a file of somebody else's could repaint the terminal with them."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else f"\\x{ord(c):02x}" for c in text
+    )

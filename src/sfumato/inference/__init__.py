@@ -65,6 +65,8 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if array.type == pa.uint64() and (pc.max(array).as_py() or 0) >= 2**63:
+        array = array.cast(pa.string())  # ids by hash: a whole number has 63 bits and a sign here
     if shapes.is_text(array.type) or pa.types.is_time(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
