@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import Codebook, Coded, Counts, Survey, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
-from sfumato.counts.tables import check_set
+from sfumato.counts.tables import check_set, checked_sets
 from sfumato.counts.tally import Tally
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.progress import track
@@ -218,9 +218,7 @@ class Table:
         self, sets: Iterable[Sequence[str]], *, weight: str | None = None
     ) -> dict[tuple[str, ...], Counts]:
         """Many joint counts at once: the planner covers them by few passes (see docs/counts.md)."""
-        wanted = [tuple(s) for s in sets]
-        for columns in wanted:
-            check_set(columns, self.columns)
+        wanted = checked_sets(sets, self.columns)
         if not wanted:
             raise ParameterError("no set of columns was named.", hint="tabulate([('sex', 'age'), ...])")
         books = self.codebooks(list(dict.fromkeys(c for s in wanted for c in s)))

@@ -115,6 +115,13 @@ def test_bad_sets_are_refused(columns: tuple[str, ...]) -> None:
         assert caught.value.hint
 
 
+def test_a_name_alone_is_a_set_of_one_column_not_its_letters() -> None:
+    table = Table.from_arrow(pa.table({"a": [1, 1], "b": [2, 3], "ab": [4, 4]}))
+    for countable in (table, table.encode(), table.counts("a", "b", "ab")):
+        for sets in (["ab"], "ab"):
+            assert list(countable.tabulate(sets)) == [("ab",)]
+
+
 def test_other_bad_requests() -> None:
     counted = table_of([(0, 0, 0)]).counts(*NAMES)
     with pytest.raises(SchemaError, match="no such level"):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
-from sfumato.counts.tables import Counts, check_set, flat_keys, split_keys
+from sfumato.counts.tables import Counts, checked_sets, flat_keys, split_keys
 from sfumato.errors import DataError, ParameterError
 
 DENSE_CELLS = 2**22  # a joint up to this size is an array: 32 MiB with its two banks
@@ -184,9 +184,7 @@ class Coded:
     def dense(self, sets: Iterable[Sequence[str]]) -> dict[Joint, NDArray[Any]]:
         """As `tabulate`, as full arrays with one axis per column, for tables that are small and full."""
         books = {b.name: b for b in self.books}
-        wanted = [tuple(s) for s in sets]
-        for columns in wanted:
-            check_set(columns, self.columns)
+        wanted = checked_sets(sets, self.columns)
         out = dict(_count_dense(wanted, books, self._matrices(None), False))
         large = self.tabulate([s for s in wanted if s not in out])
         return {s: out[s] if s in out else large[s].dense() for s in wanted}
@@ -216,9 +214,7 @@ def tabulate(
 
     matrices(columns): opens the rows anew, as pairs of code matrix and weights.
     """
-    wanted = [tuple(s) for s in sets]
-    for columns in wanted:
-        check_set(columns, tuple(books))
+    wanted = checked_sets(sets, tuple(books))
     dense = _count_dense(wanted, books, matrices, weighted)
     out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense}
     for columns in wanted:

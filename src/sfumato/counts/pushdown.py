@@ -30,7 +30,7 @@ from sfumato.counts.accumulator import (
 )
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
-from sfumato.counts.tables import Counts, check_set
+from sfumato.counts.tables import Counts, checked_sets
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
 from sfumato.errors import DataError
 from sfumato.schema import Column
@@ -41,9 +41,7 @@ def tabulate(
     source: EngineSource, sets: Iterable[Sequence[str]], books: Mapping[str, Codebook], weight: Column | None
 ) -> dict[Joint, Counts]:
     """Count many sets in the engine."""
-    wanted = [tuple(s) for s in sets]
-    for columns in wanted:
-        check_set(columns, tuple(books))
+    wanted = checked_sets(sets, tuple(books))
     small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
     large = [s for s in wanted if cells_of(s, books) > DENSE_CELLS]
     joints = cover(small, {name: book.size for name, book in books.items()})

@@ -130,7 +130,7 @@ class Counts:
 
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several projections at once."""
-        return {tuple(s): self.project(*s) for s in sets}
+        return {s: self.project(*s) for s in checked_sets(sets, self.columns)}
 
     def project(self, *columns: str) -> Counts:
         """Sum over all other columns."""
@@ -214,6 +214,14 @@ class Countable(Protocol):
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """The joint counts of many sets of columns at once."""
         ...
+
+
+def checked_sets(sets: Iterable[Sequence[str]], known: Sequence[str]) -> list[tuple[str, ...]]:
+    """Sets of columns to count, each of them checked. A text alone would be taken for its letters."""
+    wanted = [(s,) if isinstance(s, str) else tuple(s) for s in ([sets] if isinstance(sets, str) else sets)]
+    for columns in wanted:
+        check_set(columns, known)
+    return wanted
 
 
 def check_set(columns: Sequence[str], known: Sequence[str]) -> None:
