@@ -171,6 +171,9 @@ def test_the_index():
         source = from_frame(named)
     assert source.arrow_schema.names == ["key", "a"]
     assert like(rows(source), source)["key"].tolist() == ["x", "y"]
+    half = plain.set_index(pd.MultiIndex.from_tuples([("x", 1), ("y", 2)], names=["key", None]))
+    with pytest.warns(SfumatoWarning, match="'key'"):
+        assert from_frame(half).arrow_schema.names == ["key", "a"]
     clash = plain.rename_axis("a")
     with pytest.warns(SfumatoWarning), pytest.raises(DataError, match="repeat"):
         from_frame(clash)
@@ -181,6 +184,7 @@ def test_the_index():
     [
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "repeat: 'a'"),
         (pd.DataFrame([[1, 2]], columns=["a", ""]), "without a name"),
+        (pd.DataFrame([[1, 2]], columns=["a", None]), "without a name"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "repeat: '1'"),
         (pd.DataFrame(), "no columns"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several levels"),

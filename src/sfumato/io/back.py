@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.duck import OFFLINE
+from sfumato.inference.shapes import is_text
 from sfumato.sources import Source
 
 
@@ -90,14 +91,8 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool, every_level
 
 
 def _same_family(a: pa.DataType, b: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, _is_text, pa.types.is_temporal)
+    tests = (pa.types.is_integer, pa.types.is_floating, is_text, pa.types.is_temporal)
     return any(test(a) and test(b) for test in tests)
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
 
 
 def _cast_or_keep(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
+from sfumato.io.alike import require_files
 
 SEPARATORS = (",", ";", "\t", "|")
 DATE_ORDERS = ("YMD", "DMY", "MDY")
@@ -170,11 +171,8 @@ def read_head(path: Path, size: int = _HEAD) -> tuple[bytes, bool]:
     try:
         with path.open("rb") as file:
             data = file.read(size + 1)
-    except FileNotFoundError:
-        raise DataError(f"no file {path.name}.", hint="check the path") from None
-    except IsADirectoryError:
-        raise DataError(f"{path.name} is a directory.", hint=f"name the files: {path.name}/*.csv") from None
     except OSError as error:
+        require_files([path])
         raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
     if data[:2] == b"\x1f\x8b":
         try:

@@ -21,8 +21,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, OutputError, ParameterError, listed
+from sfumato.inference.shapes import is_text
+from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
-from sfumato.io.parquet import SCHEMA_KEY
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -262,7 +263,7 @@ def _as_text(table: pa.Table, options: _Options) -> pa.Table:
             column = _iso(column)
         elif pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        elif options.escape_formulas and _is_text(column.type):
+        elif options.escape_formulas and is_text(column.type):
             column = _escaped(column)
         if table.num_columns == 1:  # an empty line would be skipped by readers, "" is not
             column = column.cast(pa.string()).fill_null("")
@@ -287,16 +288,12 @@ def _escaped(text: Any) -> Any:
     return pc.if_else(risky, pc.binary_join_element_wise("'", text, "", null_handling="emit_null"), text)
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
 def require_flat(arrow: pa.Schema, draft: Path) -> None:
     """Refuse columns that a cell of text or a number cannot hold."""
     types = pa.types
     tests = (
         types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_date,
-        types.is_timestamp, types.is_null, _is_text,
+        types.is_timestamp, types.is_null, is_text,
     )  # fmt: skip
     wrong = [repr(f.name) for f in arrow if not any(test(f.type) for test in tests)]
     if wrong:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, MissingExtraError, listed
+from sfumato.io.alike import require_files
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.sources import BatchSource
 
@@ -148,9 +149,7 @@ def _reader(path: Path, encoding: str | None) -> _Reader:
         raise MissingExtraError("Reading SAS, SPSS and Stata files", "stats") from None
     if path.suffix.lower() not in _READERS:
         raise DataError(f"{path.name} is no SAS, SPSS or Stata file.", hint=listed(list(_READERS)))
-    if not path.is_file():
-        what = "is a directory" if path.is_dir() else "does not exist"
-        raise DataError(f"{path.name} {what}.", hint="check the path")
+    require_files([path])
     family, function, keeps_codes = _READERS[path.suffix.lower()]
     return _Reader(path, family, getattr(pyreadstat, function), keeps_codes, encoding)
 
