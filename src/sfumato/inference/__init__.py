@@ -69,6 +69,8 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
     values = array.drop_null()
+    if pa.types.is_uint64(values.type) and len(values) and pc.max(values).as_py() >= 2**63:
+        values = values.cast(pa.string())  # a hash: no whole number of 64 bits with a sign, so it is a name
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
     marks = 0
@@ -129,7 +131,7 @@ def _kind(facts: _Facts, stored: pa.DataType) -> tuple[Kind, str, str]:
     if pa.types.is_dictionary(stored):
         if stored.ordered:
             return Kind.ORDINAL, "an ordered categorical", ""
-        if facts.type == "text":
+        if facts.type not in ("date", "datetime", "instant"):  # numbers too: their author says categories
             flag = 0 < facts.distinct <= 2
             return (Kind.FLAG if flag else Kind.NOMINAL), "a categorical", ""
     if pa.types.is_nested(stored):
