@@ -25,7 +25,8 @@ from sfumato.inference.shapes import is_text
 from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
 from sfumato.schema import Schema
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, Source
+from sfumato.table import Table
 
 __all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
 
@@ -37,6 +38,10 @@ _CANONICAL = {
     "boolean": pa.bool_(), "date": pa.date32(), "datetime": pa.timestamp("us"),
     "instant": pa.timestamp("us", "UTC"),
 }  # fmt: skip
+
+# Formats that can say which values stand for missing, or say at least that they cannot. In the others, as in
+# every release, a cell with such a value is empty.
+_WITH_CODES = {".parquet", ".arrow", ".feather", ".sav", ".zsav", ".dta", ".xpt"}
 
 # Text that a spreadsheet would run as a formula; a plain signed number is not one.
 _FORMULA = r"^[=+\-@\t\r]"
@@ -75,6 +80,9 @@ def write(
     writer = _WRITERS[_suffix(path)]
     if delimiter not in (",", ";", "\t", "|"):
         raise ParameterError("the delimiter must be one of , ; | or a tab.", hint="delimiter=';'")
+    if isinstance(data, Table) and _suffix(path) in _WITH_CODES:
+        schema = schema or data.schema
+        data = _with_codes(data, schema)
     with atomic_file(path, overwrite) as draft:
         stored, batches, own = _stream(data, schema)
         plain = _plain_schema(stored)
@@ -131,11 +139,32 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
     batches = iter(data.batches() if hasattr(data, "batches") else _iterated(data))
     first = next(batches, None)
     if first is not None:
-        return first.schema, chain([first], batches), own
+        stored = _marked(first.schema, data.source) if isinstance(data, Table) else first.schema
+        return stored, chain([first], batches), own
     known = own or schema
     if known is None:
         raise OutputError("there are no rows and no schema, so no columns.", hint="give schema=")
     return pa.schema([(c.name, _CANONICAL[c.type]) for c in known]), iter(()), own
+
+
+def _with_codes(table: Table, meaning: Schema) -> Table:
+    """The table with its missing codes as they stand in the source, where the file will say what they are."""
+    said = {c.name: set(c.missing_codes) for c in meaning}
+    columns = [
+        replace(c, missing_codes=tuple(v for v in c.missing_codes if v not in said.get(c.name, ())))
+        for c in table.schema
+    ]
+    return table.with_schema(Schema(tuple(columns)))
+
+
+def _marked(schema: pa.Schema, source: Source) -> pa.Schema:
+    """With what a statistical file says beyond the schema, where the column is still as it was there."""
+    known = {f.name: f for f in source.arrow_schema}
+    fields = [
+        f.with_metadata(known[f.name].metadata) if f.name in known and known[f.name].type == f.type else f
+        for f in schema
+    ]
+    return pa.schema(fields)
 
 
 def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
