@@ -109,6 +109,14 @@ def test_encodings_and_lines(tmp_path, encoding, line):
     assert table.to_pydict() == {"Größe": [1.5, 2.5], "Straße": ["Ü", "ß"]}
 
 
+def test_a_file_packed_in_many_pieces(tmp_path):
+    """As bgzip does it; the first piece ends in the middle of a letter and of a row."""
+    whole = ("name,n\n" + "ä,1\n" * 40).encode()
+    parts = (whole[:8], whole[8:50], whole[50:])
+    path = put(tmp_path, b"".join(map(gzip.compress, parts)), "t.csv.gz")
+    assert read(path).to_pydict() == {"name": ["ä"] * 40, "n": [1] * 40}
+
+
 def test_packed_and_other_suffixes(tmp_path):
     assert read(put(tmp_path, gzip.compress(b"a,b\n1,2\n"), "d.csv.gz")).to_pydict() == {"a": [1], "b": [2]}
     assert read(put(tmp_path, "a\tb\n1\t2\n", "d.tsv")).to_pydict() == {"a": [1], "b": [2]}
@@ -279,6 +287,14 @@ def test_what_arrow_wrote_comes_back(tmp_path_factory, rows):
 def test_empty_lines_above_the_header_do_not_make_it_a_row(tmp_path, end):
     path = put(tmp_path, end.join(["", "", "x,y", "", "1,a", "2,b", ""]))
     assert read(path).to_pydict() == {"x": [1, 2], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_line_that_excel_puts_above_the_names(tmp_path, mark):
+    path = put(tmp_path, f"{mark}sep=;\r\nname;n;m\r\nä;1;2\r\nb;3;4\r\n")
+    assert read(path).to_pydict() == {"name": ["ä", "b"], "n": [1, 3], "m": [2, 4]}
+    with pytest.raises(DataError, match=r"1 row has not 3 cells like the first row \(line 3\)"):
+        read(put(tmp_path, "sep=;\nname;n;m\na;1\n"))
 
 
 @pytest.mark.parametrize("offset", ["+99:99", "+24:00", "-01:60"])

@@ -19,7 +19,8 @@ import pyarrow.csv
 
 from sfumato.errors import DataError, listed
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, is_gzip, lines_before_header, ragged_lines
+from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
+from sfumato.io.heads import is_gzip
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -93,7 +94,7 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     if faults:
         raise DataError(
             f"the header of {path.name} has {' and '.join(faults)}.",
-            hint="name every column once; a row index without a name should be left out when writing",
+            hint="name every column once; a separator at the end of every line makes a column without a name",
         )
     return names
 
@@ -170,7 +171,9 @@ class _Faults:
                 f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
             )
             said.append(f"{rows} not {self.width} cells like the first row{at}")
-            hints.append("quote cells that hold the separator, or say separator=...")
+            hints.append(
+                "quote cells that hold the separator, take lines above the names away, or say separator=..."
+            )
         if self.misfits:
             columns = [
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
@@ -233,7 +236,7 @@ def _as_data_error(error: Exception, path: Path, dialect: Dialect) -> DataError:
 def _unclosed_quote(path: Path) -> DataError:
     return DataError(
         f"{path.name} has a quote that never closes, or a row longer than {_BLOCK >> 20} MB.",
-        hint="close the quote, or say quote='...' if the file quotes in another way",
+        hint="close the quote; a quote that belongs to a cell is written twice, in a quoted cell",
     )
 
 
@@ -269,6 +272,7 @@ def _open(
     quotes: list[int],
 ) -> Iterator[pa.RecordBatch]:
     """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
+    above, empty = lines_before_header(path, dialect)
     packed = "gzip" if is_gzip(path) else None
     source = pa.input_stream(str(path), compression=packed, buffer_size=None if packed else 1 << 20)
     reader = pyarrow.csv.open_csv(
@@ -277,8 +281,8 @@ def _open(
             use_threads=False,
             block_size=_BLOCK,
             column_names=list(names),
-            # rows, where skip_rows would count lines
-            skip_rows_after_names=1 + lines_before_header(path, dialect) if dialect.header else 0,
+            skip_rows=above,  # lines, where the names may run over several
+            skip_rows_after_names=1 + empty if dialect.header else 0,
             encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
         ),
         parse_options=pyarrow.csv.ParseOptions(
