@@ -48,7 +48,7 @@ def require_names(names: Sequence[Any], what: str = "the data") -> None:
     """Refuse columns without a name of their own."""
     repeated = sorted(repr(name) for name, times in Counter(names).items() if times > 1)
     faults = [f"names that repeat: {listed(repeated)}"] if repeated else []
-    empty = sum(not str(n).strip() for n in names)
+    empty = sum(str(n) == "" for n in names)
     if empty:
         faults.append(f"{empty} column{'s' * (empty > 1)} without a name")
     if not names:

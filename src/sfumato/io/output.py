@@ -20,11 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sfumato.counts import watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
 from sfumato.inference.shapes import is_text
 from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
-from sfumato.schema import Schema
+from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, Source
 from sfumato.table import Table
 
@@ -70,7 +71,8 @@ def write(
 ) -> Path:
     """Write rows to a file whose suffix names the format, and give back its path.
 
-    data: an Arrow table, reader or iterable of batches, a Sfumato table, or a source.
+    data: an Arrow table, reader or iterable of batches, a Sfumato table, or a source. A Sfumato table whose
+        cells lie outside a domain that its schema declares is refused.
     schema: labels, descriptions and missing codes for the formats that hold them.
     overwrite: replace a file that exists.
     delimiter: between the cells of a CSV file, `,` or `;`.
@@ -80,11 +82,13 @@ def write(
     writer = _WRITERS[_suffix(path)]
     if delimiter not in (",", ";", "\t", "|"):
         raise ParameterError("the delimiter must be one of , ; | or a tab.", hint="delimiter=';'")
+    allowed: Iterable[Column] = data.schema if isinstance(data, Table) else ()
     if isinstance(data, Table) and _suffix(path) in _WITH_CODES:
         schema = schema or data.schema
         data = _with_codes(data, schema)
     with atomic_file(path, overwrite) as draft:
         stored, batches, own = _stream(data, schema)
+        batches = watched(batches, allowed)
         plain = _plain_schema(stored)
         meaning = schema or own
         if meaning is not None:

@@ -132,6 +132,8 @@ def _is_encoding(name: str) -> bool:
 def read(path: Path, *, encoding: str | None = None) -> tuple[BatchSource, Schema]:
     """A file as batches of its codes, and its dictionary as a schema."""
     reader = _reader(Path(path), encoding)
+    if reader.path.suffix.lower() == ".xpt" and reader.path.stat().st_size % 80:  # it does not say its rows
+        raise DataError(f"{reader.path.name} ends before its last row.", hint="copy it again")
     _, meta = reader(metadataonly=True)
     variables = _variables(meta, reader.family)
     rows = _scan(reader, variables, meta.number_rows)
