@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.description import check
 from sfumato.errors import DataError
-from sfumato.io import csv, scan
+from sfumato.io import csv, scan, write
 from sfumato.schema import Column, Schema
 
 MANY = 3_000_000  # rows of about 10 bytes: past the 16 MB that decide the types
@@ -126,6 +127,24 @@ def test_missing_markers(tmp_path):
     path = put(tmp_path, "x,y\n?,a\n3,?\n")
     assert read(path).to_pydict() == {"x": ["?", "3"], "y": ["a", "?"]}
     assert read(path, missing=("?",)).to_pydict() == {"x": [None, 3], "y": ["a", None]}
+
+
+def test_gaps_do_not_hide_how_numbers_and_dates_are_written(tmp_path):
+    path = put(tmp_path, "x;d\n1,5;NA\nNA;31.12.2020\nNULL;NULL\n2,5;01.02.2020\n")
+    assert types(read(path)) == {"x": "double", "d": "date32[day]"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow"])
+def test_a_mark_among_numbers_is_missing_where_the_schema_says_so(tmp_path, kind):
+    path = put(tmp_path, "age,day\n34,31/12/2020\n?,01/02/2020\n51,?\n")
+    cells = {"age": ["34", "?", "51"], "day": ["2020-12-31", "2020-02-01", "?"]}
+    age = Column("age", "numeric", type="integer", missing_codes=("?",))
+    schema = Schema((age, Column("day", "date", missing_codes=("?",))))
+    found = scan(path if kind == "csv" else pa.table(cells), schema)
+    days = [dt.date(2020, 12, 31), dt.date(2020, 2, 1), None]
+    assert found.to_arrow().to_pydict() == {"age": [34, None, 51], "day": days}
+    assert write(found, tmp_path / "t.parquet", schema) and check(found, schema).ok
+    assert scan(tmp_path / "t.parquet").to_arrow()["age"].to_pylist() == [34, None, 51]
 
 
 def test_a_schema_decides_the_type(tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.sources import is_text
+
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _REAL = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
@@ -34,13 +36,6 @@ _SHAPES = (
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
     (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
 )
-
-
-def is_text(type_: pa.DataType) -> bool:
-    """Whether cells are text, in any of Arrow's layouts."""
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
 
 
 def _share(values: pa.Array, pattern: str) -> float:

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
-from sfumato.inference.shapes import is_text
 from sfumato.schema import Schema
+from sfumato.sources import is_text
 
 SCHEMA_KEY = b"sfumato_schema"
 """Where a file written by Sfumato keeps its schema, as TOML."""

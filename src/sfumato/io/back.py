@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.duck import OFFLINE
-from sfumato.inference.shapes import is_text
-from sfumato.sources import Source
+from sfumato.sources import Source, is_text
 
 
 def like(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
@@ -135,4 +134,4 @@ def _to_polars(table: pa.Table, original: Any, every_level: bool) -> Any:
                 frame = frame.with_columns(frame[name].cast(dtype))
             except pl.exceptions.PolarsError:
                 continue  # generalized values do not fit the old type: the new one stays
-    return frame
+    return frame.lazy() if isinstance(original, pl.LazyFrame) else frame

@@ -48,14 +48,15 @@ def read(
     found = Dialect.detect(paths[0], **dialect)
     names = _header(paths[0], found)
     _require_same_header(paths, names, found)
-    given = {c.name: c.type for c in schema} if schema is not None else {}
+    given = {c.name: c.type for c in schema or ()}
+    marks = {c.name: c.text_marks for c in schema or ()}
     types = _types(paths, names, found, given)
     fields = [pa.field(name, ARROW_TYPES[types[name]]) for name in names]
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = {name: types[name] for name in columns}
         for file in paths if wanted else ():
-            yield from _typed_batches(file, names, wanted, found, set(types) - set(given))
+            yield from _typed_batches(file, names, wanted, found, set(types) - set(given), marks)
 
     origin = TextFiles(paths, found)
     return BatchSource(pa.schema(fields), open_, "file", None, origin), None
@@ -189,7 +190,12 @@ class _Faults:
 
 
 def _typed_batches(
-    path: Path, names: Sequence[str], wanted: Mapping[str, str], dialect: Dialect, guessed: set[str]
+    path: Path,
+    names: Sequence[str],
+    wanted: Mapping[str, str],
+    dialect: Dialect,
+    guessed: set[str],
+    marks: Mapping[str, Sequence[str]],
 ) -> Iterator[pa.RecordBatch]:
     """Typed batches. From the first fault on nothing more is given out, only counted."""
     faults = _Faults(path, dialect, len(names))
@@ -197,7 +203,8 @@ def _typed_batches(
     for batch in _text_batches(path, dialect, names, list(wanted), faults):
         arrays = []
         for column, (name, type_name) in zip(batch.columns, wanted.items(), strict=True):
-            fit = convert(clean(column, dialect), type_name, dialect, strict=name in guessed)
+            cells = clean(column, dialect, marks.get(name, ()))
+            fit = convert(cells, type_name, dialect, strict=name in guessed)
             if fit.misfits:
                 faults.misfits[name, type_name] += fit.misfits
             arrays.append(fit.array)

@@ -23,6 +23,8 @@ from sfumato.io.heads import HEAD, decoded, encoding_of, is_gzip, read_head
 
 SEPARATORS = (",", ";", "\t", "|")
 DATE_ORDERS = ("YMD", "DMY", "MDY")
+# In columns of numbers and dates these say "missing"; in text they may be a country or a name.
+MARKERS = ("NA", "N/A", "#N/A", "NULL", "Null", "null", "NaN", "nan", "None", "none", ".")
 _FEW = 1 << 17  # enough to tell a separator
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
@@ -101,6 +103,8 @@ class Dialect:
             _refuse_title(text, quote, more, path)
         header = given["header"] if "header" in given else _has_header(rows, path)
         body = rows[1:] if header else rows
+        gaps = {"", "?", *MARKERS, *given.get("missing", ())}
+        body = [[cell if cell not in gaps else "" for cell in row] for row in body]
         decimal = given.get("decimal") or _decimal(body, separator)
         found = cls(separator, quote, decimal, encoding, "YMD", header, given.get("missing", ()))
         return replace(found, date_order=given.get("date_order") or _date_order(body, path))

@@ -20,25 +20,18 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from sfumato.counts import watched
+from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
-from sfumato.inference.shapes import is_text
 from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
 from sfumato.schema import Column, Schema
-from sfumato.sources import BatchSource, Source
+from sfumato.sources import BatchSource, Source, is_text
 from sfumato.table import Table
 
 __all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
 
 CHUNK_ROWS = 131_072
 """Rows of a Parquet row group, and of every other chunk."""
-
-_CANONICAL = {
-    "text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "decimal": pa.decimal128(38, 9),
-    "boolean": pa.bool_(), "date": pa.date32(), "datetime": pa.timestamp("us"),
-    "instant": pa.timestamp("us", "UTC"),
-}  # fmt: skip
 
 # Formats that can say which values stand for missing, or say at least that they cannot. In the others, as in
 # every release, a cell with such a value is empty.
@@ -148,12 +141,12 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
     known = own or schema
     if known is None:
         raise OutputError("there are no rows and no schema, so no columns.", hint="give schema=")
-    return pa.schema([(c.name, _CANONICAL[c.type]) for c in known]), iter(()), own
+    return pa.schema([(c.name, canonical_type(c)) for c in known]), iter(()), own
 
 
 def _with_codes(table: Table, meaning: Schema) -> Table:
     """The table with its missing codes as they stand in the source, where the file will say what they are."""
-    said = {c.name: set(c.missing_codes) for c in meaning}
+    said = {c.name: set(c.missing_codes) - set(c.text_marks) for c in meaning}
     columns = [
         replace(c, missing_codes=tuple(v for v in c.missing_codes if v not in said.get(c.name, ())))
         for c in table.schema

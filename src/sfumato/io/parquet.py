@@ -18,10 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
-from sfumato.inference.shapes import is_text
 from sfumato.io.alike import StoredColumns, require_files, require_names, require_same_columns, stored_schema
 from sfumato.schema import Schema
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, is_text
 
 BATCH_ROWS = 131_072
 _BATCH_BYTES = 8 << 20  # wide rows come in smaller batches: several are held at a time

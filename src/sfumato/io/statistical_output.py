@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from sfumato.errors import MissingExtraError, OutputError, SfumatoWarning, listed
 from sfumato.io.statistical import EPOCH_DAYS, LISTED_RANGE, Content, Family, code_tag, unit_seconds
 from sfumato.schema import Column, Kind, Schema
+from sfumato.sources import is_text
 
 _FAMILIES: dict[str, Family] = {".sav": "spss", ".zsav": "spss", ".dta": "stata", ".xpt": "sas"}
 _NAMES = {  # what a variable may be called
@@ -216,7 +217,7 @@ def _content(type_: pa.DataType) -> Content:
         return "date"
     if pa.types.is_timestamp(type_):
         return "datetime"
-    return "text" if pa.types.is_string(type_) or pa.types.is_large_string(type_) else "number"
+    return "text" if is_text(type_) else "number"
 
 
 def _stored(column: pa.ChunkedArray, content: Content, family: Family, name: str) -> pa.Array:
