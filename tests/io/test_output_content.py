@@ -139,3 +139,17 @@ def test_every_format_takes_every_kind_of_data_and_no_rows(tmp_path: Path, suffi
     for i, data in enumerate(kinds):
         path = output.write(data, tmp_path / f"t{i}{suffix}")
         assert path.stat().st_size > 0
+
+
+def test_frames_are_written_as_they_are_with_a_schema_from_its_file(tmp_path: Path) -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    cells = {"a": [1, 2], "b": ["x", None]}
+    label = Column("a", Kind.NOMINAL, type="integer", labels={"1": "one"})
+    (tmp_path / "s.toml").write_text(Schema((label, Column("b", Kind.NOMINAL))).to_toml())
+    relation = duckdb.sql("SELECT * FROM (VALUES (1, 'x'), (2, NULL)) t(a, b)")
+    for i, frame in enumerate((pd.DataFrame(cells), pl.DataFrame(cells), pl.LazyFrame(cells), relation)):
+        output.write(frame, tmp_path / f"{i}.parquet", tmp_path / "s.toml")
+        source, known = parquet.read([tmp_path / f"{i}.parquet"])
+        assert pa.Table.from_batches(source.batches(["a", "b"])).to_pydict() == cells
+        assert known is not None and known["a"].labels == {"1": "one"}

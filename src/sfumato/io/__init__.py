@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,8 @@ def scan(
     """
     given = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     _require_schema(given)
-    marks = (missing,) if isinstance(missing, str) else missing
+    several = isinstance(missing, Iterable) and not isinstance(missing, str)
+    marks = missing if several or missing is None else (missing,)
     written: dict[str, Any] = {"separator": separator, "decimal": decimal, "encoding": encoding}
     written |= {"date_order": dates, "missing": None if marks is None else tuple(marks)}
     source, hints = _open(data, given, written, table, sheet)

@@ -24,8 +24,9 @@ from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
 from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
+from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Schema
-from sfumato.sources import BatchSource, Source, is_text
+from sfumato.sources import BatchSource, EngineSource, Source, is_text
 from sfumato.table import Table
 
 __all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
@@ -56,7 +57,7 @@ _Writer = Callable[[Iterator[pa.Table], pa.Schema, Path, "Schema | None", _Optio
 def write(
     data: Any,
     path: str | Path,
-    schema: Schema | None = None,
+    schema: Schema | str | Path | None = None,
     overwrite: bool = False,
     *,
     delimiter: str = ",",
@@ -64,9 +65,9 @@ def write(
 ) -> Path:
     """Write rows to a file whose suffix names the format, and give back its path.
 
-    data: an Arrow table, reader or iterable of batches, a Sfumato table, or a source. A Sfumato table whose
-        cells lie outside a domain that its schema declares is refused.
-    schema: labels, descriptions and missing codes for the formats that hold them.
+    data: a Sfumato table, a source, an Arrow reader or iterable of batches, or any frame that `scan` reads. A
+        Sfumato table whose cells lie outside a domain that its schema declares is refused.
+    schema: labels, descriptions and missing codes for the formats that hold them, or the TOML file with them.
     overwrite: replace a file that exists.
     delimiter: between the cells of a CSV file, `,` or `;`.
     escape_formulas: put an apostrophe before CSV text that a spreadsheet would run as a formula.
@@ -75,6 +76,8 @@ def write(
     writer = _WRITERS[_suffix(path)]
     if delimiter not in (",", ";", "\t", "|"):
         raise ParameterError("the delimiter must be one of , ; | or a tab.", hint="delimiter=';'")
+    if isinstance(schema, (str, Path)):
+        schema = Schema.read(schema)
     allowed: Iterable[Column] = data.schema if isinstance(data, Table) else ()
     if isinstance(data, Table) and _suffix(path) in _WITH_CODES:
         schema = schema or data.schema
@@ -129,12 +132,15 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
         return data.schema, iter(data.to_batches()), None
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, iter(data), None
-    if isinstance(data, BatchSource):
-        return data.arrow_schema, data.batches(data.arrow_schema.names), None
+    source = data if isinstance(data, (BatchSource, EngineSource)) else from_frame(data)
+    if source is not None:
+        return source.arrow_schema, source.batches(source.arrow_schema.names), None
     own = getattr(data, "schema", None)
     own = own if isinstance(own, Schema) else None
     batches = iter(data.batches() if hasattr(data, "batches") else _iterated(data))
     first = next(batches, None)
+    if first is not None and not isinstance(first, pa.RecordBatch):
+        raise _unknown(data)
     if first is not None:
         stored = _marked(first.schema, data.source) if isinstance(data, Table) else first.schema
         return stored, chain([first], batches), own
@@ -177,8 +183,12 @@ def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _iterated(data: Any) -> Iterable[pa.RecordBatch]:
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
         return data
-    raise OutputError(
-        f"a {type(data).__name__} cannot be written.", hint="give an Arrow table, batches or a Sfumato table"
+    raise _unknown(data)
+
+
+def _unknown(data: Any) -> OutputError:
+    return OutputError(
+        f"a {type(data).__name__} cannot be written.", hint="give a frame, Arrow batches or a Sfumato table"
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts import DomainWatch, canonical_type
-from sfumato.errors import DataError, listed
+from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.keyed import canonical_text, day_numbers, move, pseudonyms, shifts
 from sfumato.pseudonyms.recipe import Recipe, schema_after, settle
@@ -68,6 +68,8 @@ def pseudonymize(
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
     """
+    if not isinstance(table, Table):
+        raise ParameterError("pseudonymize takes a table.", hint="sf.scan(...) makes one")
     recipe = settle(
         table.schema,
         columns=columns,
