@@ -175,8 +175,10 @@ def test_several_files(tmp_path):
     one, two = put(tmp_path, "a,b\n1,x\n", "1.csv"), put(tmp_path, "a,b\n2.5,y\n", "2.csv")
     assert read([one, two]).to_pydict() == {"a": [1.0, 2.5], "b": ["x", "y"]}
     put(tmp_path, "a,c\n1,x\n", "3.csv")
-    with pytest.raises(DataError, match=r"1 of 3 files .*3\.csv"):
+    with pytest.raises(DataError, match=r"1 of 3 files .*3\.csv without 'b', with also 'c'"):
         read([one, two, tmp_path / "3.csv"])
+    with pytest.raises(DataError, match=r"in another order than 1\.csv: 4\.csv"):
+        read([one, put(tmp_path, "b,a\nx,1\n", "4.csv")])
 
 
 # -- faults ----------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import DataError, listed
+from sfumato.io.alike import StoredColumns, require_same_columns
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
 from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
 from sfumato.io.heads import is_gzip
@@ -101,12 +102,19 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
 
 
 def _require_same_header(paths: Sequence[Path], names: Sequence[str], dialect: Dialect) -> None:
-    other = [path.name for path in paths[1:] if _header(path, dialect) != list(names)]
-    if other:
+    heads = [StoredColumns(path, _as_text(_header(path, dialect))) for path in paths[1:]]
+    require_same_columns([StoredColumns(paths[0], _as_text(names)), *heads])
+    moved = [head.path.name for head in heads if head.schema.names != list(names)]
+    if moved:
         raise DataError(
-            f"{len(other)} of {len(paths)} files have other columns than {paths[0].name}: {listed(other)}.",
-            hint="read files of different columns on their own",
+            f"{len(moved)} of {len(paths)} files have their columns in another order than {paths[0].name}: "
+            f"{listed(moved)}.",
+            hint="write them in one order, or as Parquet, where the order does not matter",
         )
+
+
+def _as_text(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in names])
 
 
 # -- types -----------------------------------------------------------------------------------------
