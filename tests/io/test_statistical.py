@@ -170,6 +170,15 @@ def test_letters_of_stata_survive_where_there_is_a_place_for_them(tmp_path: Path
     assert old.variable_value_labels == new.variable_value_labels
 
 
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+def test_days_far_away_are_written_as_they_are(tmp_path: Path, suffix: str) -> None:
+    """9999-12-31 is how insurers write that there is no end."""
+    days = [dt.date(9999, 12, 31), dt.date(1583, 1, 1), dt.date(2024, 2, 29), None]
+    moments = [dt.datetime(9999, 12, 31, 23, 59, 59), dt.datetime(2024, 2, 29, 1, 2, 3), None, None]
+    output.write(pa.table({"end": days, "seen": moments}), tmp_path / f"t{suffix}")
+    assert scan(tmp_path / f"t{suffix}").to_arrow().to_pydict() == {"end": days, "seen": moments}
+
+
 def test_what_a_person_changed_about_missing_codes_is_written(tmp_path: Path) -> None:
     path = spss_file(tmp_path / "t.sav")
     table = scan(path)

@@ -227,7 +227,9 @@ def _stored(column: pa.ChunkedArray, content: Content, family: Family, name: str
         return array.cast(pa.string())
     if content == "number":
         return _numbers(array, family, name)
-    seconds = pc.divide(array.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
+    micros = array.cast(pa.timestamp("us")).cast(pa.int64())
+    # Beyond the year 2255 a float has no place for every microsecond, but 9999-12-31 is a whole second.
+    seconds = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
     shifted = pc.add(seconds, EPOCH_DAYS[family] * 86_400.0)
     return pc.divide(shifted, unit_seconds(family, content))
 
