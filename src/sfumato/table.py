@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,7 @@ from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import BatchSource, EngineSource, Source
 
 _BATCH = 65_536
+_SIZE = re.compile(r"\s*\d+(\.\d+)?\s*([kmgt]i?b|b|bytes?|%)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class Table:
     _books: dict[str, Codebook] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        if self.memory_limit is not None and not _SIZE.fullmatch(str(self.memory_limit)):
+            raise ParameterError("memory_limit is not a size.", hint="such as '2GB' or '500MB'")
         stored = set(self.source.arrow_schema.names)
         unknown = [repr(n) for n in self.schema.names if n not in stored]
         if unknown:

@@ -219,6 +219,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         ([], "no rows and no schema"),
         ([SMALL.to_batches()[0], other], "same columns"),
         (pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"]), "names repeat: 'a'"),
+        ([1, 2], "a list cannot be written"),
     ):
         with pytest.raises(OutputError, match=words):
             output.write(data, tmp_path / "t.parquet")
