@@ -234,6 +234,20 @@ def test_a_ledger_is_debited_once_for_one_release(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists() and hidden(tmp_path) == []
 
 
+def test_a_plan_notes_which_ledger_pays_for_its_data(tmp_path: Path) -> None:
+    plain = with_steps('method = "marginals"\nrows = 40\nepsilon = 1.0')
+    first, second = (f'{plain}\n[budget]\nledger = "{n}.ledger"\nepsilon = 9.0\n' for n in ("one", "two"))
+    ran(tmp_path, first)
+    assert Ledger.payer_of(tmp_path / "data.csv") == "one.ledger"
+    for plan in (second, plain):  # the same people, counted elsewhere or nowhere
+        with pytest.raises(BudgetError, match=r"paid from ledger one\.ledger"):
+            ran(tmp_path, plan, out="other")
+    assert not (tmp_path / "other").exists() and Ledger.open(tmp_path / "two.ledger").spent == 0
+    written(tmp_path, second)
+    Plan.read(tmp_path / "plan.toml").run(tmp_path / "others", other_people=True)
+    assert Ledger.payer_of(tmp_path / "data.csv") == "two.ledger"
+
+
 def test_the_register_is_entered_once_and_checked(tmp_path: Path) -> None:
     plan = PLAN + '\n[register]\nfolder = "register"\n'
     ran(tmp_path, plan)
@@ -329,12 +343,12 @@ def test_faults_of_aggregates_are_listed(tmp_path: Path) -> None:
 
 
 def test_the_determination_is_filled_from_the_run(tmp_path: Path) -> None:
-    from sfumato.report.determination import template
+    from sfumato.report.determination import read_report, template
 
     form = template().replace('recipient = """"""', 'recipient = "Two named analysts."')
     limit = "\n[thresholds]\nutility = 0.01\n"
     plan = PLAN.replace("skip = true", 'effort = "quick"') + limit
-    plan += '\n[outputs]\ndetermination = "form.toml"\n'
+    plan += '\n[outputs]\ndetermination = "form.toml"\nreports = ["html", "json"]\n'
     path = written(tmp_path, plan, **{"form.toml": form})
     done = Plan.read(path).run(tmp_path / "release")
     page = next(p for p in done.reports if p.stem == "determination")
@@ -344,6 +358,9 @@ def test_the_determination_is_filled_from_the_run(tmp_path: Path) -> None:
                   "What an intruder is taken to know", "The attacks that gain most"):  # fmt: skip
         assert words in text, words
     assert CANARY not in text and page.stat().st_mode & 0o077 == 0 and sf.verify(tmp_path / "release").ok
+    found = read_report(tmp_path / "release")  # what `determination fill` takes: the folder, or its report
+    assert found == read_report(tmp_path / "release" / "internal" / "report.json")
+    assert found["thresholds"][0]["name"] == "utility" and found["rows"]["original"] == 120
     (tmp_path / "form.toml").write_text(form.replace("Two named", "Three named"), encoding="utf-8")
     again = Plan.read(path).run(tmp_path / "release")  # other words, the same rows
     assert again.resumed and "Three named analysts." in page.read_text(encoding="utf-8")

@@ -20,7 +20,6 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
-from sfumato.io.addresses import is_url
 from sfumato.plan.plan import INPUT, Plan
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -62,8 +61,7 @@ def open_input(plan: Plan, data: Any = None) -> Opened:
     where = str(where)
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
-    path = where if is_url(where) else (plan.path(where) if data is None else where)
-    return _opened(plan, str(path), options)
+    return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: Plan, data: Any, options: dict[str, Any]) -> Opened:

@@ -53,6 +53,7 @@ def run(
     record: str | Path | None = None,
     overwrite: bool = False,
     spend_again: bool = False,
+    other_people: bool = False,
 ) -> Run:
     """Do what a plan says, and write the release.
 
@@ -63,6 +64,7 @@ def run(
         drawn.
     overwrite: replace a release that another plan or other data has made.
     spend_again: draw noise again that a stopped run had drawn and lost; both count.
+    other_people: nobody in the data was paid for before, by another ledger than the plan's.
     """
     out = Path(out)
     refuse_folder(out)
@@ -80,7 +82,8 @@ def run(
                 f"'{out.name}' was made by another plan or from other data.",
                 hint="choose a new folder; --overwrite replaces it, and the old record is gone",
             )
-        bench = Workbench(plan, place, fingerprint(opened.table, place.key), spend_again)
+        mark = fingerprint(opened.table, place.key)
+        bench = Workbench(plan, place, mark, spend_again, plan.source(input), other_people)
         for source in (out if found == "restamp" else None, record):
             if source is not None:
                 take_over(bench, Path(source), opened.table, asked=source is record)

@@ -27,12 +27,17 @@ from sfumato.table import Table
 
 @dataclass(frozen=True)
 class Workbench:
-    """What all steps of a run share. data: names the input within the workplace, as nobody else can."""
+    """What all steps of a run share. data: names the input within the workplace, as nobody else can.
+
+    source: where the input was read from, which one ledger pays for; other_people: for these none has yet.
+    """
 
     plan: Plan
     place: Workplace
     data: str
     spend_again: bool = False
+    source: str | None = None
+    other_people: bool = False
 
     def name(self, step: Step) -> str:
         """What a step's result is called: the same for the same step of the same data."""
@@ -84,16 +89,25 @@ def _pay(bench: Workbench, step: Step) -> int:
     words = ", ".join(f"{kind} = {shown(amount)}" for kind, amount in cost.items()) or "its epsilon"
     if bench.place.attempts(bench.name(step)) and not bench.spend_again:
         bench.place.attempt(bench.name(step), words, again=False)
-    _charge(bench.plan, step, cost)
+    _charge(bench, step, cost)
     return bench.place.attempt(bench.name(step), words, bench.spend_again)
 
 
-def _charge(plan: Plan, step: Step, cost: Mapping[str, float]) -> None:
+def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
     """Debit the plan's ledger, if it has one; the grant stands for the noise that the method draws itself."""
+    from sfumato.privacy import Budget, Ledger
+
+    plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:
+        payer = Ledger.payer_of(bench.source) if bench.source and not bench.other_people else ""
+        if payer:
+            raise BudgetError(
+                f"what was learnt from this data was paid from ledger {payer}; without it this would not be "
+                "counted. Nothing was spent.",
+                hint="[budget] ledger; if other people are in it now: --other-people",
+            )
         return
-    from sfumato.privacy import Budget, Ledger
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = METHODS[step.method].make(_settings(plan, step))
@@ -111,6 +125,8 @@ def _charge(plan: Plan, step: Step, cost: Mapping[str, float]) -> None:
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
             hint="a ledger is for one kind of promise",
         )
+    if bench.source is not None:
+        ledger.pay_for(bench.source, other_people=bench.other_people)
     ledger.grant(
         epsilon=cost.get("epsilon"),
         rho=cost.get("rho"),
