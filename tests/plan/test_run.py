@@ -56,6 +56,30 @@ def test_criteria_as_text(tmp_path: Path) -> None:
     assert Plan.read(tmp_path / "plan.toml").digest != signed
 
 
+def test_a_population_is_cut_off_as_the_data_is(tmp_path: Path) -> None:
+    """All who are above the top are one value there too: nobody has to be made more general than that."""
+    town = [
+        "sex,age,region",
+        *(f"{s},{a},{r}" for s in "fm" for a in range(81, 90) for r in ("east", "west")),
+    ]
+    data = [
+        HEADER,
+        *(f"p{i},{'fm'[i % 2]},{81 + i % 9},{('east', 'west')[i // 2 % 2]},a,1" for i in range(40)),
+    ]
+    steps = 'method = "optimal"\ncriteria = ["k-map(9, population=town.csv)"]'
+    plan = (
+        with_steps(steps)
+        .replace("top = 90", "top = 80")
+        .replace('{ recipe = "ages", widths = [5, 20] }', '"suppress"')
+    )
+    path = written(tmp_path, plan, **{"data.csv": "\n".join(data) + "\n", "town.csv": "\n".join(town) + "\n"})
+    released = Plan.read(path).run(tmp_path / "release").load().data.to_arrow()
+    assert set(map(str, released["age"].to_pylist())) == {"80"} and set(released["sex"].to_pylist()) == {
+        "f",
+        "m",
+    }
+
+
 def test_numbers_are_cut_off_and_columns_left_out(tmp_path: Path) -> None:
     plan = PLAN.replace("[[steps]]", "cost = { top = 250, bottom = 50 }\ndx = { drop = true }\n[[steps]]")
     plan = plan.replace("max_suppressed = 0.2", "max_suppressed = 1.0")

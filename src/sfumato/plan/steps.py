@@ -7,6 +7,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sfumato.io.spark import is_spark
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
 from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.preparing import as_read, cut_off
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.base import ROW
@@ -222,6 +224,8 @@ def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release
         hierarchies=found,
         quasi_identifiers=given.get("columns"),
         folder=plan.folder,
+        read_as=as_read(plan.schema),
+        prepared=partial(cut_off, plan),
     )
     return anonymize(
         table,
