@@ -7,7 +7,8 @@ at the terminal sees them (`--show-values`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 
 class SfumatoError(Exception):
@@ -79,3 +80,10 @@ def listed(items: Sequence[str], most: int = 8) -> str:
     """The first items and how many more: an error stays readable for a table of a thousand columns."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def offered(wanted: Iterable[str], there: Sequence[str], what: str = "it has") -> str:
+    """A hint for names that are not there: those that are spelt nearly so, then what there is."""
+    near = [name for w in wanted for name in difflib.get_close_matches(str(w), there, 1)]
+    ask = f"did you mean {listed([repr(n) for n in dict.fromkeys(near)])}? " if near else ""
+    return f"{ask}{what} {listed([repr(n) for n in there], 12)}"

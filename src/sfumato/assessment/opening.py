@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.assessment.subject import Subject
-from sfumato.errors import DataError, ParameterError, SfumatoError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoError, listed, offered
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
@@ -252,7 +252,9 @@ def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
     if unknown:
         raise ParameterError(
             f"the original has no column {listed(unknown)}.",
-            hint=f"it has {listed([repr(n) for n in table.columns])}",
+            hint=offered(
+                [n for names in asked.values() for n in names if n not in table.schema], table.columns
+            ),
         )
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, offered
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
@@ -98,7 +98,7 @@ def fit(
     from sfumato.privacy.ledger import Ledger
 
     if method not in _METHODS:
-        raise ParameterError("no such method.", hint=f"--method {' or '.join(_METHODS)}")
+        raise ParameterError("no such method.", hint=offered([method], list(_METHODS), "--method is one of"))
     if test is not None and (test_epsilon is None) != test_is_public:
         raise ParameterError(
             "a test set is public or costs epsilon, one of them.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import SchemaError, listed
+from sfumato.errors import SchemaError, listed, offered
 from sfumato.schema.column import Column, Role
 from sfumato.schema.toml import column_from_dict, column_to_dict
 
@@ -57,7 +57,7 @@ class Schema:
         if unknown:
             raise SchemaError(
                 f"unknown column{'s' * (len(unknown) > 1)}: {listed([repr(n) for n in unknown])}.",
-                hint=f"the table has {listed([repr(n) for n in self.names])}",
+                hint=offered(unknown, self.names, "the table has"),
             )
 
     def of_role(self, role: Role | str) -> tuple[str, ...]:
