@@ -212,6 +212,6 @@ def read_report(path: str | Path) -> dict[str, Any]:
 
 _PARTS = {"sfumato_assessment", "thresholds", "not_examined", "rows", "scores"}
 _WRITTEN_BY = (
-    "sfumato assess ... --report report.json; of a run, with 'json' among the reports of the plan's [outputs] "
-    "and no skip in [assess]"
+    "sfumato assess ... --report report.json; of a run, with 'json' among [outputs] reports of the plan, and "
+    "no skip in [assess]"
 )
