@@ -29,6 +29,12 @@ class Schema:
         if repeated:
             raise SchemaError(f"column names repeat: {listed(repeated)}.", hint="rename one of them")
 
+    def __repr__(self) -> str:
+        """Without levels, which may be values of single persons: what is shown is often kept."""
+        shown = [f"{c.name}: {c.kind}, {c.role}" for c in self.columns[:6]]
+        more = [f"{len(self) - 6} more"] if len(self) > 6 else []
+        return f"Schema({'; '.join(shown + more)})"
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
