@@ -272,6 +272,16 @@ def test_a_plan_notes_which_ledger_pays_for_its_data(tmp_path: Path) -> None:
     assert Ledger.payer_of(tmp_path / "data.csv") == "two.ledger"
 
 
+def test_a_ledger_may_be_a_database(tmp_path: Path) -> None:
+    plan = with_steps('method = "marginals"\nrows = 40\nepsilon = 1.0')
+    plan += '\n[budget]\nledger = "postgresql://nobody@127.0.0.1:1/none#study"\nepsilon = 9.0\n'
+    with pytest.raises(sf.SfumatoError, match=r"server|not installed"):
+        ran(tmp_path, plan)
+    assert not (tmp_path / "release").exists() and not (tmp_path / "postgresql:").exists()
+    with pytest.raises(PlanError, match="holds a password"):
+        ran(tmp_path, plan.replace("nobody@", "nobody:hunter2@"))
+
+
 def test_the_register_is_entered_once_and_checked(tmp_path: Path) -> None:
     plan = PLAN + '\n[register]\nfolder = "register"\n'
     ran(tmp_path, plan)

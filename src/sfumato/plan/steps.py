@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError, DataError
+from sfumato.io.addresses import is_url
 from sfumato.io.spark import is_spark
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
@@ -110,18 +111,19 @@ def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
                 hint="[budget] ledger; if other people are in it now: --other-people",
             )
         return
+    from sfumato.privacy.ledger.book import store_at
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = METHODS[step.method].make(_settings(plan, step))
     unit = method.unit(plan.schema) if isinstance(method, PrivateSynthesizer) else None
-    path = plan.path(wanted["ledger"])
+    where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
-    if not path.exists():
+    if not store_at(where).exists():
         amounts = {k: wanted[k] for k in ("epsilon", "rho") if k in wanted}
         if not amounts:
             raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
         budget = Budget(**amounts, unit=unit or ROW)
-    ledger = Ledger.open(path, budget)
+    ledger = Ledger.open(where, budget)
     if unit is not None and ledger.budget.unit != unit:
         raise BudgetError(
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
