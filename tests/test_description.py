@@ -132,15 +132,15 @@ def test_left_out_columns_are_named(tmp_path: Path) -> None:
 
 
 def test_a_description_shows_no_value_and_is_plain_data() -> None:
-    found = describe(
-        table_of(
-            {"dx": [CANARY, "a", "a"], "age": [1, 2, 2]},
-            Column("dx", Kind.NOMINAL, QI, levels=("a", CANARY)),
-            Column("age", Kind.NUMERIC, QI, type="integer"),
-        )
+    table = table_of(
+        {"dx": [CANARY, "a", "a"], "age": [1, 2, 2]},
+        Column("dx", Kind.NOMINAL, QI, levels=("a", CANARY)),
+        Column("age", Kind.NUMERIC, QI, type="integer"),
     )
+    found = describe(table)
     text = shown(found) + shown(found, 120) + repr(found) + found._repr_html_() + json.dumps(found.to_dict())
-    assert CANARY not in text
+    assert CANARY not in text + str(found) + repr(table.schema)
+    assert "Together: 2 quasi-identifiers" in str(found) and "dx: nominal" in repr(table.schema)
     assert json.loads(json.dumps(found.to_dict()))["columns"][0]["name"] == "dx"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from architecture import ROOT
@@ -47,6 +49,35 @@ def test_snippets_run(page: Path, tmp_path: Path) -> None:
         name = page.relative_to(ROOT).as_posix()
         trouble = trouble.replace(str(script), name)
         pytest.fail(f"a snippet of {name} fails (line numbers are the page's):\n{trouble}", pytrace=False)
+
+
+_COMMAND = re.compile(r"(?:^\$ (?:\.venv/bin/)?|`)sfumato ([^`\n]*)", re.MULTILINE)
+
+
+def unknown_in(words: list[str], command: Any) -> list[str]:
+    """The options of a line that its command does not have; the line itself if there is no such command."""
+    rest = list(words)
+    while rest and rest[0] in getattr(command, "commands", {}):
+        command = command.commands[rest.pop(0)]
+    if rest and not rest[0].startswith("-") and hasattr(command, "commands"):
+        return [] if "|" in rest[0] else words  # new|show: several at once
+    known = {name for p in command.params for name in (*p.opts, *p.secondary_opts)} | {"--help"}
+    return [w for w in rest if re.match(r"--?[a-z]", w) and w.partition("=")[0] not in known]
+
+
+def test_commands_and_options_of_the_pages_are_there() -> None:
+    import typer
+
+    from sfumato.cli.app import app
+
+    command = typer.main.get_command(app)
+    found = {}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for line in _COMMAND.findall(text):
+            found[page.name, line] = unknown_in(shlex.split(line, comments=True), command)
+    assert len(found) > 150 and not {line: bad for line, bad in found.items() if bad}
+    assert unknown_in(["desribe", "x.csv"], command) and unknown_in(["run", "p", "--owt", "d"], command)
 
 
 def test_a_snippet_that_fails_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ at the terminal sees them (`--show-values`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from unicodedata import category
 
 
@@ -87,3 +88,10 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else f"\\x{ord(c):02x}" for c in text
     )
+
+
+def offered(wanted: Iterable[str], there: Sequence[str], what: str = "it has") -> str:
+    """A hint for names that are not there: those that are spelt nearly so, then what there is."""
+    near = [name for w in wanted for name in difflib.get_close_matches(str(w), there, 1)]
+    ask = f"did you mean {listed([repr(n) for n in dict.fromkeys(near)])}? " if near else ""
+    return f"{ask}{what} {listed([repr(n) for n in there], 12)}"

@@ -46,7 +46,7 @@ class Score:
     knowledge: str = ""
     baseline: float | None = None
     control: float | None = None
-    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _snapped(self.value, self.range))

@@ -48,6 +48,11 @@ def test_every_part_gives_what_it_says_and_nothing_fails(same: Assessment) -> No
     assert {thresholds.measure(n) for n in same.names} <= known
     assert not [s for s in same.skipped if "failed" in s.reason]
     assert len(set(same.names)) == len(same.names)
+    for score in same.scores:  # which way is better is known before anything is measured
+        said = thresholds.measure(score.name)
+        ways = {"higher": said in thresholds.RISING, "neither": said in thresholds.VAGUE}
+        assert ways.get(score.better, said not in thresholds.RISING | thresholds.VAGUE), score.name
+    assert known >= thresholds.RISING | thresholds.VAGUE
 
 
 def test_every_skipped_part_says_why() -> None:
@@ -56,6 +61,14 @@ def test_every_skipped_part_says_why() -> None:
     assert all(s.reason for s in found.skipped)
     assert "quasi_identifiers=" in str(found.verdict().not_examined)
     assert "quasi_identifiers" not in str(found.page().sections[0])  # plain words come first
+
+
+def test_no_column_is_not_by_role() -> None:
+    """An empty list says that an intruder knows nothing; leaving it out leaves it to the roles."""
+    table = people()
+    by_role, nothing = (assess(table, table, effort="quick", quasi_identifiers=q) for q in (None, []))
+    assert by_role.quasi_identifiers and "k, the smallest class" in by_role.names
+    assert nothing.quasi_identifiers == () and "k, the smallest class" not in nothing.names
 
 
 def test_noise_is_farther_off_than_a_sample() -> None:
@@ -166,7 +179,8 @@ def test_a_score_that_is_not_there_is_not_judged_by_another() -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [({"linkin": 1}, "no score is called 'linkin'"), ({"risk": "low"}, "not a number"),
-     ({"risk": float("nan")}, "not a number"), ({"risk": True}, "not a number")],
+     ({"risk": float("nan")}, "not a number"), ({"risk": True}, "not a number"),
+     ({"chi-square ratio": 1}, "no way is better")],
 )  # fmt: skip
 def test_bad_thresholds_are_refused_before_any_work(limits: dict[str, float], words: str) -> None:
     with pytest.raises(ParameterError, match=words) as caught:
@@ -289,7 +303,8 @@ def test_bins_are_shown_in_few_digits() -> None:
 
 def test_words(same: Assessment) -> None:
     assert str(same).startswith("INTERNAL. No threshold was set")
-    assert "linking, claimed" in str(same) and same._repr_html_().startswith("<pre>")
+    assert "linking, claimed" in str(same) and same._repr_html_().startswith("<pre style")
+    assert repr(same).startswith(f"Assessment({len(same.scores)} scores; no threshold; ")
     with pytest.raises(ParameterError, match="no score"):
         same["nothing"]
     assert sf.assess is assess

@@ -63,6 +63,22 @@ def test_newcomers_of_a_table_that_grew(tmp_path: Path) -> None:
     assert "no rows that the earlier one lacks" in str([s for s in same.skipped if s.part == NAMES[3]])
 
 
+def test_an_attack_that_is_refused_for_its_size_meets_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it would have reached is not known; that nobody is new, though, is an answer."""
+    from sfumato.assessment.attacks import releases
+
+    original = frame(200)
+    asked = {"risk": 1.0, "complementary releases": 1.0, "linking, at most": 1.0}
+    given: dict[str, Any] = {"earlier": [by_age(original, 20, 10)], "thresholds": asked, **QUICK}
+    assert assess(original, by_age(original, 20), **given).met
+    monkeypatch.setattr(releases, "_CELLS", 10)
+    found = assess(original, by_age(original, 20), **given)
+    assert [t.outcome for t in found.thresholds] == ["not examined", "not examined", "met"] and not found.met
+    assert "complementary releases: 200 people x" in found.thresholds[0].sentence
+    given["earlier"] = [(original, original)]
+    assert assess(original, by_age(original, 20), **{**given, "thresholds": {"risk": 1.0}}).met
+
+
 def test_the_method_is_attacked_by_making_releases() -> None:
     def keeps(table: Table, key: sf.Key) -> pa.Table:
         assert "dx" in table.columns

@@ -14,6 +14,7 @@ from toys import copies, distance, drawn, grid, independent, people, sampled, va
 
 import sfumato as sf
 from sfumato.assessment.frontier import Candidate, frontier
+from sfumato.assessment.grid import plain_settings
 from sfumato.assessment.holdout import split
 from sfumato.assessment.points import Point, marked
 from sfumato.errors import DataError, OutputError, ParameterError
@@ -177,6 +178,9 @@ def test_a_measure_or_a_choice_that_gives_back_something_else() -> None:
         ({"workers": 0}, "workers"),
         ({"risk": "no such score"}, "no score is called"),
         ({"risk": 3}, "risk"),
+        ({"risk": "k"}, "'k' cannot be an axis"),
+        ({"risk": "histogram intersection"}, "cannot be an axis"),
+        ({"utility": "G2 ratio"}, "cannot be an axis"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, object], words: str) -> None:
@@ -229,6 +233,8 @@ def test_an_epsilon_without_end_is_told_in_words() -> None:
     assert Point.label_of("m", {"share": 0.1 + 0.2, "k": 3}) == "m (share = 0.3, k = 3)"
     told = json.loads(json.dumps(point.to_dict(), allow_nan=False))["settings"]
     assert told == {"epsilon": "inf", "grid": "[1, nan]", "k": 3}
+    settings = plain_settings(Candidate("m", grid()[0].make, {"epsilon": math.inf, "grid": (1, math.nan)}))
+    assert settings == '{"epsilon": "inf", "grid": [1, "nan"]}'
 
 
 def test_words() -> None:

@@ -45,6 +45,8 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
         (["--l", "dx=2", "--rows"], "--rows says what --k counts"),
         (["--k", 5, "--method", "greedy", "--literal"], "only k rows can be asked"),
         (["--k", 5, "--method", "magic"], "not known"),
+        (["--k", 5, "--method", "optmal"], "did you mean 'optimal'?"),
+        (["--k", 5, "--quasi-identifiers", "sexx"], "did you mean 'sex'?"),
         (["--k", 5, "--method", "local", "--loss", "entropy"], "has no use for --loss"),
         (["--k", 5, "--weight", "age"], "--weight takes a column and a number"),
         (["--k", 5, "--max-level", "age=x"], "--max-level takes a column and a number"),

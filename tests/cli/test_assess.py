@@ -232,3 +232,12 @@ def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
     answer = Answer(running.returncode, out, err)
     assert answer.code == 130 and "Traceback" not in answer.all
     assert not (tmp_path / "map.html").exists() and len(list(cache.glob("*.json"))) >= 3
+
+
+def test_what_is_said_of_several_columns_is_said_once() -> None:
+    from sfumato.cli.scores import gathered
+
+    notes = ["A note: about all.", "age: spread evenly: 12", "zip: spread evenly: 1,003", "age: cut in bins"]
+    assert gathered(notes, ["age", "zip"]) == [
+        "A note: about all.", "age, zip: spread evenly", "age: cut in bins",
+    ]  # fmt: skip

@@ -53,7 +53,9 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
     assert shown.code == 0 and "epsilon = 8" in shown.out and "dose" in shown.out
     checked = sfumato("model", "verify", "m.sfm", "--trust", told["signer"], "--json")
     assert checked.code == 0 and json.loads(checked.out)["trusted"] is True
-    assert sfumato("model", "verify", "m.sfm", "--trust", "00" * 32).code == 2
+    other = sfumato("model", "verify", "m.sfm", "--trust", "00" * 32, "--json")
+    assert other.code == 1 and "signer is not among" in str(json.loads(other.out)["faults"])
+    assert sfumato("model", "verify", "none.sfm").code == 2
     scored = sfumato("model", "score", "m.sfm", "dose=99", "ward=a", "grade=2", "smoker=true", "--json")
     assert scored.code == 0, scored.err
     assert json.loads(scored.out)["clamped"] == ["dose"] and 0 < json.loads(scored.out)["probability"] < 1

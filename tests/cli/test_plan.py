@@ -151,3 +151,29 @@ def test_no_file_and_no_message_holds_a_password(
         assert SECRET not in said.all
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
+
+
+def test_a_database_in_a_file_is_meant_from_the_plans_folder(
+    tmp_path: Path, sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every other path of a plan, wherever it is run from; `init` writes it so."""
+    import duckdb
+
+    (tmp_path / "some where").mkdir()
+    (tmp_path / "plans").mkdir()
+    with duckdb.connect(str(tmp_path / "some where" / "visits.duckdb")) as connection:
+        (tmp_path / "visits.csv").write_text(rows(200), encoding="utf-8")
+        connection.execute(f"CREATE TABLE stays AS FROM '{tmp_path / 'visits.csv'}'")
+    monkeypatch.chdir(tmp_path / "some where")
+    assert sfumato("init", "duckdb:///visits.duckdb", "--out", "../plans", "--k", "3").code == 0
+    plan = tmp_path / "plans" / "plan.toml"
+    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    assert '"duckdb:///../some%20where/visits.duckdb"' in text
+    plan.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = sfumato("run", plan, "--out", tmp_path / "release", "--quiet")
+    assert done.code == 0, done.err
+    monkeypatch.setenv("PLACE", str(tmp_path / "some where"))
+    plan.write_text(text.replace("../some%20where", "${PLACE}"), encoding="utf-8")
+    again = sfumato("run", plan, "--out", tmp_path / "release", "--json")
+    assert again.code == 0, again.err

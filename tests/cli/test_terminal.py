@@ -142,3 +142,10 @@ def test_markup_in_a_message_is_shown_as_it_is() -> None:
 )
 def test_hints_speak_of_options(hint: str, option: str) -> None:
     assert as_options(hint) == option
+
+
+def test_json_has_no_number_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Most readers refuse NaN and Infinity, which are no JSON."""
+    Terminal(json=True).result("", {"a": [float("nan"), (1.5, float("-inf"))], "b": float("inf"), "c": None})
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said == {"a": [None, [1.5, None]], "b": None, "c": None}

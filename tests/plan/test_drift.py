@@ -120,6 +120,16 @@ def test_levels_of_the_schema_stop_it_too_and_so_do_columns(tmp_path: Path) -> N
     with pytest.raises(SchemaError, match="unlisted level") as caught:
         plan.run(tmp_path / "q2", input=str(tmp_path / "next.csv"), previous=tmp_path / "release")
     assert "moon" not in str(caught.value)
+    # As the pages say: once schema and hierarchy have a place for it, and were signed again, it goes on.
+    for name, old, new in (
+        ("schema.toml", '"north"', '"moon", "north"'),
+        ("region.csv", "east;", "moon;*;*\neast;"),
+    ):
+        text = (tmp_path / name).read_text(encoding="utf-8").replace(old, new, 1)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    again = Plan.read(tmp_path / "plan.toml")
+    found = again.run(tmp_path / "q2", input=str(tmp_path / "next.csv"), previous=tmp_path / "release")
+    assert [m.column for m in found.drift.unknown] == ["region"]
     (tmp_path / "next.csv").write_text(rows(50).replace("dx,cost", "diagnosis,cost"), encoding="utf-8")
     with pytest.raises(SchemaError, match="2 columns differ"):
         plan.run(tmp_path / "q2", input=str(tmp_path / "next.csv"))

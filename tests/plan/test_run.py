@@ -56,6 +56,30 @@ def test_criteria_as_text(tmp_path: Path) -> None:
     assert Plan.read(tmp_path / "plan.toml").digest != signed
 
 
+def test_a_population_is_cut_off_as_the_data_is(tmp_path: Path) -> None:
+    """All who are above the top are one value there too: nobody has to be made more general than that."""
+    town = [
+        "sex,age,region",
+        *(f"{s},{a},{r}" for s in "fm" for a in range(81, 90) for r in ("east", "west")),
+    ]
+    data = [
+        HEADER,
+        *(f"p{i},{'fm'[i % 2]},{81 + i % 9},{('east', 'west')[i // 2 % 2]},a,1" for i in range(40)),
+    ]
+    steps = 'method = "optimal"\ncriteria = ["k-map(9, population=town.csv)"]'
+    plan = (
+        with_steps(steps)
+        .replace("top = 90", "top = 80")
+        .replace('{ recipe = "ages", widths = [5, 20] }', '"suppress"')
+    )
+    path = written(tmp_path, plan, **{"data.csv": "\n".join(data) + "\n", "town.csv": "\n".join(town) + "\n"})
+    released = Plan.read(path).run(tmp_path / "release").load().data.to_arrow()
+    assert set(map(str, released["age"].to_pylist())) == {"80"} and set(released["sex"].to_pylist()) == {
+        "f",
+        "m",
+    }
+
+
 def test_numbers_are_cut_off_and_columns_left_out(tmp_path: Path) -> None:
     plan = PLAN.replace("[[steps]]", "cost = { top = 250, bottom = 50 }\ndx = { drop = true }\n[[steps]]")
     plan = plan.replace("max_suppressed = 0.2", "max_suppressed = 1.0")
@@ -234,6 +258,30 @@ def test_a_ledger_is_debited_once_for_one_release(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists() and hidden(tmp_path) == []
 
 
+def test_a_plan_notes_which_ledger_pays_for_its_data(tmp_path: Path) -> None:
+    plain = with_steps('method = "marginals"\nrows = 40\nepsilon = 1.0')
+    first, second = (f'{plain}\n[budget]\nledger = "{n}.ledger"\nepsilon = 9.0\n' for n in ("one", "two"))
+    ran(tmp_path, first)
+    assert Ledger.payer_of(tmp_path / "data.csv") == "one.ledger"
+    for plan in (second, plain):  # the same people, counted elsewhere or nowhere
+        with pytest.raises(BudgetError, match=r"paid from ledger one\.ledger"):
+            ran(tmp_path, plan, out="other")
+    assert not (tmp_path / "other").exists() and Ledger.open(tmp_path / "two.ledger").spent == 0
+    written(tmp_path, second)
+    Plan.read(tmp_path / "plan.toml").run(tmp_path / "others", other_people=True)
+    assert Ledger.payer_of(tmp_path / "data.csv") == "two.ledger"
+
+
+def test_a_ledger_may_be_a_database(tmp_path: Path) -> None:
+    plan = with_steps('method = "marginals"\nrows = 40\nepsilon = 1.0')
+    plan += '\n[budget]\nledger = "postgresql://nobody@127.0.0.1:1/none#study"\nepsilon = 9.0\n'
+    with pytest.raises(sf.SfumatoError, match=r"server|not installed"):
+        ran(tmp_path, plan)
+    assert not (tmp_path / "release").exists() and not (tmp_path / "postgresql:").exists()
+    with pytest.raises(PlanError, match="holds a password"):
+        ran(tmp_path, plan.replace("nobody@", "nobody:hunter2@"))
+
+
 def test_the_register_is_entered_once_and_checked(tmp_path: Path) -> None:
     plan = PLAN + '\n[register]\nfolder = "register"\n'
     ran(tmp_path, plan)
@@ -329,12 +377,12 @@ def test_faults_of_aggregates_are_listed(tmp_path: Path) -> None:
 
 
 def test_the_determination_is_filled_from_the_run(tmp_path: Path) -> None:
-    from sfumato.report.determination import template
+    from sfumato.report.determination import read_report, template
 
     form = template().replace('recipient = """"""', 'recipient = "Two named analysts."')
     limit = "\n[thresholds]\nutility = 0.01\n"
     plan = PLAN.replace("skip = true", 'effort = "quick"') + limit
-    plan += '\n[outputs]\ndetermination = "form.toml"\n'
+    plan += '\n[outputs]\ndetermination = "form.toml"\nreports = ["html", "json"]\n'
     path = written(tmp_path, plan, **{"form.toml": form})
     done = Plan.read(path).run(tmp_path / "release")
     page = next(p for p in done.reports if p.stem == "determination")
@@ -344,6 +392,9 @@ def test_the_determination_is_filled_from_the_run(tmp_path: Path) -> None:
                   "What an intruder is taken to know", "The attacks that gain most"):  # fmt: skip
         assert words in text, words
     assert CANARY not in text and page.stat().st_mode & 0o077 == 0 and sf.verify(tmp_path / "release").ok
+    found = read_report(tmp_path / "release")  # what `determination fill` takes: the folder, or its report
+    assert found == read_report(tmp_path / "release" / "internal" / "report.json")
+    assert found["thresholds"][0]["name"] == "utility" and found["rows"]["original"] == 120
     (tmp_path / "form.toml").write_text(form.replace("Two named", "Three named"), encoding="utf-8")
     again = Plan.read(path).run(tmp_path / "release")  # other words, the same rows
     assert again.resumed and "Three named analysts." in page.read_text(encoding="utf-8")

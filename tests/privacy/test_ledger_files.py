@@ -310,3 +310,31 @@ def test_a_total_changed_while_open_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(VerificationError):
         ledger.grant(epsilon=0.9, purpose="b")
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_of_two_first_fits_of_one_source_only_one_is_paid(tmp_path):
+    """Both have noted the source while neither was spent from; the first debit decides, from any order."""
+    source = tmp_path / "people.csv"
+    ledgers = [Ledger.open(tmp_path / f"{name}.ledger", 1.0) for name in ("one", "two", "three")]
+    for ledger in ledgers:
+        ledger.pay_for(source)
+    start, outcomes = threading.Barrier(len(ledgers)), []
+
+    def spend(ledger):
+        start.wait()
+        try:
+            ledger.grant(epsilon=0.5, purpose="x")
+            outcomes.append("granted")
+        except BudgetError as error:
+            outcomes.append("refused" if "paid from ledger" in error.message else error.message)
+
+    threads = [threading.Thread(target=spend, args=(ledger,)) for ledger in ledgers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["granted", "refused", "refused"]
+    assert sorted(ledger.spent for ledger in ledgers) == [0, 0, 0.5]
+    (payer,) = (ledger for ledger in ledgers if ledger.spent)
+    assert Ledger.payer_of(source) == payer._book.name
+    payer.grant(epsilon=0.5, purpose="y")  # its own goes on

@@ -68,11 +68,21 @@ def test_a_wrong_form_is_refused_with_all_faults(tmp_path: Path, text: str, word
         said(tmp_path, text)
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"sfumato_assessment": 1}'])
-def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(("text", "words"), [
+    ("[]", "is no assessment"),
+    ("{", "no report in JSON"),
+    ('{"sfumato_assessment": 1}', "is no assessment"),
+    ('{"sfumato_report": 1, "sections": []}', "holds no assessment"),
+    ('{"sfumato_report": 1, "assessment": null}', "is no assessment"),
+])  # fmt: skip
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "r.json").write_text(text)
-    with pytest.raises(DataError, match="no assessment"):
+    with pytest.raises(DataError, match=words):
         read_report(tmp_path / "r.json")
+    with pytest.raises(DataError, match="is not there"):
+        read_report(tmp_path / "none.json")
+    with pytest.raises(DataError, match="holds no internal"):
+        read_report(tmp_path)
 
 
 def test_a_source_that_is_left_empty_is_open(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import WHOLE
@@ -23,11 +24,16 @@ def versions(released: Path) -> tuple[str, str]:
     return load(released / "a-earlier.sfm").version, load(released / "diabetes.sfm").version
 
 
+def owners_key(service: Any) -> str:
+    secret: str = service.installation.create_key("owner", ("admin",))[1]
+    return secret
+
+
 def test_activated_and_rolled_back_in_every_worker(serve: Callable, versions: tuple[str, str]) -> None:
     earlier, later = versions
     ask, service = serve()
     other, _ = serve()  # another worker on the same files
-    _, admin = service.installation.create_key("owner", ("admin",))
+    admin = owners_key(service)
     told = ask("GET", MODEL).json
     assert told["current"] == later and told["versions"] == [earlier, later]
     assert ask("POST", f"{MODEL}/activate", {"version": earlier}, key=admin).json == {
@@ -46,7 +52,7 @@ def test_activated_and_rolled_back_in_every_worker(serve: Callable, versions: tu
 def test_rolling_back_skips_what_is_not_at_hand(serve: Callable, versions: tuple[str, str]) -> None:
     earlier, later = versions
     ask, service = serve()
-    _, admin = service.installation.create_key("owner", ("admin",))
+    admin = owners_key(service)
     for version in (earlier, "gone", "gone", later):  # "gone": a file that was there once
         service.installation.activate("diabetes", version)
     assert ask("POST", f"{MODEL}/rollback", key=admin).json["current"] == earlier
@@ -64,7 +70,7 @@ def test_a_new_version_is_found_without_a_restart(serve: Callable, released: Pat
     shutil.copy(released / "a-earlier.sfm", folder)
     ask, service = serve(models=(str(folder),))
     other, _ = serve(models=(str(folder),))
-    _, admin = service.installation.create_key("owner", ("admin",))
+    admin = owners_key(service)
     new = load(released / "diabetes.sfm").version
     assert ask("POST", f"{MODEL}/activate", {"version": new}, key=admin).code == "unknown_model"
     shutil.copy(released / "diabetes.sfm", folder / "b.sfm")
@@ -75,7 +81,7 @@ def test_a_new_version_is_found_without_a_restart(serve: Callable, released: Pat
 @pytest.fixture
 def admin(serve: Callable) -> Callable:
     ask, service = serve()
-    _, key = service.installation.create_key("owner", ("admin",))
+    key = owners_key(service)
     return lambda *given, **more: ask(*given, key=key, **more)
 
 
@@ -136,7 +142,7 @@ def test_a_bad_file_in_a_folder_blocks_no_other(
     shutil.copy(released / "a-earlier.sfm", folder)
     ask, service = serve(models=(str(folder),))
     other, _ = serve(models=(str(folder),))
-    _, admin = service.installation.create_key("owner", ("admin",))
+    admin = owners_key(service)
     (folder / "a-bad.sfm").write_bytes(b"zebra")
     shutil.copy(noisy, folder)  # without the flag
     shutil.copy(released / "diabetes.sfm", folder / "b.sfm")

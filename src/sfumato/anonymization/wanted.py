@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from sfumato.criteria import Criterion, Wanted
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, Numbered, read_folder
 from sfumato.io import scan
-from sfumato.schema import Role
+from sfumato.schema import Role, Schema
 from sfumato.table import Table
 
 
@@ -22,11 +22,14 @@ def asked_of(
     hierarchies: Mapping[str, Any] | str | Path | None,
     quasi_identifiers: Sequence[str] | None,
     folder: Path | None = None,
+    read_as: Schema | None = None,
+    prepared: Callable[[Table], Table] = lambda population: population,
 ) -> tuple[Criterion, ...]:
     """The criteria.
 
-    A population has the table's quasi-identifiers, in a file that is looked for from `folder`. Values are
-    apart by the hierarchy that their column has among `hierarchies`.
+    A population has the table's quasi-identifiers, in a file that is looked for from `folder`, and is read
+    by the schema `read_as`, the table's if not given. prepared: does to it what was done to the table. Values
+    are apart by the hierarchy that their column has among `hierarchies`.
     """
     schema = table.schema
     columns = tuple(schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers)
@@ -37,10 +40,10 @@ def asked_of(
                 "no column is a quasi-identifier: a population cannot be looked up.",
                 hint="name the quasi-identifiers, or give columns that role in the schema",
             )
-        meant = schema.select(columns)
+        meant = (read_as or schema).select(columns)
         for column in columns:  # the population may have values the data has not
             meant = meant.with_(column, levels=None, labels={}, missing=True, confirmed=False)
-        return scan(str((folder or Path()) / name), meant, columns=columns)
+        return prepared(scan(str((folder or Path()) / name), meant, columns=columns))
 
     def tree(column: str) -> Hierarchy:
         schema.require([column])

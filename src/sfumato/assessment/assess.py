@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
+from sfumato.assessment.nothing import NothingToAttack
 from sfumato.assessment.opening import guarantee_of
 from sfumato.assessment.parts import PARTS, Part, limited_by
 from sfumato.assessment.parts.base import Partly
@@ -58,7 +59,8 @@ def assess(
     control: people who are not in the original but could have been. Without it an attack is held against
         a plain guess only.
     schema: what the columns of the original mean; guessed, and said so, if not given.
-    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
+    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given, [] for
+        nothing.
     target: what models predict, trained on the release and tried on the control.
     weight: the survey weight of the original. population: how many people it is a sample of, or a file.
     thresholds: limits by the name of a score or measure; "risk" for all attacks (what they reach beyond
@@ -109,7 +111,8 @@ def assess(
             skipped.append(Skipped(part.name, reason))
             unavailable |= dict.fromkeys(part.gives, reason)
         if failed:
-            broken.setdefault(limited_by(part), f"{part.name}: {reason}")
+            for limit in (limited_by(part), *part.gives):
+                broken.setdefault(limit, f"{part.name}: {reason}")
     report(_LABEL, len(PARTS), len(PARTS))
     named = ordered(scores)
     figures, undrawn = _figures(case, named)
@@ -130,9 +133,11 @@ def assess(
 
 
 def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
-    """The scores of a part, or why there are none, and whether it broke although it could have been done.
+    """The scores of a part, or why there are none, and whether that leaves open what it would have found.
 
-    One part that fails does not take the others with it.
+    One part that fails does not take the others with it. A part that is not asked for, by the effort or by
+    what was given, leaves nothing open; one that is, and is refused or breaks, does, unless it was refused
+    because there is nothing to attack.
     """
     reason = part.lacks(case)
     if reason:
@@ -140,9 +145,11 @@ def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
     try:
         return part.run(case), "", False
     except Partly as error:
-        return error.scores, error.message.rstrip("."), False
-    except SfumatoError as error:
+        return error.scores, error.message.rstrip("."), error.unknown
+    except NothingToAttack as error:
         return [], error.message.rstrip("."), False
+    except SfumatoError as error:
+        return [], error.message.rstrip("."), True
     except MemoryError:
         return [], "it needs more memory than there is", True
     except Exception as error:  # a foreign exception may quote a cell: only its kind is told

@@ -61,7 +61,8 @@ def frontier(
         An attack by name counts for what it reaches above its control, or else above a plain guess. By
         default the risk is the worse of linking by the quasi-identifiers and membership by all columns: the
         first sees nothing where people share what is known of them, the second not through generalized cells.
-    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given.
+    quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given, [] for
+        nothing.
     cache: a folder, internal, in which each result is kept as soon as it is there. A run that was stopped
         or killed goes on from there.
     workers: how many runs go side by side; by default one for each core. It changes no result.

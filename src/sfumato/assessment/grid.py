@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -191,7 +192,16 @@ def plain_settings(method: Method) -> str:
             )
         return text
 
-    return json.dumps(dict(method.settings), sort_keys=True, default=as_text)
+    return json.dumps(_finite(dict(method.settings)), sort_keys=True, default=as_text, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for an epsilon without end: it is told as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _is_method(method: Any) -> bool:

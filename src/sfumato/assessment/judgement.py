@@ -153,10 +153,14 @@ class Assessment:
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
+    def __repr__(self) -> str:
+        limits = ", ".join(f"{t.name} {t.outcome}" for t in self.thresholds) or "no threshold"
+        return f"Assessment({len(self.scores)} scores; {limits}; {len(self.skipped)} parts not examined)"
+
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
 
 _HEADLINES = 12

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.assessment.subject import Subject
-from sfumato.errors import DataError, ParameterError, SfumatoError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoError, listed, offered
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
@@ -113,8 +113,8 @@ def opened_pair(subject: Subject) -> Opened:
         if subject.control is None
         else _control(subject.control, whole.select(columns), rows[0]),
         columns=columns,
-        quasi_identifiers=_of(whole, columns, asked["quasi_identifiers"], Role.QUASI_IDENTIFIER, notes),
-        sensitive=_of(whole, columns, asked["sensitive"], Role.SENSITIVE, notes),
+        quasi_identifiers=_of(whole, columns, subject.quasi_identifiers, Role.QUASI_IDENTIFIER, notes),
+        sensitive=_of(whole, columns, subject.sensitive, Role.SENSITIVE, notes),
         target=subject.target if subject.target in columns else None,
         weight=weight,
         rows=rows,
@@ -252,7 +252,9 @@ def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
     if unknown:
         raise ParameterError(
             f"the original has no column {listed(unknown)}.",
-            hint=f"it has {listed([repr(n) for n in table.columns])}",
+            hint=offered(
+                [n for names in asked.values() for n in names if n not in table.schema], table.columns
+            ),
         )
 
 
@@ -310,14 +312,14 @@ def _numbered(table: Table, names: Iterable[str], rows: int) -> Iterable[str]:
 
 
 def _of(
-    table: Table, columns: Sequence[str], asked: tuple[str, ...], role: Role, notes: list[str]
+    table: Table, columns: Sequence[str], asked: Sequence[str] | None, role: Role, notes: list[str]
 ) -> tuple[str, ...]:
-    """The columns of a role: as asked, or as the schema says."""
-    if asked:
-        absent = [repr(n) for n in asked if n not in columns]
+    """The columns of a role: as asked, which may be none, or as the schema says."""
+    if asked is not None:
+        absent = [repr(n) for n in _names(asked) if n not in columns]
         if absent:
             notes.append(f"Not in the release, so not used as {role}: {listed(absent)}.")
-        return tuple(n for n in asked if n in columns)
+        return tuple(n for n in _names(asked) if n in columns)
     found = tuple(n for n in table.schema.of_role(role) if n in columns)
     guessed = [n for n in found if table.schema[n].reason and not table.schema[n].confirmed]
     if guessed:  # what was inferred carries the reason why

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.assessment.grid import Made, Measure
-from sfumato.assessment.thresholds import measure, of_name
+from sfumato.assessment.thresholds import RISING, RISK, VAGUE, measure, of_name
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.score import Score
 from sfumato.seeds import Key
@@ -23,7 +24,10 @@ DEFAULT_UTILITY = "total variation, pairs"
 def measure_of(chosen: str | Measure | Any, what: str) -> Measure:
     """A function as it is; for a name, the score of that name."""
     if isinstance(chosen, str):
-        return Named(chosen)
+        named = Named(chosen)
+        if measure(chosen) in (VAGUE | RISING if what == RISK else VAGUE):
+            raise no_axis([chosen])
+        return named
     if not callable(chosen):
         raise ParameterError(
             f"{what} is neither the name of a score nor a function.",
@@ -31,6 +35,14 @@ def measure_of(chosen: str | Measure | Any, what: str) -> Measure:
         )
     function: Measure = chosen
     return function
+
+
+def no_axis(names: Sequence[str]) -> ParameterError:
+    """The refusal of scores of which it is not said, or said the wrong way, what is better."""
+    return ParameterError(
+        f"{listed([repr(n) for n in names])} cannot be an axis of the map.",
+        hint="of a risk lower must be better; of a utility higher or lower",
+    )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfumato.assessment.grid import Run
-from sfumato.errors import ParameterError
+from sfumato.assessment.picking import no_axis
 from sfumato.score import Score
 
 CONFIDENCE = 0.95
@@ -101,13 +101,11 @@ def marked(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def _require_direction(points: Iterable[Point]) -> None:
+    """Of functions that a user gave as measures; those with a name are known before (picking.py)."""
     vague = sorted({p.utility.name for p in points if p.utility.better == "neither"})
     vague += sorted({p.risk.name for p in points if p.risk.better != "lower"})
     if vague:
-        raise ParameterError(
-            f"{', '.join(map(repr, vague))} cannot be an axis of the map.",
-            hint="of a risk lower must be better; of a utility higher or lower",
-        )
+        raise no_axis(vague)
 
 
 def _cost(score: Score) -> float:

@@ -17,6 +17,14 @@ from sfumato.errors import ParameterError, listed
 from sfumato.score import Score
 
 RISK, UTILITY = "risk", "utility"
+# Measures of which more is better, and those of which no way is; of all others less is better. A score says
+# it itself; here it is known before anything is measured.
+RISING = frozenset(
+    {"average class", "coefficients", "distance to the closest original", "distinct l", "entropy l",
+     "histogram intersection", "interval overlap", "k", "kendall's tau-b", "propensity",
+     "purely artificial records", "recursive l", "spearman's rho", "train on released"}
+)  # fmt: skip
+VAGUE = frozenset({"chi-square ratio", "g2 ratio"})
 Outcome = Literal["met", "not met", "not examined"]
 
 
@@ -85,6 +93,11 @@ def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
             if near
             else f"there are {listed(offered, 60)}",
         )
+    vague = [repr(n) for n in limits if measure(n) in VAGUE]
+    if vague:
+        raise ParameterError(
+            f"no way is better for {listed(vague)}, so it has no limit.", hint="choose another score"
+        )
     wrong = [repr(n) for n, v in limits.items() if not _is_number(v)]
     if wrong:
         raise ParameterError(f"the limit of {listed(wrong)} is not a number.", hint="{'risk': 0.05}")
@@ -98,13 +111,13 @@ def judged(
 ) -> tuple[Threshold, ...]:
     """Every limit, in the order given.
 
-    skipped: why a measure was not taken, by its name. broken: for RISK and UTILITY, which part failed: what
-    the others found cannot meet a limit that speaks of all.
+    skipped: why a measure was not taken, by its name. broken: for RISK, UTILITY and whole measures, which
+    part was refused or failed: what the others found cannot meet a limit that speaks of all.
     """
     found = (_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
     return tuple(
-        Threshold(t.name, t.limit, "not examined", f"{t.name}: {broken[t.name]}")
-        if broken and t.outcome == "met" and t.name in broken
+        Threshold(t.name, t.limit, "not examined", f"{t.name}: {broken[t.name.strip().lower()]}")
+        if broken and t.outcome == "met" and t.name.strip().lower() in broken
         else t
         for t in found
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.scores import map_of, shown, without_details
+from sfumato.cli.scores import gathered, map_of, shown, without_details
 from sfumato.cli.terminal import Terminal
 
 _LIMITS = "What is asked of the release (exit code 1 if it is not met)"
@@ -193,7 +193,7 @@ def assess(
         found.save(path, overwrite=overwrite)
     if card is not None:
         found.card(card, overwrite=overwrite)
-    for note in found.notes:
+    for note in gathered(found.notes, found.columns):
         terminal.note(note)
     terminal.result(shown(found, reports, card), without_details(found.to_dict()))
     return 0 if found.met else 1

@@ -34,7 +34,10 @@ def fill(
     report: Annotated[
         Path,
         typer.Option(
-            "--report", metavar="FILE", help="What assess --report report.json wrote.", show_default=False
+            "--report",
+            metavar="FILE",
+            help="The report.json of assess or of run, or the folder of a release that holds one.",
+            show_default=False,
         ),
     ],
     out: Annotated[

@@ -15,7 +15,7 @@ from rich.text import Text
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, offered
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
@@ -98,7 +98,7 @@ def fit(
     from sfumato.privacy.ledger import Ledger
 
     if method not in _METHODS:
-        raise ParameterError("no such method.", hint=f"--method {' or '.join(_METHODS)}")
+        raise ParameterError("no such method.", hint=offered([method], list(_METHODS), "--method is one of"))
     if test is not None and (test_epsilon is None) != test_is_public:
         raise ParameterError(
             "a test set is public or costs epsilon, one of them.",
@@ -177,11 +177,19 @@ def show(terminal: Terminal, model: Model) -> None:
     terminal.result(_about(found), _plain(found))
 
 
-def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> None:
-    """Check a model's checksum, signature, guarantee and every part of it."""
-    from sfumato.prediction.artefact import load
+def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> int:
+    """Check a model's checksum, signature, guarantee and every part of it; exit code 1 if one fails."""
+    from sfumato.prediction.artefact import ArtefactError, load
 
-    found = load(model, trusted=trust)
+    try:
+        found = load(model, trusted=trust)
+    except ArtefactError as error:
+        if not model.is_file():
+            raise
+        shown: list[Any] = [Text(f"✗ {fault}", "red") for fault in error.faults]
+        shown += ["", Text(f"{model.name} is not accepted: {error.hint}.", "bold red")]
+        terminal.result(shown, {"verified": False, "faults": error.faults})
+        return 1
     note = "" if trust else " Nobody was named as trusted: compare the key with your own."
     terminal.result(
         [
@@ -190,6 +198,7 @@ def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> None:
         ],
         {"verified": True, "signer": found.signer, "trusted": bool(trust), "version": found.version},
     )
+    return 0
 
 
 def score(

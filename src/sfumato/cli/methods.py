@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from sfumato.errors import ParameterError, listed
+from sfumato.errors import ParameterError, listed, offered
 
 Settings = Mapping[str, Any]
 DEFAULTS: Settings = {
@@ -136,7 +136,7 @@ METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
 def method_of(name: str, given: Settings) -> Any:
     """The method; a setting it would not look at is refused: silence would look like consent."""
     if name not in METHODS:
-        raise ParameterError("a method that is not known.", hint=f"one of {', '.join(METHODS)}")
+        raise ParameterError("a method that is not known.", hint=offered([name], list(METHODS), "one of"))
     make, used = METHODS[name]
     idle = [f"--{s.replace('_', '-')}" for s, v in given.items() if v != DEFAULTS[s] and s not in used]
     if idle:

@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
+from sfumato.cli.paying import OtherPeople
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -107,6 +108,7 @@ def run(
             "--spark", metavar="MASTER", help="Read, count, draw and write there. See docs/scale.md."
         ),
     ] = None,
+    other_people: OtherPeople = False,
     overwrite: Overwrite = False,
 ) -> int:
     """Do what a plan says, and write the release: whole or not at all.
@@ -121,7 +123,7 @@ def run(
     with _input(read, input, spark) as data:
         found = go(
             read, out, input=data, previous=previous, record=record, overwrite=overwrite,
-            spend_again=spend_again,
+            spend_again=spend_again, other_people=other_people,
         )  # fmt: skip
     for note in found.notes:
         terminal.note(note)
@@ -143,7 +145,7 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         return
     from sfumato.io.spark import parquet_on_spark
 
-    data = str(plan.path(plan.table("input")["data"])) if given is None else given
+    data = plan.address(plan.table("input")["data"]) if given is None else given
     with parquet_on_spark(data, master) as frame:
         yield frame
 

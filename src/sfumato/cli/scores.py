@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.terminal import as_options
-from sfumato.errors import printable
+from sfumato.errors import listed, printable
 
 if TYPE_CHECKING:
     from sfumato.assessment.assess import Assessment
@@ -66,6 +68,18 @@ def _scores(scores: tuple[Score, ...]) -> Grid:
     if hidden:
         grid.add_row(Text(f"and {hidden} more in the report", "dim"))
     return grid
+
+
+def gathered(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """What is said of several columns alike in one note; how many values of each is in the report."""
+    said: dict[str, list[str]] = {}
+    for note in notes:
+        column, _, words = note.partition(": ")
+        if words and column in columns:
+            said.setdefault(re.sub(r": [\d,]+$", "", words), []).append(column)
+        else:
+            said[note] = []
+    return [f"{listed(names)}: {words}" if names else words for words, names in said.items()]
 
 
 def without_details(found: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.synthesis_methods import METHODS, OWN_ROWS, Asked
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, offered
 
 
 def _said(name: str, metavar: str, help_: str) -> Any:
@@ -134,7 +134,7 @@ def synthesize(
     from sfumato.synthesis.synthesize import synthesize as make
 
     if method not in METHODS:
-        raise ParameterError("no such method.", hint=f"--method {' or '.join(METHODS)}")
+        raise ParameterError("no such method.", hint=offered([method], list(METHODS), "--method is one of"))
     if rows is None and method not in OWN_ROWS:
         raise ParameterError("how many rows?", hint="--rows 1000")
     said = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import math
 import os
 import re
 import sys
@@ -69,7 +70,7 @@ class Terminal:
     def result(self, shown: RenderableType | Sequence[RenderableType], plain: Any) -> None:
         """A result: for people, or with --json for programs."""
         if self.json:
-            text = json_.dumps(plain, indent=2, ensure_ascii=False, default=str)
+            text = json_.dumps(_finite(plain), indent=2, ensure_ascii=False, default=str, allow_nan=False)
             sys.stdout.write(_SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
             return
         for part in shown if isinstance(shown, (list, tuple)) else [shown]:
@@ -225,3 +226,12 @@ def as_options(text: str) -> str:
         return f"{name} {found[3] or found[4] or found[5] or '...'}"
 
     return _PARAMETER.sub(option, text)
+
+
+def _finite(value: Any) -> Any:
+    """What is no number, or has no end, is null: JSON has no word for it, and most readers refuse ours."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook
-from sfumato.errors import ParameterError, listed
+from sfumato.errors import ParameterError, listed, offered
 
 _DENSE_LIMIT = 2**28  # cells a dense array may have
 
@@ -232,7 +232,7 @@ def check_set(columns: Sequence[str], known: Sequence[str]) -> None:
     if unknown:
         raise ParameterError(
             f"unknown column{'s' * (len(unknown) > 1)}: {listed(unknown)}.",
-            hint=f"there are {listed([repr(k) for k in known])}",
+            hint=offered([c for c in columns if c not in known], known, "there are"),
         )
     if len(set(columns)) < len(columns):
         raise ParameterError("a column was named twice.", hint="name each column once")

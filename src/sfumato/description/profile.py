@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from io import StringIO
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,16 @@ class Description:
         from sfumato.description.show import describe_lines
 
         return describe_lines(self, options.max_width)
+
+    def __repr__(self) -> str:
+        return f"Description({self.rows:,} rows, {len(self.columns)} columns)"
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        paper = StringIO()
+        Console(width=100, file=paper, color_system=None, markup=False, emoji=False).print(self)
+        return "\n".join(line.rstrip() for line in paper.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
         from sfumato.description.show import html_description

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.counts import shown_type
-from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed, offered
 from sfumato.inference import infer
 from sfumato.io.addresses import is_url
 from sfumato.io.back import like
@@ -144,7 +144,7 @@ def _chosen(source: Source, columns: Sequence[str] | None) -> list[str]:
     if unknown or not wanted:
         raise DataError(
             f"the data has no column {listed(unknown)}." if unknown else "no column was chosen.",
-            hint=f"it has {listed([repr(n) for n in names])}",
+            hint=offered([name for name in wanted if name not in names], names),
         )
     return list(dict.fromkeys(wanted))
 

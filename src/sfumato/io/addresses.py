@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
@@ -15,6 +16,7 @@ from sfumato.errors import DataError, listed
 
 PASSWORD = "SFUMATO_PASSWORD"
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_FILE = re.compile(r"((?:sqlite|duckdb)://[^/?#]*/)([^/?#][^?#]*)(.*)", re.DOTALL | re.IGNORECASE)
 _SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?key", re.IGNORECASE)
 
 
@@ -32,6 +34,14 @@ def filled(url: str) -> str:
             hint="set it for this shell alone: read -rs NAME, then export NAME",
         )
     return _NAMED.sub(lambda found: quote(os.environ[found[1]], safe=""), url)
+
+
+def with_relative_file(url: str, change: Callable[[str], str]) -> str:
+    """The address of a database in a file, its relative path changed; any other address as it is."""
+    found = _FILE.fullmatch(url)
+    if found is None or _NAMED.search(found[2]) or unquote(found[2]).startswith(("/", ":memory:")):
+        return url
+    return f"{found[1]}{quote(change(unquote(found[2])))}{found[3]}"
 
 
 def without_secrets(url: str) -> tuple[str, tuple[str, ...]]:

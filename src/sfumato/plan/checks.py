@@ -27,13 +27,15 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
-    data = plan.table(INPUT)["data"]
+    data, ledger = plan.table(INPUT)["data"], plan.table("budget").get("ledger", "")
     if is_url(data) and has_secret(data):
         yield (
             (INPUT, "data"),
             "holds a password, and plans are kept beside releases: write ${SFUMATO_PASSWORD} for it, the "
             "name of an environment variable",
         )
+    if is_url(ledger) and has_secret(ledger):
+        yield ("budget", "ledger"), "holds a password, and plans are kept beside releases: set PGPASSWORD"
     without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
     if plan.table("register") and without:
         names = listed([repr(s.name) for s in without])

@@ -20,7 +20,6 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
-from sfumato.io.addresses import is_url
 from sfumato.plan.plan import INPUT, Plan
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -62,8 +61,7 @@ def open_input(plan: Plan, data: Any = None) -> Opened:
     where = str(where)
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
-    path = where if is_url(where) else (plan.path(where) if data is None else where)
-    return _opened(plan, str(path), options)
+    return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: Plan, data: Any, options: dict[str, Any]) -> Opened:
@@ -97,7 +95,7 @@ def prepare(plan: Plan, table: Table) -> Prepared:
     entries, wanted = plan.table("columns"), plan.table("prepare")
     dropped = [(n, "the plan says so") for n, e in entries.items() if e.get("drop") and n in table.schema]
     table = _without(table, [n for n, _ in dropped])
-    table = _cut_off(table, {n: e for n, e in entries.items() if n in table.schema})
+    table = cut_off(plan, table)
     if wanted.get("redundant", "report") == "ignore" and "target" not in wanted:
         return Prepared(table, dropped=tuple(dropped))
     from sfumato.anonymization.preparation import prepare as look
@@ -134,9 +132,7 @@ def prepare(plan: Plan, table: Table) -> Prepared:
 
 def as_prepared(plan: Plan, table: Table, like: Table) -> Table:
     """Other people's rows in the columns of a prepared table, cut off as there."""
-    entries = plan.table("columns")
-    kept = table.select([n for n in like.columns if n in table.schema])
-    return _cut_off(kept, {n: e for n, e in entries.items() if n in kept.schema})
+    return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
 
 
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:
@@ -162,8 +158,9 @@ def _without(table: Table, names: Sequence[str]) -> Table:
     return table.drop(names)
 
 
-def _cut_off(table: Table, entries: dict[str, Any]) -> Table:
-    """Numbers beyond `top` and `bottom` written as these."""
+def cut_off(plan: Plan, table: Table) -> Table:
+    """Numbers beyond the plan's `top` and `bottom` written as these."""
+    entries = {n: e for n, e in plan.table("columns").items() if n in table.schema}
     ends = {n: (e.get("bottom"), e.get("top")) for n, e in entries.items() if {"top", "bottom"} & set(e)}
     if not ends:
         return table

@@ -23,7 +23,7 @@ from sfumato.description.one_way import one_way, open_table
 from sfumato.errors import OutputError, listed
 from sfumato.inference import names
 from sfumato.io import scan
-from sfumato.io.addresses import is_url, without_secrets
+from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
@@ -80,6 +80,7 @@ def propose(
     values = _values(table.with_schema(meant))
     rows = table.rows()
     where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
+    where = with_relative_file(where, lambda path: _from(path, Path(folder)))
     guesses = tuple(_guess(c, values.get(c.name, []), rows / (_COMMON * k)) for c in meant)
     return Proposal(
         guesses,

@@ -53,6 +53,7 @@ def run(
     record: str | Path | None = None,
     overwrite: bool = False,
     spend_again: bool = False,
+    other_people: bool = False,
 ) -> Run:
     """Do what a plan says, and write the release.
 
@@ -63,6 +64,7 @@ def run(
         drawn.
     overwrite: replace a release that another plan or other data has made.
     spend_again: draw noise again that a stopped run had drawn and lost; both count.
+    other_people: nobody in the data was paid for before, by another ledger than the plan's.
     """
     out = Path(out)
     refuse_folder(out)
@@ -80,7 +82,8 @@ def run(
                 f"'{out.name}' was made by another plan or from other data.",
                 hint="choose a new folder; --overwrite replaces it, and the old record is gone",
             )
-        bench = Workbench(plan, place, fingerprint(opened.table, place.key), spend_again)
+        mark = fingerprint(opened.table, place.key)
+        bench = Workbench(plan, place, mark, spend_again, plan.source(input), other_people)
         for source in (out if found == "restamp" else None, record):
             if source is not None:
                 take_over(bench, Path(source), opened.table, asked=source is record)
@@ -112,7 +115,9 @@ def _compared(plan: Plan, table: Table, previous: str | Path | None) -> Drift | 
     stops = [f"'{n}' is new" for n in found.added] + [f"'{n}' is gone" for n in found.removed]
     stops += [f"'{n}' is of another type" for n in found.retyped]
     if wanted.get("unknown", "stop") == "stop":
-        stops += [f"'{m.column}' has {m.new:,} unknown codes in {m.cells:,} cells" for m in found.unknown]
+        # Codes that the schema lists were looked at by whoever signs it: `schema update --extend`, and on.
+        open_ = [m for m in found.unknown if plan.schema[m.column].levels is None]
+        stops += [f"'{m.column}' has {m.new:,} unknown codes in {m.cells:,} cells" for m in open_]
     if "most" in wanted:
         far = [m for m in found.columns if m.distance > wanted["most"]]
         stops += [f"'{m.column}' moved by {m.distance:.2f}" for m in far]

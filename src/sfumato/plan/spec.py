@@ -87,7 +87,7 @@ PLAN = Record(
         ),
         "budget": Record(
             {
-                "ledger": Text("The file that keeps what was spent on this data."),
+                "ledger": Text("What was spent on this data: a file, or a PostgreSQL address."),
                 "epsilon": Number("The budget a new ledger starts with.", 0, 1000, above=True),
                 "rho": Number("The same in zCDP, which also pays for (epsilon, delta).", 0, 1000, above=True),
             },

@@ -7,15 +7,18 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError, DataError
+from sfumato.io.addresses import is_url
 from sfumato.io.spark import is_spark
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
 from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.preparing import as_read, cut_off
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.base import ROW
@@ -27,12 +30,17 @@ from sfumato.table import Table
 
 @dataclass(frozen=True)
 class Workbench:
-    """What all steps of a run share. data: names the input within the workplace, as nobody else can."""
+    """What all steps of a run share. data: names the input within the workplace, as nobody else can.
+
+    source: where the input was read from, which one ledger pays for; other_people: for these none has yet.
+    """
 
     plan: Plan
     place: Workplace
     data: str
     spend_again: bool = False
+    source: str | None = None
+    other_people: bool = False
 
     def name(self, step: Step) -> str:
         """What a step's result is called: the same for the same step of the same data."""
@@ -84,33 +92,45 @@ def _pay(bench: Workbench, step: Step) -> int:
     words = ", ".join(f"{kind} = {shown(amount)}" for kind, amount in cost.items()) or "its epsilon"
     if bench.place.attempts(bench.name(step)) and not bench.spend_again:
         bench.place.attempt(bench.name(step), words, again=False)
-    _charge(bench.plan, step, cost)
+    _charge(bench, step, cost)
     return bench.place.attempt(bench.name(step), words, bench.spend_again)
 
 
-def _charge(plan: Plan, step: Step, cost: Mapping[str, float]) -> None:
+def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
     """Debit the plan's ledger, if it has one; the grant stands for the noise that the method draws itself."""
+    from sfumato.privacy import Budget, Ledger
+
+    plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:
+        payer = Ledger.payer_of(bench.source) if bench.source and not bench.other_people else ""
+        if payer:
+            raise BudgetError(
+                f"what was learnt from this data was paid from ledger {payer}; without it this would not be "
+                "counted. Nothing was spent.",
+                hint="[budget] ledger; if other people are in it now: --other-people",
+            )
         return
-    from sfumato.privacy import Budget, Ledger
+    from sfumato.privacy.ledger.book import store_at
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = METHODS[step.method].make(_settings(plan, step))
     unit = method.unit(plan.schema) if isinstance(method, PrivateSynthesizer) else None
-    path = plan.path(wanted["ledger"])
+    where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
-    if not path.exists():
+    if not store_at(where).exists():
         amounts = {k: wanted[k] for k in ("epsilon", "rho") if k in wanted}
         if not amounts:
             raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
         budget = Budget(**amounts, unit=unit or ROW)
-    ledger = Ledger.open(path, budget)
+    ledger = Ledger.open(where, budget)
     if unit is not None and ledger.budget.unit != unit:
         raise BudgetError(
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
             hint="a ledger is for one kind of promise",
         )
+    if bench.source is not None:
+        ledger.pay_for(bench.source, other_people=bench.other_people)
     ledger.grant(
         epsilon=cost.get("epsilon"),
         rho=cost.get("rho"),
@@ -206,6 +226,8 @@ def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release
         hierarchies=found,
         quasi_identifiers=given.get("columns"),
         folder=plan.folder,
+        read_as=as_read(plan.schema),
+        prepared=partial(cut_off, plan),
     )
     return anonymize(
         table,

@@ -21,6 +21,7 @@ from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, manifest, read_key, verify
 from sfumato.report import Page
+from sfumato.report.json import to_json
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -78,9 +79,13 @@ def _assemble(
     write_text(internal / "plan.toml", plan.text, private=True)
     assert found.prepared is not None
     page = _page(plan, step, release, found)
-    for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
-        page.save(internal / f"report.{suffix}")
     judged = found.assessments.get(step.name)
+    for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
+        if suffix == "json" and judged is not None:  # the numbers as numbers, as `assess` writes them
+            text = to_json(page, {"assessment": judged.to_dict()})
+            write_text(internal / "report.json", text, private=True)
+        else:
+            page.save(internal / f"report.{suffix}")
     if FORM in outputs and judged is not None:
         signed_for = determination_of(plan, step, stamped, found.prepared, judged)
         signed_for.save(internal / "determination.html")

@@ -122,7 +122,7 @@ def design_of(table: Table, columns: Sequence[str] | None, without: Sequence[str
     if large:
         raise ParameterError(
             f"columns with more than {MOST_LEVELS} levels: {listed(large)}.",
-            hint="leave them out by columns=[...], or generalize them",
+            hint="name the columns to use without them, or generalize them",
         )
     if not names:
         raise ParameterError("no column says anything about a person.", hint="name some: columns=[...]")

@@ -191,15 +191,27 @@ def _tables(scores: Sequence[Mapping[str, Any]]) -> list[Block]:
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
-    """The report of an assessment, as JSON."""
+    """What was measured: the report of an assessment or of a run, as JSON; or the folder of a release."""
     path = Path(path)
+    file = path / "internal" / "report.json" if path.is_dir() else path
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"no file {path.name}.", hint="sfumato assess ... --report report.json") from None
-    except (OSError, ValueError):
-        document = None
-    parts = {"sfumato_assessment", "thresholds", "not_examined", "rows", "scores"}
-    if not isinstance(document, dict) or not parts <= set(document):
-        raise DataError(f"{path.name} is no assessment.", hint="sfumato assess ... --report report.json")
+        missing = "holds no internal/report.json" if path.is_dir() else "is not there"
+        raise DataError(f"{path.name or path} {missing}.", hint=_WRITTEN_BY) from None
+    except (OSError, ValueError, RecursionError):
+        raise DataError(f"{path.name or path} is no report in JSON.", hint=_WRITTEN_BY) from None
+    if isinstance(document, dict) and "sfumato_report" in document:
+        if "assessment" not in document:
+            raise DataError(f"{path.name or path} holds no assessment.", hint=_WRITTEN_BY)
+        document = document["assessment"]
+    if not isinstance(document, dict) or not set(document) >= _PARTS:
+        raise DataError(f"{path.name or path} is no assessment.", hint=_WRITTEN_BY)
     return document
+
+
+_PARTS = {"sfumato_assessment", "thresholds", "not_examined", "rows", "scores"}
+_WRITTEN_BY = (
+    "sfumato assess ... --report report.json; of a run, with 'json' among [outputs] reports of the plan, and "
+    "no skip in [assess]"
+)

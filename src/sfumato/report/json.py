@@ -13,8 +13,8 @@ from sfumato.report.words import clean, verdict_sentence
 VERSION = 1
 
 
-def to_json(page: Page) -> str:
-    """The page as JSON text; what is not a number is null."""
+def to_json(page: Page, beside: Mapping[str, Any] | None = None) -> str:
+    """The page as JSON text; what is not a number is null. beside: further entries, for programs alone."""
     document = {
         "sfumato_report": VERSION,
         "audience": page.audience,
@@ -24,6 +24,7 @@ def to_json(page: Page) -> str:
             {"title": s.title, "prose": list(s.prose), "blocks": [_block(b) for b in s.blocks]}
             for s in page.sections
         ],
+        **(beside or {}),
     }
     return json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import SchemaError, listed
+from sfumato.errors import SchemaError, listed, offered
 from sfumato.schema.column import Column, Role
 from sfumato.schema.toml import column_from_dict, column_to_dict
 
@@ -28,6 +28,12 @@ class Schema:
         repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise SchemaError(f"column names repeat: {listed(repeated)}.", hint="rename one of them")
+
+    def __repr__(self) -> str:
+        """Without levels, which may be values of single persons: what is shown is often kept."""
+        shown = [f"{c.name}: {c.kind}, {c.role}" for c in self.columns[:6]]
+        more = [f"{len(self) - 6} more"] if len(self) > 6 else []
+        return f"Schema({'; '.join(shown + more)})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,7 +63,7 @@ class Schema:
         if unknown:
             raise SchemaError(
                 f"unknown column{'s' * (len(unknown) > 1)}: {listed([repr(n) for n in unknown])}.",
-                hint=f"the table has {listed([repr(n) for n in self.names])}",
+                hint=offered(unknown, self.names, "the table has"),
             )
 
     def of_role(self, role: Role | str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
             line |= known
         elif record.name.startswith("uvicorn"):
             # Its messages have arguments such as addresses; the constant part says enough.
-            line |= {"event": "server", "message": str(record.msg).split("%")[0].strip()}
+            line |= {"event": "server", "message": str(record.msg).split("%")[0].rstrip(" [(:")}
         else:
             line |= {"event": "library", "logger": record.name}
         if record.exc_info and record.exc_info[1] is not None:

@@ -28,6 +28,7 @@ from sfumato.assessment.attacks.beliefs import (
 )
 from sfumato.assessment.attacks.intruder import Floats, Ints, knows, look
 from sfumato.assessment.attacks.success import CONFIDENCE, mean_interval, rate
+from sfumato.assessment.nothing import NothingToAttack
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.table import Table
@@ -161,7 +162,7 @@ def learnt(
     usable = sharp[nodes]
     target = pair.spread[sensitive].argmax(axis=1)[nodes]
     if len(np.unique(target[usable])) < 2:
-        raise DataError(
+        raise NothingToAttack(
             f"the release has fewer than two exact values of '{sensitive}' to learn from.",
             hint="use most_frequent",
         )

@@ -15,7 +15,8 @@ import numpy as np
 from sfumato.assessment.attacks.frames import Frames, above_control, frames, neighbours
 from sfumato.assessment.attacks.intruder import Floats, Ints, in_threads, knows
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.assessment.nothing import NothingToAttack
+from sfumato.errors import ParameterError, listed
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -313,7 +314,9 @@ def inference(
     records = data.cells[1][:, random.permutation(data.cells[1].shape[1])]
     guesses, numeric = records[-1], bool(data.numeric[-1])
     if np.isnan(guesses).all():
-        raise DataError(f"'{sensitive}' is missing in every released record.", hint="name another column")
+        raise NothingToAttack(
+            f"'{sensitive}' is missing in every released record.", hint="name another column"
+        )
 
     def right(guess: Floats, secret: Floats) -> Floats:
         near = np.abs(guess - secret) <= (within * np.abs(guess) if numeric else 0)

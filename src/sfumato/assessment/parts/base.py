@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sfumato.assessment.case import Case
+from sfumato.assessment.nothing import NothingToAttack
 from sfumato.errors import SfumatoError
 from sfumato.score import Score
 from sfumato.table import Table
@@ -37,6 +38,7 @@ class Partly(SfumatoError):
     def __init__(self, scores: list[Score], why: SfumatoError) -> None:
         super().__init__(why.message, hint=why.hint)
         self.scores = scores
+        self.unknown = not isinstance(why, NothingToAttack)
 
 
 def as_far_as_possible(runs: Iterable[Callable[[], list[Score]]]) -> list[Score]:
@@ -46,8 +48,10 @@ def as_far_as_possible(runs: Iterable[Callable[[], list[Score]]]) -> list[Score]
     for run in runs:
         try:
             scores += run()
-        except SfumatoError as error:
+        except NothingToAttack as error:
             refused = refused or error
+        except SfumatoError as error:  # says more than that there was nothing to do
+            refused = error if refused is None or isinstance(refused, NothingToAttack) else refused
     if refused is not None:
         raise Partly(scores, refused)
     return scores

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.align import Pair
 from sfumato.assessment.case import Case
+from sfumato.assessment.nothing import NothingToAttack
 from sfumato.assessment.parts.base import Part, earlier, grown, known, made, same_length, secret, time
-from sfumato.errors import DataError
 from sfumato.release import Release
 from sfumato.score import Score
 from sfumato.seeds import Key
@@ -72,7 +72,9 @@ def _temporal(case: Case) -> list[Score]:
 def _in_all(names: tuple[str, ...], pairs: tuple[Pair, ...]) -> list[str]:
     found = [n for n in names if all(n in p.columns for p in pairs)]
     if not found:
-        raise DataError("the releases share no column that is known, or wanted.", hint="see what they hold")
+        raise NothingToAttack(
+            "the releases share no column that is known, or wanted.", hint="see what they hold"
+        )
     return found
 
 
@@ -87,7 +89,7 @@ def _newcomers(before: Table, after: Table) -> NDArray[np.int64]:
         else:
             new.append(number)
     if not new:
-        raise DataError("the original has no rows that the earlier one lacks.", hint="nobody is new")
+        raise NothingToAttack("the original has no rows that the earlier one lacks.", hint="nobody is new")
     return np.array(new, np.int64)
 
 

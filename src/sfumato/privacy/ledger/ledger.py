@@ -48,6 +48,7 @@ class Ledger:
         self.budget = budget
         self.dataset = dataset
         self._units = budget.units
+        self._sources: dict[str, bool] = {}  # noted, and nothing debited for them yet
 
     @classmethod
     def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
@@ -137,6 +138,7 @@ class Ledger:
         """
         if self._book.witness is not None:
             payers.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
+            self._sources[payers.located(source)] = other_people
 
     @staticmethod
     def payer_of(source: str | os.PathLike[str]) -> str:
@@ -178,7 +180,9 @@ class Ledger:
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
-        with self._book.writing() as step:
+        sources = dict(self._sources)
+        held = payers.held_for(self._book.witness, sources, self._book.id, self._book.name)
+        with held, self._book.writing() as step:
             # What cannot all be paid is refused before the first line.
             self._require(self._own(step.state), number * amount, number * delta_units)
             account = None if client is None else self._account(step.connection, client)
@@ -194,6 +198,8 @@ class Ledger:
                         client=account.name, client_total=account.spent, client_delta=account.spent_delta
                     )
                 self._book.append(step, row)
+        for source in sources:  # from now on they are known as paid from here
+            self._sources.pop(source, None)
         return tuple(
             Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose) for _ in range(number)
         )

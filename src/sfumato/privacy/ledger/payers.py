@@ -7,12 +7,18 @@ and from which file or URL its fits have read. Only the name and the place are k
 that is computed from rows: a plain fingerprint of them could be tested against guesses, one with a key is as
 plain to who can read the key beside it, and either changes with the first row that does.
 
+A source is a ledger's own once that was spent from. Two first fits of one source at the same moment, from
+two ledgers, would both find that nobody pays: so the first debit looks again, and is committed before the
+next one may look (`held_for`).
+
 Not noticed: the same people in a copy of the file, under another name, or on another machine.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator, Mapping
 
 from sfumato.errors import BudgetError, DataError
 from sfumato.privacy.ledger.witness import NAMES, SOURCES, Witness
@@ -22,7 +28,7 @@ def _folded(dataset: str) -> str:
     return " ".join(dataset.casefold().split())
 
 
-def _located(source: str | os.PathLike[str]) -> str:
+def located(source: str | os.PathLike[str]) -> str:
     """A file by its place, whatever way leads there; a URL as it is written."""
     text = os.fspath(source)
     return text if "://" in text else os.path.realpath(text)
@@ -58,7 +64,7 @@ def note_name(witness: Witness, dataset: str, identity: str, name: str) -> None:
 
 def payer_of(witness: Witness, source: str | os.PathLike[str]) -> str:
     """The name of the ledger that was spent from for a source; empty if none is known here."""
-    payer = _payer(witness, SOURCES, _located(source))
+    payer = _payer(witness, SOURCES, located(source))
     return payer[1] if payer else ""
 
 
@@ -66,7 +72,7 @@ def note_source(
     witness: Witness, source: str | os.PathLike[str], identity: str, name: str, other_people: bool
 ) -> None:
     """Remember which ledger pays for a source; refuse another one, unless a person says who is in it."""
-    where = _located(source)
+    where = located(source)
     payer = _payer(witness, SOURCES, where)
     if payer and payer[0] != identity and not other_people:
         raise BudgetError(
@@ -75,3 +81,18 @@ def note_source(
             hint="use that ledger; if other people are in it now, say so: other_people=True (--other-people)",
         )
     witness.remember(where, f"{identity} {name}", name, SOURCES)
+
+
+@contextlib.contextmanager
+def held_for(
+    witness: Witness | None, sources: Mapping[str, bool], identity: str, name: str
+) -> Iterator[None]:
+    """Debit alone for sources that were noted: {source: whether other people are in it}."""
+    with contextlib.ExitStack() as alone:
+        for source in (
+            sorted(sources) if witness is not None else ()
+        ):  # in one order: nobody waits in a circle
+            assert witness is not None
+            alone.enter_context(witness.alone_with(source, name))
+            note_source(witness, source, identity, name, sources[source])
+        yield

@@ -99,6 +99,14 @@ class Witness:
     def held(self, identity: str, name: str) -> Iterator[Held]:
         """Keep everyone else on this machine from debiting meanwhile, and see what was seen."""
         file = self._file(identity)
+        with self._alone(file, name):
+            with _reported(name):
+                held = Held(file, name)
+            yield held
+
+    @contextlib.contextmanager
+    def _alone(self, file: Path, name: str) -> Iterator[None]:
+        """Keep every other thread and process on this machine from what a file stands for."""
         with _reported(name):
             self._prepare(file)
             lock = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -107,8 +115,7 @@ class Witness:
         try:
             with _reported(name):
                 _lock(lock, name)
-                held = Held(file, name)
-            yield held
+            yield
         finally:
             if process == os.getpid():  # a forked child has let go of it at once
                 _locks.discard(lock)
@@ -135,6 +142,12 @@ class Witness:
         with contextlib.suppress(OSError):
             return self._address(place, kind).read_text("utf-8", "replace")
         return None
+
+    def alone_with(
+        self, place: str, name: str, kind: str = SOURCES
+    ) -> contextlib.AbstractContextManager[None]:
+        """Keep everyone else on this machine from noting which ledger is that of a source meanwhile."""
+        return self._alone(self._address(place, kind), name)
 
     def remember(self, place: str, identity: str, name: str, kind: str = PLACES) -> None:
         """Note which ledger is used at a place."""

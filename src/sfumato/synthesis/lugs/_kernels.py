@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.synthesis.restricted._kernels import Zeros
+from sfumato.synthesis.restricted._kernels import Zeros, forbid
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -240,19 +240,12 @@ def sweep(x: NDArray[np.uint16], words: Words, keys: Keys, tables: Tables, index
 @compiled
 def rule_out(y: NDArray[np.uint16], i: int, zeros: Zeros, possible: NDArray[np.bool_]) -> int:
     """Which values of y_i the columns before it leave, and how many."""
-    possible[:] = True
-    for z in range(len(zeros.first) - 1):
-        own, others = -1, True
-        for e in range(zeros.first[z], zeros.first[z + 1]):
-            column = zeros.columns[e]
-            if column == i:
-                own = zeros.cell[e]
-            elif column > i or not zeros.masks[zeros.cell[e] + np.int64(y[column])]:
-                others = False
-        if others and own >= 0:
-            for j in range(len(possible)):
-                possible[j] &= not zeros.masks[own + j]
-    return int(possible.sum())
+    forbid(i, i, zeros, y, possible)
+    left = 0
+    for j in range(len(possible)):
+        possible[j] = not possible[j]
+        left += possible[j]
+    return left
 
 
 @compiled

@@ -69,9 +69,7 @@ class PrivateSynthesizer:
                 object.__setattr__(self, name, tuple(value))
         faults = self._faults()
         if faults:
-            raise ParameterError(
-                f"{'; '.join(faults)}.", hint="PrivateSynthesizer(epsilon=1.0, delta=1e-9, target='outcome')"
-            )
+            raise ParameterError(f"{'; '.join(faults)}.", hint="epsilon 1.0 and delta 1e-9 are usual")
 
     def _faults(self) -> list[str]:
         faults = []

@@ -62,8 +62,12 @@ def find_law(k: np.uint64, slots: Slots, i: int, unseen: Any) -> Any:
 
 
 @compiled
-def forbid(i: int, zeros: Zeros, x: Codes, forbidden: NDArray[np.bool_]) -> bool:
-    """Which categories of x_i the other variables rule out; with i = -1, whether x breaks a zero at all."""
+def forbid(i: int, known: int, zeros: Zeros, x: Codes, forbidden: NDArray[np.bool_]) -> bool:
+    """Which categories of x_i the other variables rule out; with i = -1, whether x breaks a zero at all.
+
+    known: the variables before this number have their value already; a zero with a later one rules out
+    nothing yet.
+    """
     forbidden[:] = False
     broken = False
     for z in range(len(zeros.first) - 1):
@@ -72,7 +76,7 @@ def forbid(i: int, zeros: Zeros, x: Codes, forbidden: NDArray[np.bool_]) -> bool
             column = zeros.columns[e]
             if column == i:
                 own = zeros.cell[e]
-            elif not zeros.masks[zeros.cell[e] + np.int64(x[column])]:
+            elif column >= known or not zeros.masks[zeros.cell[e] + np.int64(x[column])]:
                 others = False
         if others and own >= 0:
             for j in range(len(forbidden)):
@@ -113,7 +117,7 @@ def pegs_general(
                 chacha_rows(key, sweep, first_row + start, words[sweep])
         seed_rows(words[0, at : at + 1], seeds, shape.sizes, x)
         tries = 0
-        while forbid(-1, zeros, x[:, 0], forbidden) and tries < 10_000:
+        while forbid(-1, m, zeros, x[:, 0], forbidden) and tries < 10_000:
             chacha_rows(key, REDRAWS + REDRAWS // 2 + tries, first_row + start, spare)
             seed_rows(spare, seeds, shape.sizes, x)
             tries += 1
@@ -132,7 +136,7 @@ def pegs_general(
                             law = prior
                     visited[i, visit] = k
                 base, own = shape.first_cell[i] + law * shape.sizes[i], forbidden[: shape.sizes[i]]
-                forbid(i, zeros, x[:, 0], own)
+                forbid(i, m, zeros, x[:, 0], own)
                 total, before = np.uint64(0), np.uint64(0)
                 for j in range(len(own)):
                     total += np.uint64(0) if own[j] else cumulative[base + j] - before
