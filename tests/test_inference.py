@@ -1,4 +1,5 @@
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from sfumato.inference import infer
 from sfumato.inference.names import is_about, quasi_identifier, weight, words
+from sfumato.io import scan
 from sfumato.schema import Column, Kind, Role, Schema
 
 ROWS = 200
@@ -204,6 +206,16 @@ def test_a_hash_of_64_bits_is_a_name():
     column = one("x", pa.array([2**64 - 1, 1, 2**63], pa.uint64()))
     assert (column.kind, column.type) == (Kind.NOMINAL, "text")
     assert one("x", pa.array([5, 1, 2**63 - 1], pa.uint64())).type == "integer"
+
+
+@pytest.mark.parametrize(
+    ("texts", "type_"), [(["1.123456789012", "2.5"], "real"), (["1" * 33, "2"], "text"), (["1.5"], "decimal")]
+)
+def test_decimals_that_no_schema_holds_are_guessed_as_what_can_be_counted(texts, type_):
+    data = pa.table({"x": pa.array([Decimal(t) for t in texts])})
+    table = scan(data)
+    assert table.schema["x"].type == type_
+    assert table.counts("x").total == len(texts)
 
 
 def test_missing_markers():

@@ -72,6 +72,8 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
     values = array.drop_null()
     if pa.types.is_uint64(values.type) and len(values) and pc.max(values).as_py() >= 2**63:
         values = values.cast(pa.string())  # a hash: no whole number of 64 bits with a sign, so it is a name
+    if pa.types.is_decimal(values.type) and not shapes.fits_decimal(values):
+        values = values.cast(pa.float64() if values.type.scale > 0 else pa.string())  # digits without end
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
     marks = 0

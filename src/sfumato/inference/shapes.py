@@ -65,6 +65,15 @@ def type_name(values: pa.Array, marks: int = 0) -> str:
     return "text"
 
 
+def fits_decimal(values: pa.Array) -> bool:
+    """Whether a decimal of the schema can hold them: 29 digits before the point, nine after it."""
+    try:
+        values.cast(pa.decimal128(38, 9))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def is_compact_day(values: pa.Array) -> bool:
     """20240131 and the like throughout, as text or as a whole number."""
     if not len(values) or not (is_text(values.type) or pa.types.is_integer(values.type)):
