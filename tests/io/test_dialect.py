@@ -94,9 +94,11 @@ def test_ambiguous_dates_are_read_day_first_and_said(tmp_path):
 
 def test_header(tmp_path):
     assert Dialect.detect(put(tmp_path, "id,2008,2009\n1,2,3\n")).header
-    assert Dialect.detect(put(tmp_path, "0,1,2\n5,6,7\n")).header
-    with pytest.warns(SfumatoWarning, match="no header"):
-        assert not Dialect.detect(put(tmp_path, "39, State-gov, 77516\n50, Private, 83311\n")).header
+    for names in ("0,1,2", "1,2,3", ",0,1"):
+        assert Dialect.detect(put(tmp_path, f"{names}\n5,6,7\n")).header
+    for row in ("39, State-gov, 77516", "1,x,2", "5,6,7"):
+        with pytest.warns(SfumatoWarning, match="no header"):
+            assert not Dialect.detect(put(tmp_path, f"{row}\n{row}\n")).header
 
 
 def test_overrides_win(tmp_path):

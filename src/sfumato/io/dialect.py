@@ -216,7 +216,7 @@ def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:
         for k, cell in enumerate(rows[0])
         if _is_quantity(cell) and not re.fullmatch(r"(19|20)\d\d", cell)  # a year may be a name
     ]
-    if not suspects or _counts_up([cell for _, cell in suspects]):
+    if not suspects or _counts_up(rows[0]):
         return True
     body = rows[1:2000]
     alike = any(
@@ -232,11 +232,10 @@ def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:
     return not alike
 
 
-def _counts_up(cells: Sequence[str]) -> bool:
-    """0, 1, 2, ...: names that a program gave to columns without names."""
-    if not all(cell.isdecimal() for cell in cells) or len(cells) < 2:
-        return False
-    return [int(cell) for cell in cells] == list(range(int(cells[0]), int(cells[0]) + len(cells)))
+def _counts_up(row: Sequence[str]) -> bool:
+    """0, 1, 2, ...: names that a program gave to columns without names, perhaps beside one left empty."""
+    cells = [cell for cell in row if cell]
+    return len(cells) > 1 and cells in ([str(i + first) for i in range(len(cells))] for first in (0, 1))
 
 
 def _is_quantity(cell: str) -> bool:
