@@ -225,6 +225,9 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
             output.write(data, tmp_path / "t.parquet")
     with pytest.raises(OutputError, match="'a'"):
         output.write(pa.table({"a": [[1]]}), tmp_path / "t.csv")
+    for name in ("t.csv", "t.xlsx"):
+        with pytest.raises(OutputError, match=r"spaces around the name.*' a'"):
+            output.write(pa.table({" a": [1]}), tmp_path / name)
     with pytest.raises(ParameterError, match="delimiter"):
         output.write(SMALL, tmp_path / "t.csv", delimiter="x")
     assert list(tmp_path.iterdir()) == []

@@ -325,7 +325,7 @@ def _escaped(text: Any) -> Any:
 
 
 def require_flat(arrow: pa.Schema, draft: Path) -> None:
-    """Refuse columns that a cell of text or a number cannot hold."""
+    """Refuse columns that a cell of text or a number cannot hold, or that would come back by another name."""
     types = pa.types
     tests = (
         types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_date,
@@ -337,6 +337,13 @@ def require_flat(arrow: pa.Schema, draft: Path) -> None:
             f"{draft.name}: {len(wrong)} column{'s' * (len(wrong) > 1)} of a type this format cannot hold: "
             f"{listed(wrong)}.",
             hint="write .parquet, or drop them",
+        )
+    spaced = [repr(f.name) for f in arrow if f.name != f.name.strip()]
+    if spaced:
+        raise OutputError(
+            f"{draft.name}: {len(spaced)} column{'s' * (len(spaced) > 1)} with spaces around the name, which "
+            f"readers of this format leave out: {listed(spaced)}.",
+            hint="write .parquet, or take the spaces away",
         )
 
 
