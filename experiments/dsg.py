@@ -154,6 +154,19 @@ def released(p: Problem, data: Data, given: Given, losses: Mapping[str, Learnt])
     return out
 
 
+def figure_16(data: Data) -> list[Record]:
+    """Figures 16 and 17: what each column tells of the high outcome, against the same column shuffled."""
+    high = pa.array((data.rows[data.outcome].to_numpy() >= data.high).astype(int))
+    columns = (*data.used, *data.extra)
+    table = Table.from_arrow(data.rows.select(columns).append_column("is high", high))
+    ratios = sf.prepare(table, list(columns), target="is high").ratios
+    return [
+        {"data": data.name, "column": c, "values": len(table.codebooks([c])[c].levels), "ratio": ratios[c],
+         "used by the model": c in data.used, "kept": ratios[c] >= 2}
+        for c in columns if c in ratios
+    ]  # fmt: skip
+
+
 def figure_19(repeats: int, rows: int = 100) -> list[Record]:
     out = []
     for repeat in range(repeats):
@@ -366,6 +379,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     records = [r for data in sets for r in real(data, sizes, repeats)]
     cost = cost_of(table, [c for c in curve if c <= table.combinations])
     for name, rows in (
+        ("figure_16", [r for data in sets for r in figure_16(data)]),
         ("figure_19", nineteen),
         ("errors", records),
         ("votes", votes(records)),

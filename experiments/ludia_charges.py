@@ -110,8 +110,13 @@ def daily(
     return bars, numbers
 
 
-def random_intercepts(table: pa.Table, found: dict[tuple[str, str], np.ndarray]) -> list[dict[str, Any]]:
-    """Figure 4.7: a random-intercept model of log charges on log stay by county, for the smaller counties."""
+def random_intercepts(
+    table: pa.Table, found: dict[tuple[str, str], np.ndarray]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Figure 4.7: a random-intercept model of log charges on log stay by county, for the smaller counties.
+
+    What the models say, and for each county the two ends of its line.
+    """
     import pandas as pd
     import statsmodels.formula.api as smf
 
@@ -130,16 +135,24 @@ def random_intercepts(table: pa.Table, found: dict[tuple[str, str], np.ndarray])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fit = smf.mixedlm("y ~ x", part, groups=part["g"]).fit(reml=True)
-        fits[title] = (float(fit.params["x"]), {k: float(v.iloc[0]) for k, v in fit.random_effects.items()})
+        effects = {k: float(v.iloc[0]) for k, v in fit.random_effects.items()}
+        fits[title] = (float(fit.params["x"]), effects, float(fit.params["Intercept"]))
     true = fits["original"][1]
+    stay = np.quantile(frame["log_los"][small], [0.02, 0.98])
+    lines = [
+        {"method": title, "county": g, "log stay": float(x), "log charge": common + effect + slope * float(x)}
+        for title, (slope, effects, common) in fits.items()
+        for g, effect in effects.items()
+        for x in stay
+    ]
     return [
         {
             "method": title, "slope": slope,
             "MSE of random intercepts": float(np.mean([(effects[g] - true[g]) ** 2 for g in true])),
             "sd of random intercepts": float(np.std(list(effects.values()))),
         }
-        for title, (slope, effects) in fits.items()
-    ]  # fmt: skip
+        for title, (slope, effects, _) in fits.items()
+    ], lines  # fmt: skip
 
 
 def lasso(table: pa.Table) -> list[dict[str, Any]]:
@@ -174,7 +187,9 @@ def main() -> None:
     save_table(rows, chosen.out / "ludia_charges")
     bars, numbers = daily(table, found)
     save_table(numbers, chosen.out / "ludia_daily")
-    effects = random_intercepts(table, found)
+    save_table(bars, chosen.out / "ludia_daily_bars")
+    effects, lines = random_intercepts(table, found)
+    save_table(lines, chosen.out / "ludia_county_lines")
     save_table(effects, chosen.out / "ludia_intercepts")
     predicted = lasso(table)
     save_table(predicted, chosen.out / "ludia_lasso")
@@ -185,6 +200,7 @@ def main() -> None:
         for m in SHOWN
         for i in some
     ]
+    save_table(points, chosen.out / "ludia_points")
     save_picture(
         {
             "vconcat": [

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from sfumato.measures import log_linear
 from sfumato.schema import Column, Kind, Schema
-from sfumato.synthesis.lugs.method import LUGS, FittedLUGS
+from sfumato.seeds import Key
+from sfumato.synthesis.lugs.method import LUGS
 from sfumato.table import Table
 
 COLUMNS = {
@@ -27,6 +28,9 @@ COLUMNS = {
     "pmt_quintile": "Amount",
 }  # fmt: skip
 LOG_L = (0.05, 0.1, 0.2, 0.5, 0.69)
+STRENGTHS = (0.001, 0.003, 0.01, 0.03)  # lambda of figure 7
+LAGS = 20
+KEY = Key.from_seed(1)  # which min-hashes, and which path: a table that can be made again
 ROWS = 15_000
 
 
@@ -76,9 +80,36 @@ def predicted(data: pa.Table, original: pa.Table, levels: dict[str, list[str]]) 
     return {"mse": float(error), "auc": float(roc_auc_score(y0 > 3, model.decision_function(x0)))}
 
 
-def correlation(fitted: FittedLUGS, sweeps: int) -> dict[str, float]:
-    found = fitted.autocorrelations(sweeps, 5)
-    return {f"autocorrelation at 5, {name}": values[4] for name, values in found.items()}
+def by_strength(data: pa.Table, original: pa.Table, levels: dict[str, list[str]]) -> list[dict[str, float]]:
+    """Figure 7: both predictions with an absolute penalty of each strength, tested on the original."""
+    from sklearn.linear_model import Lasso, LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    x, y = features(data, levels)
+    x0, y0 = features(original, levels)
+    found = []
+    for strength in STRENGTHS:
+        guess = Lasso(alpha=strength, max_iter=3_000).fit(x, y).predict(x0)
+        cost = 1 / (strength * len(y))
+        model = LogisticRegression(l1_ratio=1, solver="liblinear", C=cost, max_iter=200, random_state=0)
+        score = model.fit(x, y > 3).decision_function(x0)
+        found.append({"lambda": strength, "mse": float(np.mean((guess - y0) ** 2)),
+                      "auc": float(roc_auc_score(y0 > 3, score))})  # fmt: skip
+    return found
+
+
+def rarer(data: pa.Table, original: pa.Table) -> dict[str, float]:
+    """Figures 4 and 5 in a number: the rows with a value that is among the rarer half of the original's."""
+    shares = {n: _shares(data, original, n) for n in ("ICD9", "DRG")}
+    return {f"rarer half, {n}": float(np.sum(s[len(s) // 2 :])) for n, s in shares.items()}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def main() -> None:
@@ -96,38 +127,45 @@ def main() -> None:
         {
             "log_l": 0.0, "keys": "original", "chi_square": chi_square(original), "artificial": 0.0,
             "missing": float(np.mean(list(missing.values()))), **predicted(original, original, levels),
+            **rarer(original, original),
         }
     ]  # fmt: skip
-    marginals: list[dict[str, Any]] = []
+    marginals = _marginals(original, original, "original", "original")
+    lasso = [{"keys": "original", "log_l": 0.0, **r} for r in by_strength(original, original, levels)]
+    lags: list[dict[str, Any]] = []
+    trace: list[dict[str, Any]] = []
     for hashes in (2, 0):
         for log_l in LOG_L[:2] if given.quick else LOG_L:
-            fitted = LUGS(log_l=log_l, hashes=hashes, cap=True).fit(table)
+            fitted = LUGS(log_l=log_l, hashes=hashes, cap=True).fit(table, key=KEY)
             data = fitted.sample(rows, seed=1).data.to_arrow()
+            keys = f"{hashes} min-hashes" if hashes else "exact"
+            chain = fitted.autocorrelations(300 if given.quick else 3_000, LAGS, key=KEY)
             gaps = [data.column(n).null_count / rows for n in data.column_names]
             lines.append(
                 {
-                    "log_l": log_l, "keys": f"{hashes} min-hashes" if hashes else "exact",
+                    "log_l": log_l, "keys": keys,
                     "chi_square": chi_square(data), "artificial": artificial(data, original),
                     "missing": float(np.mean(gaps)), **predicted(data, original, levels),
-                    **correlation(fitted, 300 if given.quick else 3_000),
+                    **rarer(data, original),
+                    **{f"autocorrelation at 5, {n}": values[4] for n, values in chain.items()},
                 }
             )  # fmt: skip
             if hashes:
-                marginals += [
-                    {"column": n, "log_l": str(log_l), "rank": i, "share": share}
-                    for n in ("ICD9", "DRG")
-                    for i, share in enumerate(_shares(data, original, n)[:40])
-                ]
-    names = list(dict.fromkeys(k for line in lines for k in line))
-    with (given.out / "lugs.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(lines)
+                trace = [{"sweep": i, **row} for i, row in enumerate(fitted.path(300, key=KEY).to_pylist())]
+            marginals += _marginals(data, original, keys, str(log_l))
+            lasso += [{"keys": keys, "log_l": log_l, **r} for r in by_strength(data, original, levels)]
+            lags += [
+                {"keys": keys, "log_l": log_l, "column": n, "lag": i, "autocorrelation": value}
+                for n, values in chain.items()
+                for i, value in enumerate(values, 1)
+            ]
+    write(given.out / "lugs.csv", lines)
+    write(given.out / "lugs_marginals.csv", marginals)
+    write(given.out / "lugs_lambda.csv", lasso)
+    write(given.out / "lugs_autocorrelation.csv", lags)
     for line in lines:
         print({k: round(v, 4) if isinstance(v, float) else v for k, v in line.items()})
-    path = fitted.path(300).to_pydict()
-    both = zip(path["Age"], path["Amount"], strict=True)
-    trace = [{"sweep": i, "Age": a, "Amount": b} for i, (a, b) in enumerate(both)]
+    write(given.out / "lugs_path.csv", trace)
     _picture(given.out / "lugs_path.png", trace, {"mark": "point", "encoding": {
         "x": {"field": "sweep", "type": "quantitative"}, "y": {"field": "Age", "type": "ordinal"},
         "color": {"field": "Amount", "type": "ordinal"}}})  # fmt: skip
@@ -136,9 +174,19 @@ def main() -> None:
         _picture(given.out / f"lugs_{value}.png", lines, {"mark": line, "encoding": {
             "x": {"field": "log_l", "type": "quantitative"}, "y": {"field": value, "type": "quantitative"},
             "color": {"field": "keys"}}})  # fmt: skip
-    _picture(given.out / "lugs_marginals.png", marginals, {"facet": {"row": {"field": "column"}}, "spec": {
+    facet = {"row": {"field": "column"}, "column": {"field": "keys"}}
+    _picture(given.out / "lugs_marginals.png", marginals, {"facet": facet, "spec": {
         "mark": "line", "encoding": {"x": {"field": "rank", "type": "quantitative"},
         "y": {"field": "share", "type": "quantitative"}, "color": {"field": "log_l"}}}})  # fmt: skip
+
+
+def _marginals(data: pa.Table, original: pa.Table, keys: str, log_l: str) -> list[dict[str, Any]]:
+    """Figures 4 and 5: what became of the forty most frequent procedures and diagnosis groups."""
+    return [
+        {"column": n, "keys": keys, "log_l": log_l, "rank": i, "share": share}
+        for n in ("ICD9", "DRG")
+        for i, share in enumerate(_shares(data, original, n)[:40])
+    ]
 
 
 def _shares(data: pa.Table, original: pa.Table, name: str) -> list[float]:

@@ -3,9 +3,10 @@
 python experiments/publishing.py [--quick] [--out DIR]
 
 The chapter takes 1,492 deliveries of one hospital in Texas: sex, ZIP code, payment, length of stay, charges.
-Here they are the obstetric stays of simulated discharges. Figure 2.3: how many records share all five
-values. Figure 2.4: rare values after two ways to generalize. Figures 2.5 and 2.6: mosaic plots before and
-after generalizing and suppressing at k = 3. Tables 2.2 and 2.3: two regressions, on the original, and
+Here they are the obstetric stays of simulated discharges. Figures 2.1 and 2.2: stays and charges before and
+after coarsening; table 2.1: what is in the file. Figure 2.3: how many records share all five values. Figure
+2.4: records by ZIP area, after two ways to generalize. Figures 2.5 and 2.6: mosaic plots before and after
+generalizing and suppressing at k = 3. Figure 2.7, tables 2.2 and 2.3: two regressions, on the original, and
 combined over ten imputed files (section 2.3), with the utility exp(-||b - b'||^2) of section 2.4.
 """
 
@@ -31,10 +32,13 @@ MODELS = {
 K = 3
 
 
-def births(rows: int) -> sf.Table:
-    """Obstetric stays without outliers, charges in twenty ranges (section 2.1)."""
+def obstetric(rows: int) -> pa.Table:
     whole = sf.samples.discharges(rows, seed=2).to_arrow()
-    frame = whole.filter(pa.compute.equal(whole["mdc"].cast(pa.string()), "14")).select(COLUMNS).drop_null()
+    return whole.filter(pa.compute.equal(whole["mdc"].cast(pa.string()), "14")).select(COLUMNS).drop_null()
+
+
+def births(frame: pa.Table) -> sf.Table:
+    """Obstetric stays without outliers, charges in twenty ranges (section 2.1)."""
     dear = np.quantile(frame["charge_usd"].to_numpy(), 0.99)
     frame = frame.filter(pa.compute.less(frame["charge_usd"], dear))
     step = np.ceil(dear / 20 / 500) * 500
@@ -56,6 +60,87 @@ def regression(data: sf.Table, response: str) -> tuple[list[str], np.ndarray, np
     return list(found.params.index), found.params.to_numpy(), found.bse.to_numpy()
 
 
+def scattered(before: pa.Table, after: pa.Table, most: int = 250) -> list[dict[str, Any]]:
+    """Figures 2.1 and 2.2: stays and charges of some records and of the dearest, before and after."""
+    rows = []
+    for title, frame in (("as it is", before), ("coarsened, outliers gone", after)):
+        charge, stay = frame["charge_usd"].to_numpy(), frame["los_days"].to_numpy()
+        dearest = np.argsort(-charge, kind="stable")[: most // 10]
+        some = np.random.default_rng(0).choice(len(charge), min(most, len(charge)), replace=False)
+        pairs = sorted({(int(stay[i]), int(charge[i])) for i in (*dearest, *some)})
+        rows += [{"data": title, "days": days, "charge": dollars} for days, dollars in pairs]
+    return rows
+
+
+def summary(data: sf.Table) -> list[dict[str, Any]]:
+    """Table 2.1: the most frequent values, and quartiles."""
+    frame = data.to_arrow()
+    rows = []
+    for name in QUASI:
+        counted = sorted(frame[name].value_counts().to_pylist(), key=lambda e: (-e["counts"], e["values"]))
+        rows += [_line(name, str(e["values"]), e["counts"]) for e in counted[:6]]
+    for name in ("los_days", "charge_usd"):
+        values = frame[name].to_numpy()
+        places = {"least": 0.0, "first quartile": 0.25, "median": 0.5, "third quartile": 0.75, "largest": 1.0}
+        rows += [_line(name, title, np.quantile(values, q)) for title, q in places.items()]
+        rows.append(_line(name, "mean", values.mean()))
+    return rows
+
+
+def _line(column: str, what: str, value: Any) -> dict[str, Any]:
+    return {"column": column, "what": what, "number": float(value)}
+
+
+def areas(data: sf.Table) -> list[dict[str, Any]]:
+    """Figure 2.4: records by three digits of the ZIP code, which the sample has, and by two."""
+    codes = data.to_arrow()["zip"].to_pylist()
+    rows = []
+    for digits in (3, 2):
+        values, n = np.unique([code[:digits] for code in codes], return_counts=True)
+        rows += [
+            {"level": f"{digits} digits", "area": f"{v}{'*' * (5 - digits)}", "records": int(c)}
+            for v, c in zip(values, n, strict=True)
+        ]
+    return rows
+
+
+def mosaic(releases: dict[str, pa.Table]) -> list[dict[str, Any]]:
+    """Figures 2.5 and 2.6: tiles as large as their share; sex and payment across, ZIP areas down."""
+    rows = []
+    for title, frame in releases.items():
+        counted = frame.group_by(QUASI).aggregate([([], "count_all")]).to_pylist()
+        across: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        for e in counted:
+            key = (str(e["sex"]), str(e["pay"]))
+            across.setdefault(key, []).append((str(e["zip"]), e["count_all"]))
+        left = 0.0
+        for (sex, pay), tiles in sorted(across.items()):
+            width, low = sum(n for _, n in tiles) / frame.num_rows, 0.0
+            for place, n in sorted(tiles):
+                high = low + n / sum(m for _, m in tiles)
+                rows.append({
+                    "release": title, "sex": sex, "pay": pay, "zip": place, "records": n,
+                    "left": left, "right": left + width, "low": low, "high": high,
+                })  # fmt: skip
+                low = high
+            left += width
+    return rows
+
+
+def fitted(data: sf.Table, most: int = 120) -> list[dict[str, Any]]:
+    """Figure 2.7: fitted values of both regressions against the original, for some records."""
+    import statsmodels.formula.api as smf
+
+    frame = data.to_arrow().to_pandas().dropna()
+    some = np.sort(np.random.default_rng(0).choice(len(frame), most, replace=False))
+    rows = []
+    for response, other in MODELS.items():
+        guess = smf.ols(f"{response} ~ C(sex) + C(pay) + {other}", frame).fit().fittedvalues.to_numpy()
+        truth = frame[response].to_numpy()
+        rows += [{"model": response, "original": float(truth[i]), "fitted": float(guess[i])} for i in some]
+    return rows
+
+
 def duplicates(data: sf.Table, columns: list[str]) -> list[dict[str, Any]]:
     """Figure 2.3: records by how many share all their values."""
     sizes = data.counts(*columns).n
@@ -65,14 +150,14 @@ def duplicates(data: sf.Table, columns: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def generalized(data: sf.Table, out: Path) -> list[dict[str, Any]]:
-    """Figures 2.4 to 2.6: rare values by level of the ZIP code, and what 3-anonymity takes."""
+def generalized(data: sf.Table, out: Path) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
+    """Figures 2.5 and 2.6: what 3-anonymity takes, and the releases."""
     hierarchies = {
         "sex": sf.Hierarchy.of_rows([[v, "*"] for v in data.codebooks(["sex"])["sex"].levels.to_pylist()]),
         "pay": sf.Hierarchy.of_rows([[v, "*"] for v in data.codebooks(["pay"])["pay"].levels.to_pylist()]),
         "zip": Prefixes((2, 1)),
     }
-    rows = []
+    rows, releases = [], {}
     for name, method in (
         ("as it is", None),
         ("one level for all, 4% suppressed at most", sf.OptimalRecoding(max_suppressed=0.04)),
@@ -89,9 +174,10 @@ def generalized(data: sf.Table, out: Path) -> list[dict[str, Any]]:
             "unique": found["unique on all quasi-identifiers"].value,
             "total variation, pairs": found["total variation, pairs"].value,
         })  # fmt: skip
+        releases[name] = (data if method is None else released.data).to_arrow()
         if method is not None:
             found.save(out / f"publishing_{'local' if 'each' in name else 'optimal'}.html", overwrite=True)
-    return rows
+    return rows, releases
 
 
 def imputed(data: sf.Table, files: int) -> list[dict[str, Any]]:
@@ -126,13 +212,20 @@ def imputed(data: sf.Table, files: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     given = arguments(__doc__ or "")
-    data = births(6_000 if given.quick else 20_000)
+    raw = obstetric(6_000 if given.quick else 20_000)
+    data = births(raw)
     print(f"{data.rows():,} births")
+    table(scattered(raw, data.to_arrow()), given.out, "publishing_scatter")
+    print("\nTable 2.1\n" + table(summary(data), given.out, "publishing_summary"))
+    table(areas(data), given.out, "publishing_areas")
+    table(fitted(data), given.out, "publishing_fitted")
     same = duplicates(data, COLUMNS)
     print("\nFigure 2.3\n" + table(same, given.out, "publishing_duplicates"))
     bars = {"x": {"field": "shared by", "type": "ordinal"}, "y": {"field": "records", "type": "quantitative"}}
     picture({"mark": "bar", "encoding": bars}, same, given.out, "publishing_duplicates")
-    print("\nFigures 2.4 to 2.6\n" + table(generalized(data, given.out), given.out, "publishing_k"))
+    taken, releases = generalized(data, given.out)
+    print("\nFigures 2.5 and 2.6\n" + table(taken, given.out, "publishing_k"))
+    table(mosaic(releases), given.out, "publishing_mosaic")
     models = imputed(data, 3 if given.quick else 10)
     print("\nTables 2.2 and 2.3\n" + table(models, given.out, "publishing_models"))
 

@@ -90,6 +90,7 @@ def main() -> None:
             "y": {"field": "classes", "type": "quantitative"},
         },
     }  # fmt: skip
+    table(bars, given.out, "reidentification_classes")
     facet = {"row": {"field": "k"}, "column": {"field": "method", "sort": list(METHODS)}}
     picture({"facet": facet, "spec": panel}, bars, given.out, "reidentification_classes")
     table(gaps, given.out, "reidentification_differences")

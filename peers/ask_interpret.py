@@ -6,12 +6,10 @@ true for rows to learn from, "low": [...], "high": [...], "epsilons": [...],
 in `out`. Its promise has a delta, unlike ours.
 """
 
-import json
-import sys
-import time
 import warnings
 
 import numpy as np
+from splits import serve
 
 warnings.filterwarnings("ignore")
 from interpret.privacy import DPExplainableBoostingClassifier  # noqa: E402
@@ -25,18 +23,5 @@ def model(question, epsilon, seed):
     )  # fmt: skip
 
 
-def answer(question):
-    features, outcome, train = (np.load(question[k]) for k in ("features", "outcome", "train"))
-    features = np.clip(features, question["low"], question["high"])
-    started = time.process_time()
-    scores = np.zeros((len(question["epsilons"]), *train.shape))
-    for i, epsilon in enumerate(question["epsilons"]):
-        for split, rows in enumerate(train):
-            fitted = model(question, epsilon, split).fit(features[rows], outcome[rows])
-            scores[i, split] = fitted.predict_proba(features)[:, 1]
-    np.save(question["out"], scores)
-    return {"seconds": time.process_time() - started}
-
-
 if __name__ == "__main__":
-    json.dump(answer(json.load(sys.stdin)), sys.stdout)
+    serve(model)

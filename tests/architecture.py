@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,41 +43,129 @@ STREAM_ROOM = "seeds.py"  # makes generators from keys
 SIMULATION_ROOMS = ("samples",)  # draws simulated persons; no promise rests on it
 
 _DISTRIBUTIONS = {
-    "chisquare", "exponential", "geometric", "gumbel", "laplace", "logistic", "lognormal",
-    "multivariate_normal", "normal", "poisson", "standard_cauchy", "standard_exponential",
-    "standard_gamma", "standard_normal", "standard_t", "triangular", "vonmises", "wald", "weibull",
+    "betavariate", "chisquare", "expovariate", "exponential", "gauss", "geometric", "gumbel", "laplace",
+    "logistic", "lognormal", "lognormvariate", "multivariate_normal", "normal", "normalvariate", "poisson",
+    "randn", "rvs", "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal",
+    "standard_t", "triangular", "vonmises", "wald", "weibull",
 }  # fmt: skip
-_GENERATOR_TYPES = {"Generator", "BitGenerator"}  # as annotations they draw nothing
+_GENERATOR_TYPES = {"numpy.random.Generator", "numpy.random.BitGenerator"}  # as annotations they draw nothing
+_ENTROPY = {f"secrets.{n}" for n in ("token_bytes", "token_hex", "token_urlsafe", "compare_digest")}
+_ENGINES_DRAW = re.compile(
+    r"\b(?:random|rand|randn|setseed)\s*\(|\busing\s+sample\b|\btablesample\b", re.IGNORECASE
+)
 
 
 def stray_noise(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
-    """Randomness where none belongs: global state, other libraries, distributions that look like noise."""
-    streams = file == STREAM_ROOM
+    """Randomness where none belongs: global state, other libraries, distributions that look like noise.
+
+    A name is followed through what it was imported as, so that another name for numpy hides nothing.
+    """
     simulates = file.split("/")[0].removesuffix(".py") in SIMULATION_ROOMS
+    known, prose = _bound_names(tree), _docstrings(tree)
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for module in _imported(node):
-                if module.split(".")[0] == "opendp" and file != NOISE_ROOM:
-                    yield node.lineno, "opendp is imported outside privacy/noise.py"
-                if module.split(".")[0] == "random":
-                    yield node.lineno, "the random module has global state"
-                if module.startswith("numpy.random") and not streams:
-                    yield node.lineno, "numpy.random is imported outside seeds.py"
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
-            if not streams and node.attr not in _GENERATOR_TYPES:
-                yield node.lineno, f"np.random.{node.attr} outside seeds.py"
-        elif isinstance(node, ast.Call) and not simulates and file != NOISE_ROOM:
-            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            if method in _DISTRIBUTIONS:
-                yield node.lineno, f".{method}() draws noise outside privacy/noise.py"
+        names = _imported(node)
+        if id(node) not in inner:  # of a.b.c the whole
+            names.append(_full_name(node, known))
+        for fault in filter(None, (_stray_name(name, file) for name in names)):
+            yield node.lineno, fault
+        if not simulates and file != NOISE_ROOM and (method := _reached(node)) in _DISTRIBUTIONS:
+            yield node.lineno, f".{method} draws noise outside privacy/noise.py"
+        text = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and id(node) not in prose and _ENGINES_DRAW.search(text):
+            yield node.lineno, "an engine is asked for random numbers: they hang on no key"
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+def _stray_name(name: str, file: str) -> str:
+    """What is wrong with a module or one of its names, here; empty if nothing is."""
+    room, _, rest = name.partition(".")
+    if room == "opendp" and file != NOISE_ROOM:
+        return "opendp is used outside privacy/noise.py"
+    if room == "random":
+        return "the random module has global state"
+    if f"{name}.".startswith("numpy.random.") and file != STREAM_ROOM and name not in _GENERATOR_TYPES:
+        return f"{name} outside seeds.py"
+    if (room == "secrets" and rest and name not in _ENTROPY) or name in ("os.urandom", "os.getrandom"):
+        return f"{name}: keys come from seeds.py, names and tokens from secrets.token_hex and the like"
+    return ""
+
+
+MINTS = {"privacy/grants.py", "privacy/ledger/ledger.py"}
+
+
+def forged_grants(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
+    """Grants that are not paid for: only a ledger makes them, after the debit is on disk."""
+    for node in ast.walk(tree):
+        names = {getattr(node, "id", ""), getattr(node, "attr", "")}
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+        if isinstance(node, ast.Constant):
+            names = {node.value} if isinstance(node.value, str) else set()
+        if names & {"_MINT", "_mint", "_live"} and file not in MINTS:
+            yield node.lineno, "a grant is made outside the ledger"
+
+
+def _bound_names(tree: ast.Module) -> dict[str, str]:
+    """What each imported name stands for: np -> numpy, r -> numpy.random."""
+    bound = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            bound |= {
+                a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0]
+                for a in node.names
+            }
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            bound |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return {"np": "numpy", "numpy": "numpy", **bound}
+
+
+def _full_name(node: ast.AST, known: dict[str, str]) -> str:
+    """A dotted name with its first part as it was imported; empty for what was not."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id, "")
+    if isinstance(node, ast.Attribute) and (owner := _full_name(node.value, known)):
+        return f"{owner}.{node.attr}"
+    return ""
+
+
+def _reached(node: ast.AST) -> str:
+    """The attribute that is reached for, called or not: x.laplace, getattr(x, "laplace")."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr" and len(node.args) > 1:
+        name = node.args[1]
+        return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+    return ""
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    """Strings that stand by themselves: prose."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """The modules and names that a statement imports, or a call by their name as text."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    if node.level:
-        return []
-    return [f"{node.module}.{alias.name}" for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    if isinstance(node, ast.Call) and _imports_by_text(node):
+        return [str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant)]
+    return []
+
+
+def _imports_by_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
+
+
+# --- layers ---------------------------------------------------------------------------------------
+
+
+def hidden_imports(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
+    """Rooms that are imported by their name as text: import-linter does not see them."""
+    for node in ast.walk(tree):  # the face of the package names everything, lazily
+        if _imports_by_text(node) and "sfumato" in ast.unparse(node) and file != "__init__.py":
+            yield node.lineno, "a room is imported where no test of the layers looks"
 
 
 # --- values in messages ---------------------------------------------------------------------------
@@ -93,14 +182,30 @@ _MESSAGE_LISTS = {"complaints", "differences", "errors", "faults", "problems", "
 def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, str]]:
     """Messages of our errors and warnings that quote a variable whose name says it holds a cell."""
     safe = _safe_names(tree, _SAFE_EXCEPTIONS | errors)  # our own messages are clean already
+    taken = _taken_from_cells(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _makes_a_message(node, errors):
             texts = [*node.args, *(k.value for k in node.keywords if k.arg != "values")]
             for text in texts:
-                for leak in _leaks(text):
+                for leak in _leaky_parts(text):
                     if (ast.unparse(leak), leak.lineno) in safe:
                         continue
                     yield leak.lineno, f"a message quotes `{ast.unparse(leak)}`"
+                shown = {n.id for n in _shown(text) if isinstance(n, ast.Name)}
+                for name in sorted(shown & taken.get(node.lineno, set())):
+                    yield node.lineno, f"a message quotes `{name}`, one of many cells"
+
+
+def foreign_causes(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Errors that drag another library's along: a traceback would print its message, and the cell in it."""
+    for handler in ast.walk(tree):
+        for node in ast.walk(handler) if isinstance(handler, ast.ExceptHandler) else ():
+            if (
+                isinstance(node, ast.Raise)
+                and node.exc is not None
+                and ast.unparse(node)[-10:] != " from None"
+            ):
+                yield node.lineno, "an error is raised without `from None`"
 
 
 def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[str, int]]:
@@ -114,20 +219,36 @@ def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[st
     return found
 
 
+def _taken_from_cells(tree: ast.Module) -> dict[int, set[str]]:
+    """By line, the names that a loop over cells gives to one of them."""
+    found: dict[int, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and any(_leaky_parts(node.iter)):
+            names = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                found.setdefault(line, set()).update(names)
+    return found
+
+
+def _shown(node: ast.AST) -> Iterator[ast.AST]:
+    """What of an expression comes out in its text: no condition, no index, no name of a thing."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in _HARMLESS_CALLS:
+        return
+    if isinstance(node, ast.Attribute) and node.attr in {"name", *_HARMLESS_ATTRIBUTES}:
+        return
+    yield node
+    hidden = getattr(node, "test", None) or getattr(node, "slice", None)
+    for child in ast.iter_child_nodes(node):
+        if child is not hidden:
+            yield from _shown(child)
+
+
 def _makes_a_message(call: ast.Call, errors: set[str]) -> bool:
     name = ast.unparse(call.func)
     if name.split(".")[-1] in errors or name == "warnings.warn":
         return True
     owner, _, method = name.rpartition(".")
     return method == "append" and owner.split(".")[-1] in _MESSAGE_LISTS
-
-
-def _leaks(text: ast.expr) -> Iterator[ast.expr]:
-    for node in ast.walk(text):
-        if isinstance(node, ast.FormattedValue):
-            yield from _leaky_parts(node.value)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("str", "repr"):
-            yield from (part for argument in node.args for part in _leaky_parts(argument))
 
 
 def _leaky_parts(node: ast.AST) -> Iterator[ast.expr]:

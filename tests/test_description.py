@@ -15,6 +15,7 @@ from described import CANARY, QI, cells, shown, table_of
 from hypothesis import given
 
 from sfumato.description import check, describe, one_way, update
+from sfumato.errors import ParameterError
 from sfumato.io import scan
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -118,6 +119,11 @@ def test_every_engine_describes_alike(engine: str) -> None:
     assert describe(other) == describe(plain)
     assert check(other, schema).items == check(plain, schema).items
     assert update(schema, other, extend=True) == update(schema, plain, extend=True)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(ParameterError, match="describe takes a table"):
+        describe("people.csv")  # type: ignore[arg-type]
 
 
 def test_left_out_columns_are_named(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_simulated_worlds(tmp_path) -> None:
     if not (ROOT / "experiments").is_dir():
         pytest.skip("the experiments are not part of this copy")
     assert "LUDIA against ER" in _run("ludia_simulated.py", tmp_path)
-    for name in ("ludia_simulated.csv", "ludia_simulated.md", "ludia_simulated.png", "ludia_starts.png"):
+    for name in ("ludia_simulated.csv", "ludia_simulated.md", "ludia_simulated.png", "ludia_starts.csv"):
         assert (tmp_path / name).stat().st_size > 100
 
 
@@ -33,6 +33,8 @@ def test_charges(tmp_path, data_dir) -> None:
         pytest.skip("the experiments are not part of this copy")
     assert "average daily charge" in _run("ludia_charges.py", tmp_path)
     for name in ("ludia_charges.csv", "ludia_intercepts.md", "ludia_lasso.csv", "ludia_charges.png"):
+        assert (tmp_path / name).stat().st_size > 100
+    for name in ("ludia_points.csv", "ludia_daily_bars.csv", "ludia_county_lines.csv"):
         assert (tmp_path / name).stat().st_size > 100
 
 

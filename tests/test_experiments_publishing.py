@@ -24,3 +24,13 @@ def test_publishing(tmp_path: Path) -> None:
     slope = terms["charge_usd", "los_days"]
     assert abs(float(slope["imputed"]) / float(slope["original"]) - 1) < 0.25
     assert (tmp_path / "publishing_local.html").stat().st_size > 50_000
+    tiles = list(csv.DictReader((tmp_path / "publishing_mosaic.csv").open()))
+    for name in {t["release"] for t in tiles}:
+        mine = [t for t in tiles if t["release"] == name]
+        area = sum(
+            (float(t["right"]) - float(t["left"])) * (float(t["high"]) - float(t["low"])) for t in mine
+        )
+        assert abs(area - 1) < 1e-9  # a mosaic covers its square
+        assert (min(int(t["records"]) for t in mine) >= 3) == (name != "as it is")
+    for name in ("scatter", "summary", "areas", "fitted"):
+        assert len((tmp_path / f"publishing_{name}.csv").read_text().splitlines()) > 10

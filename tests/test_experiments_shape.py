@@ -32,6 +32,8 @@ def test_reidentification(tmp_path: Path, data_dir: Path) -> None:
         assert float(row["largest exact of a record"]) <= float(row["1/k"]) + 1e-12
         assert row["records proven above 1/k"] == "0"
     assert (tmp_path / "reidentification_by_k.png").stat().st_size > 5_000
+    bars = list(csv.DictReader((tmp_path / "reidentification_classes.csv").open()))
+    assert len(bars) == 2 * 3 * 20 and len({b["method"] for b in bars}) == 3
 
 
 @pytest.mark.soak

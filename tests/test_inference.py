@@ -186,6 +186,24 @@ def test_categoricals_keep_their_levels_unconfirmed():
     assert (column.kind, column.levels, column.confirmed) == (Kind.ORDINAL, ("low", "mid", "high"), False)
     plain = one("colour", pa.array(pd.Categorical(cycle(["r", "g"]), categories=["r", "g", "b"])))
     assert (plain.kind, plain.levels) == (Kind.NOMINAL, ("r", "g", "b"))
+    numbers = one("ward", pa.array(pd.Categorical(cycle([1, 2, 3]), categories=[1, 2, 3, 4])))
+    assert (numbers.kind, numbers.type, numbers.levels) == (Kind.NOMINAL, "integer", (1, 2, 3, 4))
+
+
+def test_what_text_nearly_is_stands_in_the_reason():
+    for values, word in (
+        (["1.234,50", "12,50", "2.345,00"], "thousands"),
+        (["31/12/99", "01/02/00", "02/03/01"], "two digits"),
+        (["00123", "99999", "12345"], "leading zeros"),
+        (["12345678901234567890", "9" * 20, "8" * 20], "very long"),
+    ):
+        assert word in one("x", cycle(values)).reason, values
+
+
+def test_a_hash_of_64_bits_is_a_name():
+    column = one("x", pa.array([2**64 - 1, 1, 2**63], pa.uint64()))
+    assert (column.kind, column.type) == (Kind.NOMINAL, "text")
+    assert one("x", pa.array([5, 1, 2**63 - 1], pa.uint64())).type == "integer"
 
 
 def test_missing_markers():

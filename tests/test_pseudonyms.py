@@ -198,6 +198,13 @@ def test_the_key_is_saved_for_its_owner_and_used_again(tmp_path: Path) -> None:
     assert first.internal.key != second.internal.key  # the seal of a release is its own
 
 
+def test_a_key_that_others_can_read_is_used_with_a_warning(tmp_path: Path) -> None:
+    pseudonymize(stays()).save(tmp_path / "one")
+    (tmp_path / "one" / "internal" / "pseudonym.key").chmod(0o640)
+    with pytest.warns(SfumatoWarning, match=r"pseudonym\.key can be read by others"):
+        pseudonymize(stays(), key=tmp_path / "one")
+
+
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
 def test_a_key_that_is_not_there_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
-_RUN = os.urandom(6).hex()
+_RUN = secrets.token_hex(6)
 
 
 def compiled(function: F) -> F:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from unicodedata import category
 
 
 class SfumatoError(Exception):
@@ -80,6 +81,13 @@ def listed(items: Sequence[str], most: int = 8) -> str:
     """The first items and how many more: an error stays readable for a table of a thousand columns."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def printable(text: str) -> str:
+    """Without control signs: a name in a file of somebody else's could repaint the terminal with them."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else f"\\x{ord(c):02x}" for c in text
+    )
 
 
 def offered(wanted: Iterable[str], there: Sequence[str], what: str = "it has") -> str:

@@ -152,4 +152,11 @@ def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:
         yield from table.to_pyarrow_batches(chunk_size=65_536)
 
 
+def is_text(type_: pa.DataType) -> bool:
+    """Whether cells are text, in any of Arrow's layouts."""
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
+
+
 Source = BatchSource | EngineSource

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import Codebook, Coded, Counts, Survey, canonical, canonical_type, shown_type, type_name
 from sfumato.counts import accumulator as counting
-from sfumato.counts.tables import check_set
+from sfumato.counts.tables import check_set, checked_sets
 from sfumato.counts.tally import Tally
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.progress import track
@@ -20,6 +21,7 @@ from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import BatchSource, EngineSource, Source
 
 _BATCH = 65_536
+_SIZE = re.compile(r"\s*\d+(\.\d+)?\s*([kmgt]i?b|b|bytes?|%)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class Table:
     _books: dict[str, Codebook] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        if self.memory_limit is not None and not _SIZE.fullmatch(str(self.memory_limit)):
+            raise ParameterError("memory_limit is not a size.", hint="such as '2GB' or '500MB'")
         stored = set(self.source.arrow_schema.names)
         unknown = [repr(n) for n in self.schema.names if n not in stored]
         if unknown:
@@ -218,9 +222,7 @@ class Table:
         self, sets: Iterable[Sequence[str]], *, weight: str | None = None
     ) -> dict[tuple[str, ...], Counts]:
         """Many joint counts at once: the planner covers them by few passes (see docs/counts.md)."""
-        wanted = [tuple(s) for s in sets]
-        for columns in wanted:
-            check_set(columns, self.columns)
+        wanted = checked_sets(sets, self.columns)
         if not wanted:
             raise ParameterError("no set of columns was named.", hint="tabulate([('sex', 'age'), ...])")
         books = self.codebooks(list(dict.fromkeys(c for s in wanted for c in s)))

@@ -37,7 +37,7 @@ def test_it_runs(tmp_path: Path) -> None:
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr[-2_000:]
     made = {f.name for f in tmp_path.iterdir()}
-    assert {"dsg.md", "errors.csv", "votes.csv", "cost.csv", "figure_19.csv"} <= made
+    assert {"dsg.md", "errors.csv", "votes.csv", "cost.csv", "figure_16.csv", "figure_19.csv"} <= made
     assert {"figure_19.svg", "figures_20_to_24.svg", "cost.svg"} <= made
 
 

@@ -30,7 +30,7 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
     assert sfumato("verify", "r").code == 0
     assert "patient_id" not in sf.Release.load("r").columns
     again = sfumato(*asked, "--out", "r")
-    assert again.code != 0 and "is there already" in again.err
+    assert again.code != 0 and "exists already" in again.err
     for method in ("datafly", "optimal", "local", "mondrian"):
         limit = ["--time-limit", 2] if method in ("optimal", "local") else []
         again = sfumato(*asked, "--l", "dx=2", "--method", method, *limit, "--out", "r", "--overwrite")

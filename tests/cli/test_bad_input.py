@@ -183,6 +183,16 @@ def test_a_release_is_not_written_over_other_things(visits: Path, sfumato: Sfuma
     assert everything(visits.parent) == {"visits.csv", "mine", "mine/letter.txt"}
 
 
+@pytest.mark.parametrize("command", [("pseudonymize",), ("anonymize", "--k", 5, "--hierarchies", "h")])
+def test_a_place_that_cannot_be_is_refused_before_the_data_is_read(
+    command: tuple[object, ...], tmp_path: Path, sfumato: Sfumato
+) -> None:
+    name, *more = command
+    for place, words in (("nowhere/new", "does not exist"), (".", "is there")):
+        write(tmp_path / "letter.txt", "dear")
+        refused(sfumato(name, "no-such-data.csv", "--out", place, *more), words)
+
+
 def test_a_file_that_may_not_grow(visits: Path) -> None:
     """The same path through the code as a full disk, on every system."""
     before = everything(visits.parent)

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from cli_support import CANARY, Sfumato
+from releases import released
 from rich.console import Console
 
 from sfumato.cli import terminal as module
 from sfumato.cli.terminal import Terminal, as_options
-from sfumato.errors import DataError
+from sfumato.errors import DataError, printable
+from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.progress import track
 
 
@@ -89,6 +91,27 @@ def test_names_cannot_repaint_the_terminal(tmp_path: Path, sfumato: Sfumato) -> 
         sfumato("counts", path, "\x1b[2Jb"),
     ):
         assert "\x1b" not in answer.all
+
+
+def test_a_hostile_copy_of_a_release_cannot_write_its_own_verdict(tmp_path: Path, sfumato: Sfumato) -> None:
+    target = released().save(tmp_path / "out")
+    path = target / "public" / "manifest.json"
+    document = json.loads(path.read_text())
+    signs = "\x1b[2J\x9b2J\u202e\ud800\nVerified."
+    document["files"][f"a{signs}"] = {"sha256": "0", "bytes": 1}
+    path.write_text(json.dumps(document))
+    guarantee = Guarantee.of(NoGuarantee(signs.replace("\ud800", "")))
+    (target / "public" / "guarantee.json").write_text(guarantee.to_json())
+    for more in ([], ["--all"], ["--json"]):
+        answer = sfumato("verify", target, *more)
+        assert answer.code == 1 and not {"\x1b", "\x9b", "\u202e", "\ud800"} & set(answer.all)
+        assert not any(line.startswith("Verified.") for line in answer.out.splitlines())
+        assert more or answer.out.splitlines()[-1].startswith("NOT VERIFIED")
+
+
+def test_names_in_other_scripts_are_shown_as_they_are() -> None:
+    assert printable("年\u3000齢\xa0é\tñ\n") == "年\u3000齢\xa0é\tñ\n"
+    assert printable("\x1b\x9b\u202e\r") == "\\x1b\\x9b\\x202e\\x0d"
 
 
 def test_markup_in_a_message_is_shown_as_it_is() -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from oracles import plain
 
 from sfumato.counts import Codebook, canonical, type_name
 from sfumato.errors import DataError, SchemaError
+from sfumato.io import scan
 from sfumato.schema import Column, Kind
 
 CANARY = "rare-disease-xyzzy"
@@ -78,6 +80,13 @@ def test_ids_beyond_53_bits_stay_apart() -> None:
     ids = pa.array([2**53, 2**53 + 1, 2**63 - 1, None])
     book = Codebook.of_values(nominal("integer"), ids)
     assert book.encode(ids).tolist() == [0, 1, 2, 3]
+
+
+def test_ids_of_64_bits_without_a_sign_are_text_when_nobody_said_what_they_are() -> None:
+    ids = pa.table({"id": pa.array([2**64 - 1, 2**63, 1, 2**63], pa.uint64())})
+    for data in (ids, ids.to_pandas(), pl.from_arrow(ids)):
+        found = scan(data).counts("id").to_arrow().to_pylist()
+        assert {row["id"]: row["n"] for row in found} == {str(2**64 - 1): 1, str(2**63): 2, "1": 1}
 
 
 @pytest.mark.parametrize("type_", [pa.float64(), pa.int64(), pa.decimal128(20, 2), pa.string()])

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.counts import Codebook, Coded, accumulator, cover
+from sfumato.counts import Codebook, Coded, Counts, accumulator, cover, moments
 from sfumato.counts import _kernels as kernels
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
@@ -126,6 +126,22 @@ def test_many_sets_at_once_are_the_single_ones() -> None:
         assert oracles.as_dict(counted) == oracles.counts(list(zip(*rows, strict=True)))
 
 
+def test_joints_that_do_not_fit_together_are_counted_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = coded(2_000)
+    sets = [*combinations(NAMES, 2), ("v10", "v00"), ("v00",)]
+    first, full = data.tabulate(sets), data.dense(sets)
+    books = {b.name: b for b in data.books}
+    for room in (1, 100_000):
+        monkeypatch.setattr(accumulator, "_PASS_CELLS", room)
+        parts = accumulator.passes(cover(sets, {b.name: b.size for b in data.books}), books)
+        sizes = [sum(accumulator.cells_of(j, books) for j in part) for part in parts]
+        assert len(parts) > 1 and all(s <= room or len(p) == 1 for s, p in zip(sizes, parts, strict=True))
+        assert data.tabulate(sets) == first
+        assert all(np.array_equal(t, full[s]) for s, t in data.dense(sets).items())
+
+
 def test_many_cells_are_counted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     data = coded(5_000)
     weights = np.random.default_rng(1).random(5_000)
@@ -163,9 +179,21 @@ def test_batch_sizes_do_not_matter(size: int) -> None:
 def test_no_rows() -> None:
     empty = Table.from_arrow(pa.table({"a": pa.array([], pa.string())}))
     assert (empty.rows(), empty.counts("a").total, empty.counts("a").cells) == (0, 0, 0)
+    nothing = empty.with_schema(Schema((Column("a", Kind.NOMINAL, missing=False),)))  # not even missing
+    assert nothing.counts("a").shape == nothing.counts("a").dense().shape == (0,)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, np.nan], [1.0, -1.0], [1.0, np.inf], [1.0, 1.0, 1.0]])
+def test_weights_of_codes_are_one_number_per_row(weights: list[float]) -> None:
+    data = Coded((book("a", 2),), np.array([[0, 1]], np.uint8))
+    with pytest.raises(ParameterError, match="one finite number per row"):
+        data.counts("a", weights=np.array(weights))
 
 
 def test_codes_past_the_levels_are_refused() -> None:
+    for code in (2, -1):
+        with pytest.raises(ParameterError, match="past the levels of a"):
+            Counts.of_cells([book("a", 2)], np.array([[0], [code]]), np.ones(2))
     with pytest.raises(DataError, match="past its levels"):
         Coded((book("a", 2),), np.array([[0, 2]], np.uint8))
     with pytest.raises(DataError):
@@ -219,6 +247,20 @@ def test_sums_and_cross_products(visits: Table) -> None:
     assert oracles.as_dict(sums.groups) == {("f",): 1, ("m",): 1, (None,): 1}
     assert sums.totals.tolist() == [[1, 1], [2, 1], [4, 3]] == sums.means.tolist()
     assert visits.sums("sex", of=["y"], weight="w").totals.tolist() == [[2.5], [1.0], [12.0]]
+
+
+def test_sums_hold_the_groups_and_not_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, held = np.random.default_rng(4), []
+    rows = pa.table({"g": rng.integers(0, 50, 6_000), "x": rng.integers(0, 9, 6_000)})
+    whole = Table.from_arrow(rows).sums("g", of=["x"])
+    group = moments._group
+    monkeypatch.setattr(moments, "_MERGE", 10)
+    monkeypatch.setattr(
+        moments, "_group", lambda codes, *rest: held.append(len(codes)) or group(codes, *rest)
+    )
+    parts = Table.from_arrow(pa.Table.from_batches(rows.to_batches(max_chunksize=20))).sums("g", of=["x"])
+    assert parts.groups == whole.groups and np.array_equal(parts.totals, whole.totals)
+    assert max(held) < 200
 
 
 @pytest.mark.parametrize("weights", [[1.0, None], [1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]])

@@ -19,6 +19,7 @@ import oracles
 import pyarrow as pa
 import pytest
 
+from sfumato.counts import accumulator
 from sfumato.errors import DataError
 from sfumato.io import scan
 from sfumato.io.frames import from_frame
@@ -203,10 +204,11 @@ def test_bad_weights_are_refused(nasty: Table) -> None:
         nasty.counts(own["id"], weight=own["n"])
 
 
-def test_spark_counts_on_its_executors(spark: Any) -> None:
-    """The accumulator runs in the executors' own processes, not in the driver."""
+def test_spark_counts_on_its_executors(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accumulator runs in the executors' own processes, not in the driver; also in several passes."""
     import os
 
+    monkeypatch.setattr(accumulator, "_PASS_CELLS", 4_000)
     rng = np.random.default_rng(5)
     rows = pa.table({f"v{i}": rng.integers(0, 4 + i, 20_000).astype(np.int32) for i in range(6)})
     source = from_frame(spark.createDataFrame(rows).repartition(4))

@@ -76,7 +76,11 @@ def test_more_combinations_than_64_bits_can_number(pairs: list[tuple[int, int]])
 
 
 def test_weighting_a_level() -> None:
-    counted = table_of([(0, 0, 0), (1, 0, 0), (None, 0, 0)]).counts("a").weight("a", {0: 2.5, None: 0.0})
+    counted = (
+        table_of([(0, 0, 0), (1, 0, 0), (None, 0, 0)])
+        .counts("a")
+        .weight("a", {0: np.float32(2.5), None: 0.0})
+    )
     assert oracles.as_dict(counted) == {(0,): 2.5, (1,): 1.0}
     with pytest.raises(ParameterError):
         counted.weight("a", {0: -1.0})
@@ -103,10 +107,19 @@ def test_html_is_escaped() -> None:
 @pytest.mark.parametrize("columns", [(), ("a", "a"), ("a", "unknown"), ("A",)])
 def test_bad_sets_are_refused(columns: tuple[str, ...]) -> None:
     table = table_of([(0, 0, 0)])
-    for countable in (table, table.encode(), table.counts(*NAMES)):
+    coded = table.encode()
+    asked = [c.counts for c in (table, coded, table.counts(*NAMES))]
+    for ask in (*asked, lambda *columns: coded.dense([columns])):
         with pytest.raises(ParameterError) as caught:
-            countable.counts(*columns)
+            ask(*columns)
         assert caught.value.hint
+
+
+def test_a_name_alone_is_a_set_of_one_column_not_its_letters() -> None:
+    table = Table.from_arrow(pa.table({"a": [1, 1], "b": [2, 3], "ab": [4, 4]}))
+    for countable in (table, table.encode(), table.counts("a", "b", "ab")):
+        for sets in (["ab"], "ab"):
+            assert list(countable.tabulate(sets)) == [("ab",)]
 
 
 def test_other_bad_requests() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.description import check
 from sfumato.errors import DataError
-from sfumato.io import csv, scan
+from sfumato.io import csv, scan, write
 from sfumato.schema import Column, Schema
 
 MANY = 3_000_000  # rows of about 10 bytes: past the 16 MB that decide the types
@@ -109,6 +110,14 @@ def test_encodings_and_lines(tmp_path, encoding, line):
     assert table.to_pydict() == {"Größe": [1.5, 2.5], "Straße": ["Ü", "ß"]}
 
 
+def test_a_file_packed_in_many_pieces(tmp_path):
+    """As bgzip does it; the first piece ends in the middle of a letter and of a row."""
+    whole = ("name,n\n" + "ä,1\n" * 40).encode()
+    parts = (whole[:8], whole[8:50], whole[50:])
+    path = put(tmp_path, b"".join(map(gzip.compress, parts)), "t.csv.gz")
+    assert read(path).to_pydict() == {"name": ["ä"] * 40, "n": [1] * 40}
+
+
 def test_packed_and_other_suffixes(tmp_path):
     assert read(put(tmp_path, gzip.compress(b"a,b\n1,2\n"), "d.csv.gz")).to_pydict() == {"a": [1], "b": [2]}
     assert read(put(tmp_path, "a\tb\n1\t2\n", "d.tsv")).to_pydict() == {"a": [1], "b": [2]}
@@ -118,6 +127,24 @@ def test_missing_markers(tmp_path):
     path = put(tmp_path, "x,y\n?,a\n3,?\n")
     assert read(path).to_pydict() == {"x": ["?", "3"], "y": ["a", "?"]}
     assert read(path, missing=("?",)).to_pydict() == {"x": [None, 3], "y": ["a", None]}
+
+
+def test_gaps_do_not_hide_how_numbers_and_dates_are_written(tmp_path):
+    path = put(tmp_path, "x;d\n1,5;NA\nNA;31.12.2020\nNULL;NULL\n2,5;01.02.2020\n")
+    assert types(read(path)) == {"x": "double", "d": "date32[day]"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow"])
+def test_a_mark_among_numbers_is_missing_where_the_schema_says_so(tmp_path, kind):
+    path = put(tmp_path, "age,day\n34,31/12/2020\n?,01/02/2020\n51,?\n")
+    cells = {"age": ["34", "?", "51"], "day": ["2020-12-31", "2020-02-01", "?"]}
+    age = Column("age", "numeric", type="integer", missing_codes=("?",))
+    schema = Schema((age, Column("day", "date", missing_codes=("?",))))
+    found = scan(path if kind == "csv" else pa.table(cells), schema)
+    days = [dt.date(2020, 12, 31), dt.date(2020, 2, 1), None]
+    assert found.to_arrow().to_pydict() == {"age": [34, None, 51], "day": days}
+    assert write(found, tmp_path / "t.parquet", schema) and check(found, schema).ok
+    assert scan(tmp_path / "t.parquet").to_arrow()["age"].to_pylist() == [34, None, 51]
 
 
 def test_a_schema_decides_the_type(tmp_path):
@@ -148,8 +175,10 @@ def test_several_files(tmp_path):
     one, two = put(tmp_path, "a,b\n1,x\n", "1.csv"), put(tmp_path, "a,b\n2.5,y\n", "2.csv")
     assert read([one, two]).to_pydict() == {"a": [1.0, 2.5], "b": ["x", "y"]}
     put(tmp_path, "a,c\n1,x\n", "3.csv")
-    with pytest.raises(DataError, match=r"1 of 3 files .*3\.csv"):
+    with pytest.raises(DataError, match=r"1 of 3 files .*3\.csv without 'b', with also 'c'"):
         read([one, two, tmp_path / "3.csv"])
+    with pytest.raises(DataError, match=r"in another order than 1\.csv: 4\.csv"):
+        read([one, put(tmp_path, "b,a\nx,1\n", "4.csv")])
 
 
 # -- faults ----------------------------------------------------------------------------------------
@@ -279,6 +308,14 @@ def test_what_arrow_wrote_comes_back(tmp_path_factory, rows):
 def test_empty_lines_above_the_header_do_not_make_it_a_row(tmp_path, end):
     path = put(tmp_path, end.join(["", "", "x,y", "", "1,a", "2,b", ""]))
     assert read(path).to_pydict() == {"x": [1, 2], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_line_that_excel_puts_above_the_names(tmp_path, mark):
+    path = put(tmp_path, f"{mark}sep=;\r\nname;n;m\r\nä;1;2\r\nb;3;4\r\n")
+    assert read(path).to_pydict() == {"name": ["ä", "b"], "n": [1, 3], "m": [2, 4]}
+    with pytest.raises(DataError, match=r"1 row has not 3 cells like the first row \(line 3\)"):
+        read(put(tmp_path, "sep=;\nname;n;m\na;1\n"))
 
 
 @pytest.mark.parametrize("offset", ["+99:99", "+24:00", "-01:60"])

@@ -59,6 +59,15 @@ def test_quoted_separators_and_newlines_do_not_confuse(tmp_path):
 
 def test_one_column_of_text_with_commas(tmp_path):
     assert Dialect.detect(put(tmp_path, "note\nhello, world\nplain\n")).separator != ","
+    assert Dialect.detect(put(tmp_path, "note\nhello, world\nso, long\n")).separator != ","
+    assert Dialect.detect(put(tmp_path, "wert\n1,5\n2,5\n")).decimal == ","
+
+
+@pytest.mark.parametrize("text", ["# from the ward\na,b\n1,2\n3,4\n", "Title\n\nx;y;z\n1;2;3\n4;5;6\n"])
+def test_a_line_above_the_names_does_not_make_one_column_of_all(tmp_path, text):
+    with pytest.raises(DataError, match=r"has 1 cell, all lines below have [23]"):
+        Dialect.detect(put(tmp_path, text))
+    assert Dialect.detect(put(tmp_path, text), separator="|").separator == "|"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_sheets_by_name_by_position_and_the_first_with_a_warning(tmp_path: Path)
     [
         ([], "is empty"),
         ([[1, 2], [77, 4]], "no column names"),
-        ([["a", "a", "b"], [1, 2, 3]], "names repeat: 'a'"),
+        ([["a", " a ", "b"], [1, 2, 3]], "names repeat: 'a'"),
         ([["a", None, "b"], [1, 77, 3]], "column B has values but no name"),
     ],
 )

@@ -219,6 +219,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         ([], "no rows and no schema"),
         ([SMALL.to_batches()[0], other], "same columns"),
         (pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"]), "names repeat: 'a'"),
+        ([1, 2], "a list cannot be written"),
     ):
         with pytest.raises(OutputError, match=words):
             output.write(data, tmp_path / "t.parquet")
@@ -297,6 +298,9 @@ def test_errors_inside_the_block_are_explained(tmp_path: Path) -> None:
 def test_text_files_and_private_ones(tmp_path: Path) -> None:
     path = output.write_text(tmp_path / "t.txt", "é\r\n", private=True)
     assert path.read_bytes() == "é\r\n".encode() and stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)  # what was there before was for everyone: what comes now is not
+    output.write_text(path, "secret", overwrite=True, private=True)
+    assert path.read_text() == "secret" and stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(OutputError, match="exists already"):
         output.write_text(path, "other")
     (tmp_path / "d" / "e").mkdir(parents=True)

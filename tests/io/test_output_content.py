@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.io import output, parquet
+from sfumato.io import alike, output, parquet
 from sfumato.schema import Column, Kind, Schema
 
 SMALL = pa.table({"a": [1, 2, None], "b": ["x", None, "z"]})
@@ -54,7 +54,7 @@ def test_parquet_holds_the_data_the_schema_and_nothing_else(tmp_path: Path) -> N
     output.write(table.select(["a"]), tmp_path / "t.parquet", schema)
     content = (tmp_path / "t.parquet").read_bytes()
     metadata = pq.read_schema(tmp_path / "t.parquet").metadata
-    assert set(metadata) == {parquet.SCHEMA_KEY}
+    assert set(metadata) == {alike.SCHEMA_KEY}
     for leak in (b"pandas", b"4321", str(tmp_path).encode()):
         assert leak not in content
     file = pq.ParquetFile(tmp_path / "t.parquet")
@@ -139,3 +139,17 @@ def test_every_format_takes_every_kind_of_data_and_no_rows(tmp_path: Path, suffi
     for i, data in enumerate(kinds):
         path = output.write(data, tmp_path / f"t{i}{suffix}")
         assert path.stat().st_size > 0
+
+
+def test_frames_are_written_as_they_are_with_a_schema_from_its_file(tmp_path: Path) -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    cells = {"a": [1, 2], "b": ["x", None]}
+    label = Column("a", Kind.NOMINAL, type="integer", labels={"1": "one"})
+    (tmp_path / "s.toml").write_text(Schema((label, Column("b", Kind.NOMINAL))).to_toml())
+    relation = duckdb.sql("SELECT * FROM (VALUES (1, 'x'), (2, NULL)) t(a, b)")
+    for i, frame in enumerate((pd.DataFrame(cells), pl.DataFrame(cells), pl.LazyFrame(cells), relation)):
+        output.write(frame, tmp_path / f"{i}.parquet", tmp_path / "s.toml")
+        source, known = parquet.read([tmp_path / f"{i}.parquet"])
+        assert pa.Table.from_batches(source.batches(["a", "b"])).to_pydict() == cells
+        assert known is not None and known["a"].labels == {"1": "one"}

@@ -166,6 +166,8 @@ def test_nothing_is_ever_confirmed_by_looking(tmp_path):
         ("duckdb:///x", {"decimal": ","}, "decimal cannot be said of a database"),
         ("x.parquet", {"dates": "DMY", "sheet": 1}, "dates, sheet cannot be said of a Parquet file"),
         ("x.csv", {"sheet": "a"}, "sheet cannot be said of a text table"),
+        (pa.table({"a": [1, 2]}), {"memory_limit": "lots"}, "memory_limit is not a size"),
+        (STAYS, {"missing": 5}, "missing cannot be said of a frame"),
     ],
 )
 def test_options_without_meaning_are_refused(data, options, says):

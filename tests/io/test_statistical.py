@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError, OutputError, SfumatoWarning
-from sfumato.io import output, statistical, statistical_output
+from sfumato.io import output, scan, statistical, statistical_output
 from sfumato.schema import Column, Kind, Schema
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -124,11 +124,22 @@ def test_other_numbers_are_no_letters(number: Any) -> None:
     assert statistical.code_tag(number) is None
 
 
-@pytest.mark.parametrize("suffix", [".sav", ".zsav"])
-def test_spss_round_trip(tmp_path: Path, suffix: str) -> None:
-    path = spss_file(tmp_path / "t.sav")
+def by_reader(path: Path, target: Path) -> None:
     source, schema = statistical.read(path)
-    output.write(source, tmp_path / f"back{suffix}", schema)
+    output.write(source, target, schema)
+
+
+def by_table(path: Path, target: Path) -> None:
+    """As a user does it, and `sfumato convert`: a table knows missing cells only, yet the codes come back."""
+    table = scan(path)
+    output.write(table, target, table.schema)
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".zsav"])
+@pytest.mark.parametrize("convert", [by_reader, by_table])
+def test_spss_round_trip(tmp_path: Path, suffix: str, convert: Any) -> None:
+    path = spss_file(tmp_path / "t.sav")
+    convert(path, tmp_path / f"back{suffix}")
     before, old = pyreadstat.read_sav(path, user_missing=True)
     after, new = pyreadstat.read_sav(tmp_path / f"back{suffix}", user_missing=True)
     pd.testing.assert_frame_equal(before, after)
@@ -137,16 +148,45 @@ def test_spss_round_trip(tmp_path: Path, suffix: str) -> None:
         assert getattr(old, what) == getattr(new, what), what
 
 
-def test_stata_round_trip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("convert", [by_reader, by_table])
+def test_stata_round_trip(tmp_path: Path, convert: Any) -> None:
     path = stata_file(tmp_path / "t.dta")
-    source, schema = statistical.read(path)
-    output.write(source, tmp_path / "back.dta", schema)
+    convert(path, tmp_path / "back.dta")
     # As lists: read as pandas, version 1.3.7 leaves numbers of its own where an integer is missing.
     before, old = pyreadstat.read_dta(path, user_missing=True, output_format="dict")
     after, new = pyreadstat.read_dta(tmp_path / "back.dta", user_missing=True, output_format="dict")
     assert before == after
     for what in ("missing_user_values", "variable_value_labels", "column_names_to_labels"):
         assert getattr(old, what) == getattr(new, what), what
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".parquet", ".arrow"])
+def test_letters_of_stata_survive_where_there_is_a_place_for_them(tmp_path: Path, suffix: str) -> None:
+    by_table(stata_file(tmp_path / "t.dta"), tmp_path / f"there{suffix}")
+    by_table(tmp_path / f"there{suffix}", tmp_path / "back.dta")
+    before, old = pyreadstat.read_dta(tmp_path / "t.dta", user_missing=True, output_format="dict")
+    after, new = pyreadstat.read_dta(tmp_path / "back.dta", user_missing=True, output_format="dict")
+    assert {n: before[n] for n in ("smoker", "weight")} == {n: after[n] for n in ("smoker", "weight")}
+    assert old.variable_value_labels == new.variable_value_labels
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+def test_days_far_away_are_written_as_they_are(tmp_path: Path, suffix: str) -> None:
+    """9999-12-31 is how insurers write that there is no end."""
+    days = [dt.date(9999, 12, 31), dt.date(1583, 1, 1), dt.date(2024, 2, 29), None]
+    moments = [dt.datetime(9999, 12, 31, 23, 59, 59), dt.datetime(2024, 2, 29, 1, 2, 3), None, None]
+    output.write(pa.table({"end": days, "seen": moments}), tmp_path / f"t{suffix}")
+    assert scan(tmp_path / f"t{suffix}").to_arrow().to_pydict() == {"end": days, "seen": moments}
+
+
+def test_what_a_person_changed_about_missing_codes_is_written(tmp_path: Path) -> None:
+    path = spss_file(tmp_path / "t.sav")
+    table = scan(path)
+    health = table.schema["health"]
+    changed = table.with_schema(table.schema.with_("health", missing_codes=(health.missing_codes[0],)))
+    output.write(changed, tmp_path / "new.sav")
+    codes = scan(tmp_path / "new.sav").schema["health"].missing_codes
+    assert codes == health.missing_codes[:1] != health.missing_codes
 
 
 def test_transport_files_keep_values_and_say_what_is_lost(tmp_path: Path) -> None:
@@ -220,8 +260,10 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_files_unknown_suffixes_and_columns(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match=r"no file t\.sav"):
         statistical.read(tmp_path / "t.sav")
+    with pytest.raises(DataError, match="'klingon' is no encoding"):
+        statistical.read(spss_file(tmp_path / "u.sav"), encoding="klingon")
     with pytest.raises(DataError, match="no SAS, SPSS or Stata file"):
         statistical.read(tmp_path / "t.txt")
     source, _ = statistical.read(spss_file(tmp_path / "t.sav"))

@@ -112,9 +112,8 @@ class Register:
         levels = {c: v.levels for c, v in entry.values.items()}
         said = {"published": entry.published, "demands": entry.demands, "levels": levels}
         table = table.replace_schema_metadata({"k": str(entry.k), "by": entry.by, "more": json.dumps(said)})
-        with atomic_file(folder / f"release-{number:04d}.parquet") as draft:
+        with atomic_file(folder / f"release-{number:04d}.parquet", private=True) as draft:
             pq.write_table(table, draft)
-            owner_only(draft)
 
     def copied(self, folder: Path) -> Register:
         """A copy to check a release against and to enter it in, while it may still be refused."""
@@ -139,9 +138,8 @@ class Register:
         there = self._files()
         if last in there:
             return
-        with atomic_file(folder / f"release-{len(there) + 1:04d}.parquet") as draft:
+        with atomic_file(folder / f"release-{len(there) + 1:04d}.parquet", private=True) as draft:
             draft.write_bytes(last)
-            owner_only(draft)
 
     def grown(self, copy: Register) -> bool:
         """Whether there are entries that a copy has not seen."""

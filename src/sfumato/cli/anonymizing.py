@@ -150,13 +150,13 @@ def anonymize(
     from sfumato.anonymization.anonymize import anonymize as run
     from sfumato.anonymization.wanted import asked_of
     from sfumato.criteria import All, read_criteria
+    from sfumato.release import Release
 
     given = {"loss": loss, "max_suppressed": max_suppressed, "time_limit": time_limit, "threads": threads}
     thesis = {"target": target, "width": width, "literal": literal, "leaking": leaking}
     others = {"response": response, "effort": effort, "relaxed": relaxed, "ordered": ordered}
     chosen = method_of(method, {**given, **thesis, **others})
-    if out.exists() and not overwrite:
-        raise ParameterError(f"'{out.name}' is there already.", hint="--overwrite replaces it")
+    Release.require_place(out, overwrite=overwrite)  # before the search
     if hierarchies is None and method not in CLUSTERS:
         raise ParameterError(
             f"generalizing needs hierarchies, and the method {method} generalizes.",

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import DataError, ParameterError, listed, printable
 
 if TYPE_CHECKING:
     from sfumato.hierarchy import Hierarchy, Recipe
@@ -162,8 +162,6 @@ def show(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Rows shown.")] = 20,
 ) -> None:
     """Show a hierarchy: its levels, and its first values with all that is above them."""
-    from sfumato.description.show import printable
-
     found = _read(file, name)
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for height, names in enumerate(found.labels):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
+from sfumato.errors import printable
 
 
 def describe(
@@ -83,8 +84,6 @@ def counts(
 
 
 def _cells(cells: Any, limit: int) -> Grid:
-    from sfumato.description.show import printable
-
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in cells.column_names[:-1]:
         grid.add_column(Text(printable(name)), overflow="fold")

@@ -16,6 +16,7 @@ from rich.text import Text
 from sfumato.cli.commands import Data, Overwrite, Reading
 from sfumato.cli.paying import OtherPeople
 from sfumato.cli.terminal import Terminal
+from sfumato.errors import printable
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
@@ -40,7 +41,6 @@ def init(
 
     The plan runs as it is, and k-anonymizes; what it makes is stamped DRAFT until a person has signed it.
     """
-    from sfumato.description.show import printable
     from sfumato.plan.proposal import propose, write
     from sfumato.schema import Role
 

@@ -60,7 +60,9 @@ def pseudonymize(
     internal/ holds the key and must not leave.
     """
     from sfumato.pseudonyms import pseudonymize as replace
+    from sfumato.release import Release
 
+    Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None:
         terminal.note(
@@ -143,5 +145,6 @@ def _lines(rows: list[Row]) -> Grid:
     for outcome, subject, how, detail in rows:
         sign, colour = _OUTCOMES.get(outcome, ("?", ""))
         words = how if outcome == "passed" else f"{outcome}: {detail or how}"
-        grid.add_row(Text(sign, colour), Text(subject, colour if outcome == "failed" else ""), Text(words))
+        name = subject.replace("\n", "\\n")  # a name in somebody else's manifest is one line
+        grid.add_row(Text(sign, colour), Text(name, colour if outcome == "failed" else ""), Text(words))
     return grid

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Reading
 from sfumato.cli.terminal import Terminal
+from sfumato.errors import printable
 
 _HEADING = (
     "# What was read off data is marked `confirmed = false`, and may hold values of single persons: keep\n"
@@ -53,7 +54,6 @@ def update(
     """
     from sfumato.description import changes, scan_as
     from sfumato.description import update as propose
-    from sfumato.description.show import printable
     from sfumato.schema import Schema
 
     before = Schema.read(schema) if schema.exists() else None

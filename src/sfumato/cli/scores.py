@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.terminal import as_options
-from sfumato.errors import listed
+from sfumato.errors import listed, printable
 
 if TYPE_CHECKING:
     from sfumato.assessment.assess import Assessment
@@ -41,8 +41,6 @@ def shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any
 
 
 def _verdict(found: Assessment) -> Any:
-    from sfumato.description.show import printable
-
     if not found.thresholds:
         return Text("No threshold was set (--max-risk, --min-utility, --threshold).", "yellow")
     grid = Grid.grid(padding=(0, 2, 0, 0))
@@ -56,7 +54,6 @@ def _verdict(found: Assessment) -> Any:
 
 def _scores(scores: tuple[Score, ...]) -> Grid:
     from sfumato.assessment.judgement import headlines
-    from sfumato.description.show import printable
     from sfumato.report.words import interval, number
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -93,7 +90,6 @@ def without_details(found: dict[str, Any]) -> dict[str, Any]:
 
 def map_of(found: Frontier, report: Path | None) -> list[Any]:
     """A frontier: its points, best first."""
-    from sfumato.description.show import printable
     from sfumato.report.words import interval, number
 
     first = found.points[0]

@@ -10,26 +10,37 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from sfumato.cli import INTERRUPTED
-from sfumato.errors import SfumatoError, SfumatoWarning
+from sfumato.errors import SfumatoError, SfumatoWarning, printable
 from sfumato.progress import listening
 
 STOPPED = "stopped; nothing was written"
 _BAD_INPUT, _OUR_FAULT, _NO_READER = 2, 70, 141
 _PATIENCE = 2.0  # seconds before a bar is drawn
 _MOST_VALUES = 50
+_SIGNS = re.compile(
+    "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)  # that JSON may hold and terminals obey
 
 
 class _Console(Console):
+    """Shows names and claims that come from others, a hostile copy of a release among them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is printed, without signs that could move the cursor or recolour a verdict."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError  # rich would end the process with exit code 1
 
@@ -60,7 +71,7 @@ class Terminal:
         """A result: for people, or with --json for programs."""
         if self.json:
             text = json_.dumps(_finite(plain), indent=2, ensure_ascii=False, default=str, allow_nan=False)
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(_SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
             return
         for part in shown if isinstance(shown, (list, tuple)) else [shown]:
             self.out.print(part)
@@ -68,7 +79,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Something to know although the work goes on."""
         if not self.quiet:
-            self.err.print(Text(f"note: {_clean(as_options(text))}", "yellow"), soft_wrap=True)
+            self.err.print(Text(f"note: {printable(as_options(text))}", "yellow"), soft_wrap=True)
 
     def values(self, found: dict[str, Sequence[object]]) -> None:
         """The values behind a message: for eyes at a terminal, never into a file or a log."""
@@ -78,9 +89,9 @@ class Terminal:
             self.note("values are shown at a terminal only, and this output goes elsewhere.")
             return
         for name, values in found.items():
-            listed = ", ".join(_clean(repr(v)) for v in values[:_MOST_VALUES])
+            listed = ", ".join(printable(repr(v)) for v in values[:_MOST_VALUES])
             more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
-            self.err.print(Text(f"{_clean(name)}: {listed}{more}" if name else f"{listed}{more}"))
+            self.err.print(Text(f"{printable(name)}: {listed}{more}" if name else f"{listed}{more}"))
 
     # -- running ---------------------------------------------------------------------------------
 
@@ -118,9 +129,9 @@ class Terminal:
             return _OUR_FAULT
 
     def _say(self, kind: str, message: str, hint: str) -> None:
-        self.err.print(Text(f"{kind}: {_clean(message)}", "bold red"), soft_wrap=True)
+        self.err.print(Text(f"{kind}: {printable(message)}", "bold red"), soft_wrap=True)
         if hint:
-            self.err.print(Text(f"Hint: {_clean(as_options(hint))}"), soft_wrap=True)
+            self.err.print(Text(f"Hint: {printable(as_options(hint))}"), soft_wrap=True)
 
     def _refusal(self, error: SfumatoError) -> None:
         self._say(type(error).__name__, error.message, error.hint)
@@ -224,9 +235,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
     return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _clean(text: str) -> str:
-    from sfumato.description.show import printable
-
-    return printable(text)

@@ -2,6 +2,7 @@
 
 from sfumato.counts.accumulator import Coded
 from sfumato.counts.codebook import Codebook
+from sfumato.counts.domains import DomainWatch, watched
 from sfumato.counts.planner import cover
 from sfumato.counts.survey import Survey
 from sfumato.counts.tables import Countable, Counts
@@ -12,6 +13,7 @@ __all__ = [
     "Coded",
     "Countable",
     "Counts",
+    "DomainWatch",
     "Survey",
     "canonical",
     "canonical_type",
@@ -19,4 +21,5 @@ __all__ = [
     "decimal_text",
     "shown_type",
     "type_name",
+    "watched",
 ]

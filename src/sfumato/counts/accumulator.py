@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
-from sfumato.counts.tables import Counts, check_set, flat_keys, split_keys
-from sfumato.errors import DataError
+from sfumato.counts.tables import Counts, checked_sets, flat_keys, split_keys
+from sfumato.errors import DataError, ParameterError
 
 DENSE_CELLS = 2**22  # a joint up to this size is an array: 32 MiB with its two banks
+_PASS_CELLS = 2**24  # the joints of one pass: 128 MiB with their banks, as much again when these are summed
 _ROWS = 2**19  # codes in memory are counted in parts that the processor's last cache holds
 _FLUSH_ROWS = 2**31  # before a 32-bit counter could overflow
 
@@ -109,16 +110,32 @@ class Accumulator:
         return {j: t.reshape(s) for j, t, s in zip(self.joints, self.flat(), self._sizes, strict=True)}
 
 
-def marginals(sets: Iterable[Joint], dense: Mapping[Joint, NDArray[Any]]) -> dict[Joint, NDArray[Any]]:
-    """Each wanted set as a marginal of the smallest joint that holds it."""
+def passes(joints: Sequence[Joint], books: Mapping[str, Codebook]) -> list[list[Joint]]:
+    """The joints in parts that are counted one after the other: many large ones would not fit together."""
+    parts: list[list[Joint]] = []
+    room = 0
+    for joint in joints:
+        cells = cells_of(joint, books)
+        if cells > room or not parts:  # of no levels there are no cells
+            parts.append([])
+            room = _PASS_CELLS
+        parts[-1].append(joint)
+        room -= cells
+    return parts
+
+
+def marginals(
+    sets: Iterable[Joint], dense: Mapping[Joint, NDArray[Any]]
+) -> Iterator[tuple[Joint, NDArray[Any]]]:
+    """Each wanted set that lies in a joint, as a marginal of the smallest one that holds it."""
     by_size = sorted(dense, key=lambda j: dense[j].size)
-    out = {}
     for wanted in sets:
-        joint = next(j for j in by_size if set(wanted) <= set(j))
+        joint = next((j for j in by_size if set(wanted) <= set(j)), None)
+        if joint is None:
+            continue
         kept = [c for c in joint if c in wanted]
         table = dense[joint].sum(axis=tuple(i for i, c in enumerate(joint) if c not in wanted))
-        out[wanted] = table.transpose([kept.index(c) for c in wanted])
-    return out
+        yield wanted, table.transpose([kept.index(c) for c in wanted])
 
 
 @dataclass(frozen=True)
@@ -155,15 +172,20 @@ class Coded:
         self, sets: Iterable[Sequence[str]], *, weights: NDArray[np.float64] | None = None
     ) -> dict[Joint, Counts]:
         """The joint counts of many sets of columns, in as few passes as the planner finds."""
+        if weights is not None and (
+            weights.shape != (self.rows,) or not (np.isfinite(weights) & (weights >= 0)).all()
+        ):
+            raise ParameterError(
+                "weights must be one finite number per row, not negative.", hint="correct the weights"
+            )
         books = {b.name: b for b in self.books}
         return tabulate(sets, books, self._matrices(weights), weighted=weights is not None)
 
     def dense(self, sets: Iterable[Sequence[str]]) -> dict[Joint, NDArray[Any]]:
         """As `tabulate`, as full arrays with one axis per column, for tables that are small and full."""
         books = {b.name: b for b in self.books}
-        wanted = [tuple(s) for s in sets]
-        small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
-        out = _count_dense(small, books, self._matrices(None), False)
+        wanted = checked_sets(sets, self.columns)
+        out = dict(_count_dense(wanted, books, self._matrices(None), False))
         large = self.tabulate([s for s in wanted if s not in out])
         return {s: out[s] if s in out else large[s].dense() for s in wanted}
 
@@ -188,16 +210,13 @@ def tabulate(
     weighted: bool = False,
     memory_limit: str | None = None,
 ) -> dict[Joint, Counts]:
-    """Count many sets: one pass for all joints that fit an array, DuckDB for each that does not.
+    """Count many sets: one pass for all joints that fit arrays, DuckDB for each that does not.
 
     matrices(columns): opens the rows anew, as pairs of code matrix and weights.
     """
-    wanted = [tuple(s) for s in sets]
-    for columns in wanted:
-        check_set(columns, tuple(books))
-    small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
-    dense = _count_dense(small, books, matrices, weighted)
-    out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense.items()}
+    wanted = checked_sets(sets, tuple(books))
+    dense = _count_dense(wanted, books, matrices, weighted)
+    out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense}
     for columns in wanted:
         if columns not in out:
             out[columns] = _count_keys([books[c] for c in columns], matrices(columns), weighted, memory_limit)
@@ -206,17 +225,18 @@ def tabulate(
 
 def _count_dense(
     sets: Sequence[Joint], books: Mapping[str, Codebook], matrices: Matrices, weighted: bool
-) -> dict[Joint, NDArray[Any]]:
-    """Full tables in one pass of the rows."""
-    if not sets:
-        return {}
-    joints = cover(sets, {name: book.size for name, book in books.items()})
-    used = [name for name in books if any(name in j for j in joints)]
-    accumulator = Accumulator([books[c] for c in used], joints, weighted)
-    with ThreadPoolExecutor(threads()) as pool:
-        for codes, weights in matrices(used):
-            accumulator.add(codes, weights, pool)
-    return marginals(sets, accumulator.dense())
+) -> Iterator[tuple[Joint, NDArray[Any]]]:
+    """The full tables of all sets that fit an array, one by one: who makes them sparse holds few at once."""
+    left = dict.fromkeys(s for s in sets if cells_of(s, books) <= DENSE_CELLS)
+    for joints in passes(cover(list(left), {name: book.size for name, book in books.items()}), books):
+        used = [name for name in books if any(name in j for j in joints)]
+        accumulator = Accumulator([books[c] for c in used], joints, weighted)
+        with ThreadPoolExecutor(threads()) as pool:
+            for codes, weights in matrices(used):
+                accumulator.add(codes, weights, pool)
+        for wanted, table in marginals(list(left), accumulator.dense()):
+            del left[wanted]
+            yield wanted, table
 
 
 def _count_keys(

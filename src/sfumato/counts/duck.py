@@ -29,8 +29,8 @@ def connect(memory_limit: str | None = None) -> Iterator[duckdb.DuckDBPyConnecti
             )
             if memory_limit is not None:
                 connection.execute("SET memory_limit = ?", [memory_limit])
-        except (duckdb.ParserException, duckdb.InvalidInputException) as error:
-            raise ParameterError("memory_limit is not a size.", hint="such as '2GB' or '500MB'") from error
+        except (duckdb.ParserException, duckdb.InvalidInputException):
+            raise ParameterError("memory_limit is not a size.", hint="such as '2GB' or '500MB'") from None
         try:
             heed(connection)
             with interruptible():

@@ -24,6 +24,7 @@ from sfumato.schema import Column, Kind
 from sfumato.sources import EngineSource, engine_faults
 
 Real = NDArray[np.float64]
+_MERGE = 2**17  # groups that may wait before they are merged: every batch of a file brings its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +120,11 @@ def sums_of_batches(
     books: Sequence[Codebook],
     weight: Column | None,
 ) -> Sums:
-    """Batches hold the summed columns, the group columns, then the weight."""
-    cells, values, dropped = [], [], 0
+    """Batches hold the summed columns, the group columns, then the weight. Memory follows the groups."""
     p = len(columns)
+    cells: list[NDArray[Any]] = [np.empty((0, len(books)), np.uint32)]
+    values: list[Real] = [np.empty((0, 1 + p))]
+    waiting = dropped = 0
     for batch in batches:
         x, ok = _complete(batch, columns)
         codes = np.stack([b.encode(batch.column(p + i)) for i, b in enumerate(books)], axis=1)[ok]
@@ -133,9 +136,12 @@ def sums_of_batches(
         cell, value = _group(codes, np.column_stack([w, x[ok] * w[:, None]]), books)
         cells.append(cell)
         values.append(value)
+        waiting += len(cell)
         dropped += int((~ok).sum())
-    empty = np.empty((0, len(books)), np.uint32), np.empty((0, 1 + p))
-    cell, value = _group(np.concatenate([empty[0], *cells]), np.concatenate([empty[1], *values]), books)
+        if waiting > max(len(cells[0]), _MERGE):
+            cell, value = _group(np.concatenate(cells), np.concatenate(values), books)
+            cells, values, waiting = [cell], [value], 0
+    cell, value = _group(np.concatenate(cells), np.concatenate(values), books)
     return _sums(columns, books, cell, value, weight, dropped)
 
 

@@ -19,10 +19,18 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from sfumato._interrupts import interruptible
-from sfumato.counts.accumulator import DENSE_CELLS, Accumulator, Joint, cells_of, encode_batch, marginals
+from sfumato.counts.accumulator import (
+    DENSE_CELLS,
+    Accumulator,
+    Joint,
+    cells_of,
+    encode_batch,
+    marginals,
+    passes,
+)
 from sfumato.counts.codebook import Codebook, Codes
 from sfumato.counts.planner import cover
-from sfumato.counts.tables import Counts, check_set
+from sfumato.counts.tables import Counts, checked_sets
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
 from sfumato.errors import DataError
 from sfumato.schema import Column
@@ -33,23 +41,24 @@ def tabulate(
     source: EngineSource, sets: Iterable[Sequence[str]], books: Mapping[str, Codebook], weight: Column | None
 ) -> dict[Joint, Counts]:
     """Count many sets in the engine."""
-    wanted = [tuple(s) for s in sets]
-    for columns in wanted:
-        check_set(columns, tuple(books))
+    wanted = checked_sets(sets, tuple(books))
     small = [s for s in wanted if cells_of(s, books) <= DENSE_CELLS]
+    large = [s for s in wanted if cells_of(s, books) > DENSE_CELLS]
     joints = cover(small, {name: book.size for name, book in books.items()})
+    spark = source.flavour == "spark"
+    if weight is not None and (large or not spark):  # Spark's executors look at the weights they add
+        require_weights(source, weight)
     out: dict[Joint, Counts] = {}
-    if source.flavour == "spark" and joints:
-        dense = marginals(small, _spark_joints(source, joints, books, weight))
-        out = {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense.items()}
+    if spark:
+        for part in passes(joints, books):
+            dense = marginals(small, _spark_joints(source, part, books, weight))
+            out |= {s: Counts.of_dense([books[c] for c in s], table) for s, table in dense}
     else:
         whole = {joint: grouped(source, joint, books, weight) for joint in joints}
         for columns in small:
             joint = min((j for j in joints if set(columns) <= set(j)), key=lambda j: whole[j].cells)
             out[columns] = whole[joint].project(*columns)
-    for columns in wanted:
-        if columns not in out:
-            out[columns] = grouped(source, columns, books, weight)
+    out |= {columns: grouped(source, columns, books, weight) for columns in large}
     return {s: out[s] for s in wanted}
 
 
@@ -75,13 +84,12 @@ def rows(source: EngineSource) -> int:
 def grouped(
     source: EngineSource, joint: Joint, books: Mapping[str, Codebook], weight: Column | None
 ) -> Counts:
-    """One group-by."""
+    """One group-by; the weights are known to be sound."""
     keys = [key(source, books[c]).alias(f"k{i}") for i, c in enumerate(joint)]
     names = [f"k{i}" for i in range(len(joint))]
     if weight is None:
         frame, value = source.frame.select(keys), nw.len()
     else:
-        require_weights(source, weight)
         weights = number(source, weight).alias("w")
         frame, value = source.frame.select([*keys, weights]), nw.col("w").sum()
     table = collect(frame.group_by(names).agg(value.alias("cell_total")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -35,6 +36,9 @@ class Counts:
         """From cells in any order, the same cell perhaps several times."""
         codes = np.ascontiguousarray(codes, np.uint32).reshape(len(n), len(codebooks))
         n = np.asarray(n, np.float64 if np.asarray(n).dtype.kind == "f" else np.int64)
+        outside = [b.name for b, column in zip(codebooks, codes.T, strict=True) if (column >= b.size).any()]
+        if outside:
+            raise ParameterError(f"codes past the levels of {listed(outside)}.", hint="encode the cells anew")
         keys = flat_keys(codes, [b.size for b in codebooks])
         if keys is not None:
             order = np.argsort(keys, kind="stable")
@@ -126,7 +130,7 @@ class Counts:
 
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several projections at once."""
-        return {tuple(s): self.project(*s) for s in sets}
+        return {s: self.project(*s) for s in checked_sets(sets, self.columns)}
 
     def project(self, *columns: str) -> Counts:
         """Sum over all other columns."""
@@ -162,7 +166,7 @@ class Counts:
         axis = self._axes((column,))[0]
         factors = np.ones(self.codebooks[axis].size)
         for value, factor in weights.items():
-            if not isinstance(factor, (int, float)) or not math.isfinite(factor) or factor < 0:
+            if not isinstance(factor, Real) or not math.isfinite(factor) or factor < 0:
                 raise ParameterError("weights must be finite and not negative.", hint="correct the weights")
             factors[self.codebooks[axis].code_of(value)] = factor
         n = self.n * factors[self.codes[:, axis]]
@@ -210,6 +214,14 @@ class Countable(Protocol):
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """The joint counts of many sets of columns at once."""
         ...
+
+
+def checked_sets(sets: Iterable[Sequence[str]], known: Sequence[str]) -> list[tuple[str, ...]]:
+    """Sets of columns to count, each of them checked. A text alone would be taken for its letters."""
+    wanted = [(s,) if isinstance(s, str) else tuple(s) for s in ([sets] if isinstance(sets, str) else sets)]
+    for columns in wanted:
+        check_set(columns, known)
+    return wanted
 
 
 def check_set(columns: Sequence[str], known: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import DataError
 from sfumato.schema import Column, Kind
+from sfumato.sources import is_text
 
 _CANONICAL: dict[str, pa.DataType] = {
     "text": pa.string(),
@@ -95,6 +96,9 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
     wanted = canonical_type(column)
     if array.type == wanted:
         return array
+    if column.text_marks and is_text(array.type):
+        marks = pc.is_in(array, value_set=pa.array(column.text_marks, array.type))
+        array = pc.if_else(marks, pa.scalar(None, array.type), array)
     try:
         if pa.types.is_float16(array.type):  # Arrow computes little with these
             array = array.cast(pa.float32())

@@ -175,7 +175,8 @@ def _misfits(source: Source, column: Column) -> Iterator[int]:
         as_text = Schema((Column(column.name, Kind.NOMINAL),))
         text, _ = csv.read(source.origin.paths, schema=as_text, **asdict(dialect))
         for batch in text.batches([column.name]):
-            yield convert(clean(batch.column(0), dialect), column.type, dialect, strict=False).misfits
+            cells = clean(batch.column(0), dialect, column.text_marks)
+            yield convert(cells, column.type, dialect, strict=False).misfits
         return
     for batch in source.batches([column.name]):
         array = batch.column(0)

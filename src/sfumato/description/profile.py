@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
+from sfumato.errors import ParameterError
 from sfumato.io.csv import TextFiles
 from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
@@ -135,6 +136,8 @@ class Description:
 
 def describe(table: Table) -> Description:
     """Look at every column alone, and at the quasi-identifiers together."""
+    if not isinstance(table, Table):
+        raise ParameterError("describe takes a table.", hint="sf.scan(...) makes one")
     open_ = open_table(table)
     counted, refused = one_way(open_)
     refuse_all(table, refused)

@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.errors import printable
+
 if TYPE_CHECKING:
     from sfumato.description.differences import Difference, Differences
     from sfumato.description.profile import ColumnProfile, Description, Step, Together
@@ -32,11 +34,6 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return ">99.9%"
     return f"{share:.1%}"
-
-
-def printable(text: str) -> str:
-    """Without control signs, which a hostile column name could use to repaint the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 def bar(share: float, width: int = 8) -> Text:

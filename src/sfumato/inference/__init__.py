@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sfumato.inference import names, shapes
 from sfumato.schema import Column, Kind, Role, Schema, Value
+from sfumato.sources import is_text
 
 __all__ = ["infer"]
 
@@ -65,14 +66,16 @@ def _facts(name: str, column: pa.ChunkedArray) -> _Facts:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if shapes.is_text(array.type) or pa.types.is_time(array.type):
+    if is_text(array.type) or pa.types.is_time(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
         array = array.filter(pc.fill_null(pc.not_equal(array, ""), False))
     values = array.drop_null()
+    if pa.types.is_uint64(values.type) and len(values) and pc.max(values).as_py() >= 2**63:
+        values = values.cast(pa.string())  # a hash: no whole number of 64 bits with a sign, so it is a name
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
     marks = 0
-    if shapes.is_text(values.type):
+    if is_text(values.type):
         is_mark = pc.equal(values, "?")
         marks = pc.sum(is_mark).as_py() or 0
         values = values.filter(pc.invert(is_mark)) if marks else values
@@ -96,7 +99,7 @@ def _guess(name: str, column: pa.ChunkedArray) -> Column:
     marker = shapes.possible_missing(facts.values) if kind is not Kind.TEXT else ""
     if marker:
         notes.append(f"{marker} may stand for missing: add it to missing_codes if so")
-    as_text = shapes.is_text(facts.values.type) and kind in (Kind.NOMINAL, Kind.FLAG)  # '1' is a name here
+    as_text = is_text(facts.values.type) and kind in (Kind.NOMINAL, Kind.FLAG)  # '1' is a name here
     out = Column(
         name, kind, role, "text" if as_text else facts.type, missing_codes=codes, reason="; ".join(notes)
     )
@@ -129,7 +132,7 @@ def _kind(facts: _Facts, stored: pa.DataType) -> tuple[Kind, str, str]:
     if pa.types.is_dictionary(stored):
         if stored.ordered:
             return Kind.ORDINAL, "an ordered categorical", ""
-        if facts.type == "text":
+        if facts.type not in ("date", "datetime", "instant"):  # numbers too: their author says categories
             flag = 0 < facts.distinct <= 2
             return (Kind.FLAG if flag else Kind.NOMINAL), "a categorical", ""
     if pa.types.is_nested(stored):

@@ -5,11 +5,20 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.sources import is_text
+
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _REAL = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
 _COMPACT_DAY = r"^(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 _LOCAL_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{4}$"
+_SHORT_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{2}$"
+_THOUSANDS = r"^[+-]?\d{1,3}([., '\x{a0}\x{202f}]\d{3})*([.,]\d+)?$"
+_NEARLY = (  # text that is nearly something else, and what to do about it
+    (_LOCAL_DAY, "days written as text: convert them to dates to count by month or year"),
+    (_SHORT_DAY, "days with years of two digits, so they are text: write four to count by month or year"),
+    (_THOUSANDS, "numbers with marks for thousands, so they are text: take the marks out to count in bins"),
+)
 _CODE = r"^([A-Za-z]{0,4}-?\d[\w.\-/]{0,11}|[A-Z]{1,6})$"
 _PAIRS = (
     {"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"m", "f"}, {"male", "female"}, {"ja", "nein"},
@@ -27,13 +36,6 @@ _SHAPES = (
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
     (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
 )
-
-
-def is_text(type_: pa.DataType) -> bool:
-    """Whether cells are text, in any of Arrow's layouts."""
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -125,7 +127,9 @@ def code_separator(values: pa.Array) -> str:
 
 
 def _more_than_a_number(several: pa.Array, tokens: pa.Array, separator: str) -> bool:
-    """'1,5' is a number, 'AB 12' a plate: codes come in threes, or have letters and digits each."""
+    """'1.250,5' is a number, 'AB 12' a plate: codes come in threes, or have letters and digits each."""
+    if _share(several, r"^[+-]?\d{1,3}(\.\d{3})*,\d+$") == 1.0:
+        return False
     parts = pc.max(pc.count_substring(several, separator)).as_py() or 0
     mixed = _share(tokens, r"[A-Za-z]\d|\d[A-Za-z]|\d\.\d") >= 0.3
     return bool(mixed or (parts >= 2 and _share(tokens, r"\d") >= 0.95))
@@ -141,10 +145,14 @@ def identifying_shape(values: pa.Array) -> str:
 
 def describe_text(values: pa.Array, distinct: int) -> str:
     """Why a text column is nominal, with what a person may want to change."""
-    if _share(values.slice(0, 200), _LOCAL_DAY) == 1.0:
-        return "days written as text: convert them to dates to count by month or year"
+    for pattern, what in _NEARLY:
+        if _share(values.slice(0, 200), pattern) == 1.0:
+            return what
     if _share(values, r"^\d+$") == 1.0:
-        return f"codes of digits with leading zeros, {distinct} different"
+        zeros = _share(values, r"^0\d") > 0
+        return (
+            f"codes of digits{' with leading zeros' if zeros else ', some very long'}, {distinct} different"
+        )
     return f"words, {distinct} different"
 
 

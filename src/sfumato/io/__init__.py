@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,8 @@ def scan(
     """
     given = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     _require_schema(given)
-    marks = (missing,) if isinstance(missing, str) else missing
+    several = isinstance(missing, Iterable) and not isinstance(missing, str)
+    marks = missing if several or missing is None else (missing,)
     written: dict[str, Any] = {"separator": separator, "decimal": decimal, "encoding": encoding}
     written |= {"date_order": dates, "missing": None if marks is None else tuple(marks)}
     source, hints = _open(data, given, written, table, sheet)
@@ -179,7 +180,8 @@ def _sample(source: Source, columns: Sequence[str]) -> pa.Table:
     """The head of the data, categories kept only where someone declared them."""
     fields = pa.schema([source.arrow_schema.field(name) for name in columns])
     if isinstance(source, EngineSource):
-        batches = _engine_head(source, columns)
+        head = replace(source, frame=source.frame.head(_ENGINE_SAMPLE_ROWS))
+        batches = list(head.batches(columns))
     else:
         batches, rows = [], 0
         for batch in source.batches(columns):
@@ -192,17 +194,6 @@ def _sample(source: Source, columns: Sequence[str]) -> pa.Table:
     fields = batches[0].schema if isinstance(source, EngineSource) else fields
     sample = pa.Table.from_batches(batches, schema=fields)
     return _with_declared_categories_only(sample, source.flavour)
-
-
-def _engine_head(source: EngineSource, columns: Sequence[str]) -> list[pa.RecordBatch]:
-    head = replace(source, frame=source.frame.head(_ENGINE_SAMPLE_ROWS))
-    try:
-        return list(head.batches(columns))
-    except Exception as error:  # every engine has its own, and their messages quote cells
-        raise DataError(
-            f"{source.flavour} could not give the first rows ({type(error).__name__}).",
-            hint="run the query in the engine itself to see what is wrong",
-        ) from None
 
 
 def _with_declared_categories_only(sample: pa.Table, flavour: str) -> pa.Table:

@@ -43,8 +43,11 @@ def explained(error: OSError, target: Path) -> OutputError:
 
 
 @contextmanager
-def atomic_file(target: str | Path, overwrite: bool = False) -> Iterator[Path]:
-    """A path to write to; what it holds becomes `target` when the block ends well."""
+def atomic_file(target: str | Path, overwrite: bool = False, private: bool = False) -> Iterator[Path]:
+    """A path to write to; what it holds becomes `target` when the block ends well.
+
+    private: for the owner alone. Otherwise a file that is replaced hands down who may read it.
+    """
     given = Path(target)
     try:
         path = Path(os.path.realpath(given))  # a link stays a link: what it points to is replaced
@@ -52,6 +55,10 @@ def atomic_file(target: str | Path, overwrite: bool = False) -> Iterator[Path]:
         with _beside(path) as workplace:
             draft = workplace / path.name
             yield draft
+            if private:
+                owner_only(draft)
+            elif overwrite and path.exists():  # what others may not read stays so
+                draft.chmod(stat.S_IMODE(path.stat().st_mode))
             _to_disk(draft)
             _rename_file(draft, path, overwrite)
             _to_disk(path.parent)
@@ -94,10 +101,8 @@ def require_place(target: str | Path, overwrite: bool = False) -> None:
 
 def write_text(path: str | Path, text: str, *, overwrite: bool = False, private: bool = False) -> Path:
     """Write a small text file (UTF-8, as it is) atomically; `private` lets the owner alone read it."""
-    with atomic_file(path, overwrite) as draft:
+    with atomic_file(path, overwrite, private) as draft:
         draft.write_bytes(text.encode("utf-8"))
-        if private:
-            owner_only(draft)
     return Path(path)
 
 
@@ -173,8 +178,6 @@ def _to_disk(path: Path) -> None:
 
 def _rename_file(draft: Path, path: Path, overwrite: bool) -> None:
     if overwrite:
-        if path.exists():  # a file that others may not read stays so
-            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(draft, path)
         return
     try:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.duck import OFFLINE
-from sfumato.sources import Source
+from sfumato.sources import Source, is_text
 
 
 def like(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
@@ -90,14 +90,8 @@ def _to_series(column: pa.ChunkedArray, dtype: Any, all_arrow: bool, every_level
 
 
 def _same_family(a: pa.DataType, b: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, _is_text, pa.types.is_temporal)
+    tests = (pa.types.is_integer, pa.types.is_floating, is_text, pa.types.is_temporal)
     return any(test(a) and test(b) for test in tests)
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
 
 
 def _cast_or_keep(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
@@ -140,4 +134,4 @@ def _to_polars(table: pa.Table, original: Any, every_level: bool) -> Any:
                 frame = frame.with_columns(frame[name].cast(dtype))
             except pl.exceptions.PolarsError:
                 continue  # generalized values do not fit the old type: the new one stays
-    return frame
+    return frame.lazy() if isinstance(original, pl.LazyFrame) else frame

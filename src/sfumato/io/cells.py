@@ -9,15 +9,14 @@ leading zero or more than 18 digits is a code, not a quantity: the column stays 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.io.dialect import Dialect
+from sfumato.io.dialect import MARKERS, Dialect
 
-# In columns of numbers and dates these say "missing"; in text they may be a country or a name.
-MARKERS = ("NA", "N/A", "#N/A", "NULL", "Null", "null", "NaN", "nan", "None", "none", ".")
 ARROW_TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),
     "integer": pa.int64(),
@@ -59,12 +58,13 @@ class Fit:
     misfits: int = 0
 
 
-def clean(array: pa.Array, dialect: Dialect) -> pa.Array:
-    """Without the spaces around; empty cells and the file's own markers are null."""
+def clean(array: pa.Array, dialect: Dialect, marks: Sequence[str] = ()) -> pa.Array:
+    """Without the spaces around; empty cells, the file's own markers and the column's are null."""
     array = pc.utf8_trim_whitespace(array)
     empty = pc.equal(array, "")
-    if dialect.missing:
-        empty = pc.or_(empty, pc.is_in(array, value_set=pa.array(dialect.missing, pa.string())))
+    markers = (*dialect.missing, *marks)
+    if markers:
+        empty = pc.or_(empty, pc.is_in(array, value_set=pa.array(markers, pa.string())))
     return _null_where(array, empty)
 
 

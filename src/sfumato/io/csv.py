@@ -18,8 +18,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import DataError, listed
+from sfumato.io.alike import StoredColumns, require_same_columns
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, is_gzip, lines_before_header, ragged_lines
+from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
+from sfumato.io.heads import is_gzip
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -47,14 +49,15 @@ def read(
     found = Dialect.detect(paths[0], **dialect)
     names = _header(paths[0], found)
     _require_same_header(paths, names, found)
-    given = {c.name: c.type for c in schema} if schema is not None else {}
+    given = {c.name: c.type for c in schema or ()}
+    marks = {c.name: c.text_marks for c in schema or ()}
     types = _types(paths, names, found, given)
     fields = [pa.field(name, ARROW_TYPES[types[name]]) for name in names]
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = {name: types[name] for name in columns}
         for file in paths if wanted else ():
-            yield from _typed_batches(file, names, wanted, found, set(types) - set(given))
+            yield from _typed_batches(file, names, wanted, found, set(types) - set(given), marks)
 
     origin = TextFiles(paths, found)
     return BatchSource(pa.schema(fields), open_, "file", None, origin), None
@@ -93,18 +96,25 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     if faults:
         raise DataError(
             f"the header of {path.name} has {' and '.join(faults)}.",
-            hint="name every column once; a row index without a name should be left out when writing",
+            hint="name every column once; a separator at the end of every line makes a column without a name",
         )
     return names
 
 
 def _require_same_header(paths: Sequence[Path], names: Sequence[str], dialect: Dialect) -> None:
-    other = [path.name for path in paths[1:] if _header(path, dialect) != list(names)]
-    if other:
+    heads = [StoredColumns(path, _as_text(_header(path, dialect))) for path in paths[1:]]
+    require_same_columns([StoredColumns(paths[0], _as_text(names)), *heads])
+    moved = [head.path.name for head in heads if head.schema.names != list(names)]
+    if moved:
         raise DataError(
-            f"{len(other)} of {len(paths)} files have other columns than {paths[0].name}: {listed(other)}.",
-            hint="read files of different columns on their own",
+            f"{len(moved)} of {len(paths)} files have their columns in another order than {paths[0].name}: "
+            f"{listed(moved)}.",
+            hint="write them in one order, or as Parquet, where the order does not matter",
         )
+
+
+def _as_text(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in names])
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -170,7 +180,9 @@ class _Faults:
                 f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
             )
             said.append(f"{rows} not {self.width} cells like the first row{at}")
-            hints.append("quote cells that hold the separator, or say separator=...")
+            hints.append(
+                "quote cells that hold the separator, take lines above the names away, or say separator=..."
+            )
         if self.misfits:
             columns = [
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
@@ -186,7 +198,12 @@ class _Faults:
 
 
 def _typed_batches(
-    path: Path, names: Sequence[str], wanted: Mapping[str, str], dialect: Dialect, guessed: set[str]
+    path: Path,
+    names: Sequence[str],
+    wanted: Mapping[str, str],
+    dialect: Dialect,
+    guessed: set[str],
+    marks: Mapping[str, Sequence[str]],
 ) -> Iterator[pa.RecordBatch]:
     """Typed batches. From the first fault on nothing more is given out, only counted."""
     faults = _Faults(path, dialect, len(names))
@@ -194,7 +211,8 @@ def _typed_batches(
     for batch in _text_batches(path, dialect, names, list(wanted), faults):
         arrays = []
         for column, (name, type_name) in zip(batch.columns, wanted.items(), strict=True):
-            fit = convert(clean(column, dialect), type_name, dialect, strict=name in guessed)
+            cells = clean(column, dialect, marks.get(name, ()))
+            fit = convert(cells, type_name, dialect, strict=name in guessed)
             if fit.misfits:
                 faults.misfits[name, type_name] += fit.misfits
             arrays.append(fit.array)
@@ -233,7 +251,7 @@ def _as_data_error(error: Exception, path: Path, dialect: Dialect) -> DataError:
 def _unclosed_quote(path: Path) -> DataError:
     return DataError(
         f"{path.name} has a quote that never closes, or a row longer than {_BLOCK >> 20} MB.",
-        hint="close the quote, or say quote='...' if the file quotes in another way",
+        hint="close the quote; a quote that belongs to a cell is written twice, in a quoted cell",
     )
 
 
@@ -269,6 +287,7 @@ def _open(
     quotes: list[int],
 ) -> Iterator[pa.RecordBatch]:
     """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
+    above, empty = lines_before_header(path, dialect)
     packed = "gzip" if is_gzip(path) else None
     source = pa.input_stream(str(path), compression=packed, buffer_size=None if packed else 1 << 20)
     reader = pyarrow.csv.open_csv(
@@ -277,8 +296,8 @@ def _open(
             use_threads=False,
             block_size=_BLOCK,
             column_names=list(names),
-            # rows, where skip_rows would count lines
-            skip_rows_after_names=1 + lines_before_header(path, dialect) if dialect.header else 0,
+            skip_rows=above,  # lines, where the names may run over several
+            skip_rows_after_names=1 + empty if dialect.header else 0,
             encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
         ),
         parse_options=pyarrow.csv.ParseOptions(

@@ -6,13 +6,11 @@ said in one line. Whatever is found can be overruled by the caller.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
 import re
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,31 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
+from sfumato.io.heads import HEAD, decoded, encoding_of, is_gzip, read_head
 
 SEPARATORS = (",", ";", "\t", "|")
 DATE_ORDERS = ("YMD", "DMY", "MDY")
-_HEAD = 1 << 20
+# In columns of numbers and dates these say "missing"; in text they may be a country or a name.
+MARKERS = ("NA", "N/A", "#N/A", "NULL", "Null", "null", "NaN", "nan", "None", "none", ".")
 _FEW = 1 << 17  # enough to tell a separator
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
-# First bytes of files that people rename to .csv by mistake, and what they are.
-_MAGIC = (
-    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"SQLite format 3", "a SQLite database"),
-    (b"%PDF", "a PDF document"),
-    (b"$FL", "an SPSS file"),
-    (b"<stata_dta>", "a Stata file"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-    (b"\x7fELF", "a program"),
-)
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}(?:[ T]\d{1,2}:\d\d.*)?")
+_EXCEL_LINE = re.compile(
+    r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE
+)  # above the names: what divides the cells
 _ISO_DATE = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[ T].*)?")
 
 
@@ -105,15 +92,19 @@ class Dialect:
         path = Path(path)
         given = _checked_overrides(overrides)
         data, more = read_head(path)
-        encoding = _encoding(data, path, given.get("encoding"), more)
-        text = _decode(data, encoding, path, more)
+        encoding = encoding_of(data, path, given.get("encoding"), more)
+        said, text = _without_excel_line(decoded(data, encoding, path, more))
         quote = given.get("quote") or _quote(text)
-        separator = given.get("separator") or _separator(text, quote, more)
+        separator = given.get("separator") or said or _separator(text, quote, more)
         rows = _parse(text, separator, quote, more)
         if not rows:
             raise DataError(f"{path.name} is empty.", hint="give a file with a header and rows")
+        if len(rows[0]) == 1 and not given.get("separator"):
+            _refuse_title(text, quote, more, path)
         header = given["header"] if "header" in given else _has_header(rows, path)
         body = rows[1:] if header else rows
+        gaps = {"", "?", *MARKERS, *given.get("missing", ())}
+        body = [[cell if cell not in gaps else "" for cell in row] for row in body]
         decimal = given.get("decimal") or _decimal(body, separator)
         found = cls(separator, quote, decimal, encoding, "YMD", header, given.get("missing", ()))
         return replace(found, date_order=given.get("date_order") or _date_order(body, path))
@@ -122,16 +113,23 @@ class Dialect:
 def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
     """The rows of the head, for the names and for a look whether there are any below them."""
     data, more = read_head(path)
-    encoding = _encoding(data, path, dialect.encoding, more)
-    return _parse(_decode(data, encoding, path, more), dialect.separator, dialect.quote, more)
+    encoding = encoding_of(data, path, dialect.encoding, more)
+    _, text = _without_excel_line(decoded(data, encoding, path, more))
+    return _parse(text, dialect.separator, dialect.quote, more)
 
 
-def lines_before_header(path: Path, dialect: Dialect) -> int:
-    """How many empty lines stand above the names: Arrow leaves them out, but counts them when it skips."""
+def lines_before_header(path: Path, dialect: Dialect) -> tuple[int, int]:
+    """Lines above the names: the one that Excel writes, and empty ones, which Arrow skips as rows."""
     data, more = read_head(path)
-    text = _decode(data, dialect.encoding, path, more)
+    said, text = _without_excel_line(decoded(data, dialect.encoding, path, more))
     empty = re.match(r"(?:\r\n|\r|\n)*", text)
-    return len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
+    return int(bool(said)), len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
+
+
+def _without_excel_line(text: str) -> tuple[str, str]:
+    """The separator that a first line 'sep=;' names, if there is one, and the text below it."""
+    found = _EXCEL_LINE.match(text)
+    return (found[1], text[found.end() :]) if found else ("", text)
 
 
 def ragged_lines(path: Path, dialect: Dialect, width: int) -> Iterator[int]:
@@ -142,7 +140,8 @@ def ragged_lines(path: Path, dialect: Dialect, width: int) -> Iterator[int]:
         line = 1
         with suppress(csv.Error):  # a cell too long for this reader: the count has to do
             for row in reader:
-                if row and len(row) != width:
+                excel = line == 1 and row and row[0].lower() in ("sep=", f"sep={dialect.separator}")
+                if row and len(row) != width and not excel:
                     yield line
                 line = reader.line_num + 1
 
@@ -159,82 +158,12 @@ def _checked_overrides(overrides: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def is_gzip(path: Path) -> bool:
-    """Whether a file is compressed, whatever its name says."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
-def read_head(path: Path, size: int = _HEAD) -> tuple[bytes, bool]:
-    """The first bytes of a file, unpacked, and whether there are more."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(size + 1)
-    except FileNotFoundError:
-        raise DataError(f"no file {path.name}.", hint="check the path") from None
-    except IsADirectoryError:
-        raise DataError(f"{path.name} is a directory.", hint=f"name the files: {path.name}/*.csv") from None
-    except OSError as error:
-        raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = zlib.decompressobj(wbits=31).decompress(data, size + 1)
-        except zlib.error:
-            raise DataError(f"{path.name} is a damaged gzip file.", hint="copy or pack it again") from None
-    return data[:size], len(data) > size
-
-
-# -- encoding --------------------------------------------------------------------------------------
-
-
-def _encoding(data: bytes, path: Path, given: str | None, more: bool) -> str:
-    """UTF-8 unless a byte order mark or the bytes themselves say otherwise; then what Windows wrote."""
-    for start, what in _MAGIC:
-        if data.startswith(start):
-            raise DataError(f"{path.name} is {what}, not a text table.", hint="give the file its own suffix")
-    marked = next(
-        (
-            name
-            for mark, name in (
-                (codecs.BOM_UTF8, "utf-8-sig"),
-                (codecs.BOM_UTF16_LE, "utf-16"),
-                (codecs.BOM_UTF16_BE, "utf-16"),
-            )
-            if data.startswith(mark)
-        ),
-        None,
-    )
-    if given or marked == "utf-16":
-        return given or "utf-16"
-    if b"\0" in data:
-        raise DataError(
-            f"{path.name} is a binary file, not a text table.",
-            hint="if it is UTF-16 text, say encoding='utf-16-le'",
-        )
-    if marked:
-        return marked
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(data, final=not more)
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
-
-
-def _decode(data: bytes, encoding: str, path: Path, more: bool) -> str:
-    try:
-        return codecs.getincrementaldecoder(encoding)().decode(data, final=not more)
-    except UnicodeError:
-        raise DataError(
-            f"{path.name} is not {encoding} text.", hint="say encoding='...', for example 'latin-1'"
-        ) from None
-
-
 # -- shape -----------------------------------------------------------------------------------------
 
 
 def _parse(text: str, separator: str, quote: str, more: bool) -> list[list[str]]:
     """Rows of cells, empty lines left out; a last row that the head cut off is left out as well."""
-    limit = csv.field_size_limit(2 * _HEAD)  # a setting of the whole process: put back below
+    limit = csv.field_size_limit(2 * HEAD)  # a setting of the whole process: put back below
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
         rows = [[cell.strip() for cell in row] for row in reader if row]
@@ -264,6 +193,20 @@ def _separator(text: str, quote: str, more: bool) -> str:
     if scores:
         return max(scores)[2]
     return absent[0] if absent else ","  # one column: cut at what does not occur
+
+
+def _refuse_title(text: str, quote: str, more: bool, path: Path) -> None:
+    """One cell above rows that agree on several is a title or a remark: all rows would become one column."""
+    for separator in SEPARATORS:
+        widths = [len(row) for row in _parse(text[:_FEW], separator, quote, more or len(text) > _FEW)[1:]]
+        if len(widths) < 2 or min(widths) < 2 or len(set(widths)) > 1:
+            continue
+        below = _parse(text[:_FEW], "\0", quote, more)[1:]
+        if widths[0] > 2 or not all(_NUMBER.fullmatch(row[0]) or f"{separator} " in row[0] for row in below):
+            raise DataError(
+                f"the first line of {path.name} has 1 cell, all lines below have {widths[0]}.",
+                hint="take the lines above the names away; if it is one column, say separator='|'",
+            )
 
 
 def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:

@@ -18,7 +18,8 @@ from sfumato._interrupts import heed
 from sfumato.counts.duck import OFFLINE
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.io.addresses import filled
-from sfumato.sources import EngineFlavour, EngineSource
+from sfumato.io.alike import require_names
+from sfumato.sources import EngineFlavour, EngineSource, engine_faults
 
 DATABASES = (
     "postgresql",
@@ -39,6 +40,7 @@ DATABASES = (
 _CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
 
 
+@engine_faults()
 def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
     """A DuckDB relation, in the connection it came from."""
     heed(getattr(relation, "_con", None))  # it has no public name
@@ -49,6 +51,7 @@ def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
     )
 
 
+@engine_faults()
 def from_ibis(table: Any, origin: Any = None) -> EngineSource:
     """An Ibis table of any backend."""
     names = list(table.columns)
@@ -70,6 +73,7 @@ def _backend(table: Any) -> str:
     return str(backends[0].name) if backends else "duckdb"
 
 
+@engine_faults()
 def from_spark(frame: Any) -> EngineSource:
     """A Spark frame, classic or Connect."""
     names = list(frame.columns)
@@ -80,11 +84,7 @@ def from_spark(frame: Any) -> EngineSource:
 def _engine(
     native: Any, inner: pa.Schema, names: list[str], flavour: EngineFlavour, origin: Any
 ) -> EngineSource:
-    if not names:
-        raise DataError("the data has no columns.", hint="select some columns")
-    if len(set(names)) < len(names):
-        repeated = sorted({repr(n) for n in names if names.count(n) > 1})
-        raise DataError(f"the data has names that repeat: {listed(repeated)}.", hint="name every column once")
+    require_names(names)
     fields = [inner.field(k).with_name(name) for k, name in enumerate(names)]
     return EngineSource(nw.from_native(native).lazy(), pa.schema(fields), flavour, origin)
 
@@ -117,14 +117,23 @@ def from_url(url: str, table: str | None) -> EngineSource:
             connection = ibis.connect(url)
     except DataError:
         raise
-    except ImportError:
-        raise MissingExtraError(f"reading from {scheme}", "ibis") from None
+    except ImportError:  # Ibis is there: what lacks is its driver for this database
+        raise DataError(
+            f"reading from {scheme} needs a driver that is not installed.",
+            hint=f'pip install "ibis-framework[{scheme}]"',
+        ) from None
     except Exception as error:  # every driver has its own; their messages may repeat the password
         raise _no_connection(scheme, url, error) from None
     return from_ibis(_ibis_table(connection, table), connection)
 
 
 def _no_connection(scheme: str, url: str, error: Exception) -> DataError:
+    if scheme == "sqlite":
+        name = _local_file(url, "SQLite").name
+        return DataError(
+            f"{name} cannot be opened as a SQLite database ({type(error).__name__}).",
+            hint="it may be damaged, locked, or another kind of file",
+        )
     try:
         host = urlsplit(url).hostname
     except ValueError:

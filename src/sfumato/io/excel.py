@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import math
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
+from sfumato.io.alike import require_files
 from sfumato.sources import BatchSource
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header
@@ -59,8 +59,7 @@ def _open(path: Path) -> Any:
     log = logging.getLogger("fastexcel")
     if not log.handlers:
         log.addHandler(logging.NullHandler())
-    if not os.path.exists(path):
-        raise DataError(f"no file {path.name}.", hint="check the path")
+    require_files([path])
     try:
         return fastexcel.read_excel(path)
     except fastexcel.FastExcelError:
@@ -135,8 +134,8 @@ def _names(first: pa.RecordBatch, batch: pa.RecordBatch, where: str) -> list[str
 
 
 def _name(cell: object) -> str:
-    """A year as a column name reads 2020, not 2020.0."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    """A year as a column name reads 2020, not 2020.0; spaces around a name are seen by nobody."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _letters(position: int) -> str:

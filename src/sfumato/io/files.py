@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.io import csv, excel, parquet, statistical
+from sfumato.io import arrow, csv, excel, parquet, statistical
+from sfumato.io.alike import require_files
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -39,12 +39,7 @@ def format_of(paths: Sequence[Path]) -> str:
     found = {path.name: _format(path) for path in paths}
     unknown = [name for name, kind in found.items() if not kind]
     if unknown:
-        for path in paths:
-            if path.is_dir():
-                folder = path.name or "."
-                raise DataError(f"{folder} is a directory.", hint=f"name its files: {folder}/*.parquet")
-            if not os.path.exists(path):
-                raise DataError(f"no file {path.name}.", hint="check the path")
+        require_files(paths)
         known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
         raise DataError(
             f"unknown kind of file: {listed(unknown)}.", hint=f"known suffixes: {' '.join(known)}"
@@ -64,33 +59,16 @@ def read_files(
     paths: Sequence[Path], kind: str, schema: Schema | None, options: Mapping[str, Any]
 ) -> tuple[BatchSource, Schema | None]:
     """A source over the files, and what they say about their columns."""
-    missing = [path.name for path in paths if not os.path.exists(path)]
-    if missing:
-        raise DataError(f"no file {listed(missing)}.", hint="check the path")
+    require_files(paths, folders=kind == "parquet")
     said = {name: options[name] for name in FORMATS[kind].options}
     if kind == "csv":
         return csv.read(paths, schema=schema, **said)
     if kind == "parquet":
         return parquet.read(paths)
     if kind == "arrow":
-        return _read_arrow(paths), None
+        return arrow.read(paths)
     if len(paths) > 1:
         raise ParameterError(
             f"{len(paths)} files of this format cannot be read as one table.", hint="convert them to Parquet"
         )
     return excel.read(paths[0], **said) if kind == "excel" else statistical.read(paths[0], **said)
-
-
-def _read_arrow(paths: Sequence[Path]) -> BatchSource:
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
-    from sfumato.io.frames import from_dataset
-
-    try:
-        source = from_dataset(ds.dataset([str(path) for path in paths], format="ipc"))
-    except (pa.ArrowInvalid, OSError):
-        raise DataError(
-            f"{listed([path.name for path in paths])} cannot be read as an Arrow file.", hint="write it again"
-        ) from None
-    return BatchSource(source.arrow_schema, source.open, "file", None, tuple(paths))

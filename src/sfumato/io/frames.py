@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, SfumatoWarning, listed
+from sfumato.io.alike import require_names
 from sfumato.io.engines import from_duckdb, from_ibis, from_spark
 from sfumato.sources import BatchFlavour, BatchSource, Source
 
@@ -72,21 +73,6 @@ def in_memory(table: pa.Table, flavour: BatchFlavour, origin: Any) -> BatchSourc
     return BatchSource(table.schema, open_, flavour, table.num_rows, origin)
 
 
-def require_names(names: Sequence[Any]) -> None:
-    """Refuse columns without a name of their own."""
-    repeated = (
-        sorted({repr(n) for n in names if list(names).count(n) > 1}) if len(set(names)) < len(names) else []
-    )
-    faults = [f"names that repeat: {listed(repeated)}"] if repeated else []
-    empty = sum(not str(n).strip() for n in names)
-    if empty:
-        faults.append(f"{empty} column{'s' * (empty > 1)} without a name")
-    if not names:
-        faults.append("no columns")
-    if faults:
-        raise DataError(f"the data has {' and '.join(faults)}.", hint="name every column once")
-
-
 # -- pandas ----------------------------------------------------------------------------------------
 
 
@@ -98,7 +84,7 @@ def from_pandas(frame: Any) -> BatchSource:
         raise DataError("the frame has column names of several levels.", hint="join them to one level first")
     original = frame
     named = [name for name in frame.index.names if name is not None]
-    if named and len(named) == frame.index.nlevels:
+    if named:
         import warnings
 
         warnings.warn(
@@ -108,8 +94,8 @@ def from_pandas(frame: Any) -> BatchSource:
             stacklevel=4,
         )
         require_names([*named, *frame.columns])
-        frame = frame.reset_index()
-    require_names([str(name) for name in frame.columns])
+        frame = frame.reset_index(named)
+    require_names(["" if pd.api.types.is_scalar(n) and pd.isna(n) else str(n) for n in frame.columns])
     arrays, faults = [], []
     for position, name in enumerate(frame.columns):
         try:
@@ -191,8 +177,14 @@ def from_dataset(dataset: Any) -> BatchSource:
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([dataset.schema.field(c) for c in columns])
-        for batch in dataset.scanner(columns=list(columns), batch_size=_BATCH).to_batches():
-            if batch.num_rows:
-                yield pa.RecordBatch.from_arrays(batch.columns, schema=wanted)
+        try:
+            for batch in dataset.scanner(columns=list(columns), batch_size=_BATCH).to_batches():
+                if batch.num_rows:
+                    yield pa.RecordBatch.from_arrays(batch.columns, schema=wanted)
+        except (pa.ArrowException, OSError) as error:  # its words may quote a cell
+            raise DataError(
+                f"the Arrow dataset could not be read to its end ({type(error).__name__}).",
+                hint="its files may be damaged, or of other types than its schema says",
+            ) from None
 
     return BatchSource(dataset.schema, open_, "arrow", None, dataset)

@@ -20,22 +20,23 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
+from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
-from sfumato.io.parquet import SCHEMA_KEY
-from sfumato.schema import Schema
-from sfumato.sources import BatchSource
+from sfumato.io.frames import from_frame
+from sfumato.schema import Column, Schema
+from sfumato.sources import BatchSource, EngineSource, Source, is_text
+from sfumato.table import Table
 
 __all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
 
 CHUNK_ROWS = 131_072
 """Rows of a Parquet row group, and of every other chunk."""
 
-_CANONICAL = {
-    "text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "decimal": pa.decimal128(38, 9),
-    "boolean": pa.bool_(), "date": pa.date32(), "datetime": pa.timestamp("us"),
-    "instant": pa.timestamp("us", "UTC"),
-}  # fmt: skip
+# Formats that can say which values stand for missing, or say at least that they cannot. In the others, as in
+# every release, a cell with such a value is empty.
+_WITH_CODES = {".parquet", ".arrow", ".feather", ".sav", ".zsav", ".dta", ".xpt"}
 
 # Text that a spreadsheet would run as a formula; a plain signed number is not one.
 _FORMULA = r"^[=+\-@\t\r]"
@@ -56,7 +57,7 @@ _Writer = Callable[[Iterator[pa.Table], pa.Schema, Path, "Schema | None", _Optio
 def write(
     data: Any,
     path: str | Path,
-    schema: Schema | None = None,
+    schema: Schema | str | Path | None = None,
     overwrite: bool = False,
     *,
     delimiter: str = ",",
@@ -64,8 +65,9 @@ def write(
 ) -> Path:
     """Write rows to a file whose suffix names the format, and give back its path.
 
-    data: an Arrow table, reader or iterable of batches, a Sfumato table, or a source.
-    schema: labels, descriptions and missing codes for the formats that hold them.
+    data: a Sfumato table, a source, an Arrow reader or iterable of batches, or any frame that `scan` reads. A
+        Sfumato table whose cells lie outside a domain that its schema declares is refused.
+    schema: labels, descriptions and missing codes for the formats that hold them, or the TOML file with them.
     overwrite: replace a file that exists.
     delimiter: between the cells of a CSV file, `,` or `;`.
     escape_formulas: put an apostrophe before CSV text that a spreadsheet would run as a formula.
@@ -74,8 +76,15 @@ def write(
     writer = _WRITERS[_suffix(path)]
     if delimiter not in (",", ";", "\t", "|"):
         raise ParameterError("the delimiter must be one of , ; | or a tab.", hint="delimiter=';'")
+    if isinstance(schema, (str, Path)):
+        schema = Schema.read(schema)
+    allowed: Iterable[Column] = data.schema if isinstance(data, Table) else ()
+    if isinstance(data, Table) and _suffix(path) in _WITH_CODES:
+        schema = schema or data.schema
+        data = _with_codes(data, schema)
     with atomic_file(path, overwrite) as draft:
         stored, batches, own = _stream(data, schema)
+        batches = watched(batches, allowed)
         plain = _plain_schema(stored)
         meaning = schema or own
         if meaning is not None:
@@ -123,18 +132,42 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
         return data.schema, iter(data.to_batches()), None
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, iter(data), None
-    if isinstance(data, BatchSource):
-        return data.arrow_schema, data.batches(data.arrow_schema.names), None
+    source = data if isinstance(data, (BatchSource, EngineSource)) else from_frame(data)
+    if source is not None:
+        return source.arrow_schema, source.batches(source.arrow_schema.names), None
     own = getattr(data, "schema", None)
     own = own if isinstance(own, Schema) else None
     batches = iter(data.batches() if hasattr(data, "batches") else _iterated(data))
     first = next(batches, None)
+    if first is not None and not isinstance(first, pa.RecordBatch):
+        raise _unknown(data)
     if first is not None:
-        return first.schema, chain([first], batches), own
+        stored = _marked(first.schema, data.source) if isinstance(data, Table) else first.schema
+        return stored, chain([first], batches), own
     known = own or schema
     if known is None:
         raise OutputError("there are no rows and no schema, so no columns.", hint="give schema=")
-    return pa.schema([(c.name, _CANONICAL[c.type]) for c in known]), iter(()), own
+    return pa.schema([(c.name, canonical_type(c)) for c in known]), iter(()), own
+
+
+def _with_codes(table: Table, meaning: Schema) -> Table:
+    """The table with its missing codes as they stand in the source, where the file will say what they are."""
+    said = {c.name: set(c.missing_codes) - set(c.text_marks) for c in meaning}
+    columns = [
+        replace(c, missing_codes=tuple(v for v in c.missing_codes if v not in said.get(c.name, ())))
+        for c in table.schema
+    ]
+    return table.with_schema(Schema(tuple(columns)))
+
+
+def _marked(schema: pa.Schema, source: Source) -> pa.Schema:
+    """With what a statistical file says beyond the schema, where the column is still as it was there."""
+    known = {f.name: f for f in source.arrow_schema}
+    fields = [
+        f.with_metadata(known[f.name].metadata) if f.name in known and known[f.name].type == f.type else f
+        for f in schema
+    ]
+    return pa.schema(fields)
 
 
 def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -150,8 +183,12 @@ def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _iterated(data: Any) -> Iterable[pa.RecordBatch]:
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
         return data
-    raise OutputError(
-        f"a {type(data).__name__} cannot be written.", hint="give an Arrow table, batches or a Sfumato table"
+    raise _unknown(data)
+
+
+def _unknown(data: Any) -> OutputError:
+    return OutputError(
+        f"a {type(data).__name__} cannot be written.", hint="give a frame, Arrow batches or a Sfumato table"
     )
 
 
@@ -262,7 +299,7 @@ def _as_text(table: pa.Table, options: _Options) -> pa.Table:
             column = _iso(column)
         elif pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        elif options.escape_formulas and _is_text(column.type):
+        elif options.escape_formulas and is_text(column.type):
             column = _escaped(column)
         if table.num_columns == 1:  # an empty line would be skipped by readers, "" is not
             column = column.cast(pa.string()).fill_null("")
@@ -287,16 +324,12 @@ def _escaped(text: Any) -> Any:
     return pc.if_else(risky, pc.binary_join_element_wise("'", text, "", null_handling="emit_null"), text)
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
 def require_flat(arrow: pa.Schema, draft: Path) -> None:
     """Refuse columns that a cell of text or a number cannot hold."""
     types = pa.types
     tests = (
         types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_date,
-        types.is_timestamp, types.is_null, _is_text,
+        types.is_timestamp, types.is_null, is_text,
     )  # fmt: skip
     wrong = [repr(f.name) for f in arrow if not any(test(f.type) for test in tests)]
     if wrong:

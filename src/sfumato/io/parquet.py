@@ -9,7 +9,6 @@ text, because building a dictionary of them is several times slower.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,10 @@ from queue import Empty, Full, Queue
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, listed
+from sfumato.io.alike import StoredColumns, require_files, require_names, require_same_columns, stored_schema
 from sfumato.schema import Schema
-from sfumato.sources import BatchSource
-
-SCHEMA_KEY = b"sfumato_schema"
-"""Where a file written by Sfumato keeps its schema, as TOML."""
+from sfumato.sources import BatchSource, is_text
 
 BATCH_ROWS = 131_072
 _BATCH_BYTES = 8 << 20  # wide rows come in smaller batches: several are held at a time
@@ -32,11 +29,9 @@ _AHEAD = 2  # batches decoded while the consumer works
 
 
 @dataclass(frozen=True)
-class _File:
+class _File(StoredColumns):
     """What the footer of a file says."""
 
-    path: Path
-    schema: pa.Schema
     metadata: pq.FileMetaData
 
 
@@ -45,7 +40,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     files = [_footer(file) for path in paths for file in _files(Path(path))]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
-    _require_same_columns(files)
+    require_same_columns(files)
     dictionaries = _worth_a_dictionary(files)
     schema = _as_read(files[0].schema, dictionaries)
     source = BatchSource(
@@ -54,7 +49,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
         rows=sum(file.metadata.num_rows for file in files),
         origin=tuple(file.path for file in files),
     )
-    return source, _stored_schema(files)
+    return source, stored_schema(files)
 
 
 def _files(path: Path) -> list[Path]:
@@ -63,7 +58,13 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(p for p in path.glob("*.parquet") if not p.name.startswith((".", "_")))
     if not found:
-        raise DataError(f"the folder {path.name} holds no Parquet file.", hint="name a file, or its folder")
+        deeper = any(path.glob("*/**/*.parquet"))
+        raise DataError(
+            f"the folder {path.name} holds no Parquet file{' but in folders of its own' * deeper}.",
+            hint=f"'{path.name}/**/*.parquet' reads those, without what the folders' names say"
+            if deeper
+            else "name a file, or its folder",
+        )
     return found
 
 
@@ -72,15 +73,8 @@ def _files(path: Path) -> list[Path]:
 
 def _footer(path: Path) -> _File:
     with _parquet_file(path) as file:
-        schema: pa.Schema = file.schema_arrow
-        names = schema.names
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise DataError(
-                f"{path.name}: column names repeat: {listed([repr(n) for n in repeated])}.",
-                hint="write the file again with one name for each column",
-            )
-        return _File(path, schema, file.metadata)
+        require_names(file.schema_arrow.names, path.name)
+        return _File(path, file.schema_arrow, file.metadata)
 
 
 def _parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
@@ -89,40 +83,12 @@ def _parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFil
         return pq.ParquetFile(
             path, read_dictionary=list(dictionaries), buffer_size=_BUFFER_BYTES, pre_buffer=False
         )
-    except FileNotFoundError:
-        raise DataError(f"no file {path.name}.", hint="check the path") from None
-    except PermissionError:
-        raise DataError(f"{path.name} may not be read.", hint="ask for permission to read it") from None
     except (pa.ArrowException, OSError, ValueError):
-        what = "is a directory" if path.is_dir() else "is not a Parquet file, or is damaged or cut short"
-        raise DataError(f"{path.name} {what}.", hint="copy it again from where it came") from None
-
-
-def _require_same_columns(files: Sequence[_File]) -> None:
-    """Every difference of every file from the first one, at once."""
-    first, faults = files[0], []
-    for file in files[1:]:
-        if file.schema.equals(first.schema):
-            continue
-        missing = [repr(n) for n in first.schema.names if n not in file.schema.names]
-        extra = [repr(n) for n in file.schema.names if n not in first.schema.names]
-        other = [
-            f"{name!r} ({file.schema.field(name).type}, not {first.schema.field(name).type})"
-            for name in file.schema.names
-            if name in first.schema.names and file.schema.field(name).type != first.schema.field(name).type
-        ]
-        parts = [
-            f"{word} {listed(names)}"
-            for word, names in (("without", missing), ("with also", extra), ("with another type of", other))
-            if names
-        ]
-        if parts:
-            faults.append(f"{file.path.name} {', '.join(parts)}")
-    if faults:
+        require_files([path])
         raise DataError(
-            f"{len(faults)} of {len(files)} files differ from {first.path.name}: {listed(faults)}.",
-            hint="scan files of one kind at a time",
-        )
+            f"{path.name} is not a Parquet file, or is damaged or cut short.",
+            hint="copy it again from where it came",
+        ) from None
 
 
 def _worth_a_dictionary(files: Sequence[_File]) -> list[str]:
@@ -134,7 +100,7 @@ def _worth_a_dictionary(files: Sequence[_File]) -> list[str]:
     sizes: dict[str, int] = {}
     cells: dict[str, int] = {}
     plain: set[str] = set()
-    text = {f.name for f in files[0].schema if _is_text(f.type)}
+    text = {f.name for f in files[0].schema if is_text(f.type)}
     for file in files:
         positions = _text_positions(file, text)
         for g in range(file.metadata.num_row_groups):
@@ -155,33 +121,11 @@ def _text_positions(file: _File, text: set[str]) -> dict[str, int]:
     return {name: positions[name] for name in text if name in positions}
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
-
-
 def _as_read(schema: pa.Schema, dictionaries: Sequence[str]) -> pa.Schema:
     """The stored types, text in dictionaries marked as such; what the writer noted is left out."""
     in_dictionary = pa.dictionary(pa.int32(), pa.string())
     fields = [f.with_type(in_dictionary) if f.name in dictionaries else f for f in schema]
     return pa.schema([f.remove_metadata().with_nullable(True) for f in fields])
-
-
-def _stored_schema(files: Sequence[_File]) -> Schema | None:
-    """The schema that Sfumato wrote into the files, if it is the same in all of them."""
-    stored = {(file.schema.metadata or {}).get(SCHEMA_KEY) for file in files}
-    text = stored.pop()
-    if stored or text is None:
-        return None
-    name = files[0].path.name
-    try:
-        schema = Schema.from_toml(text.decode("utf-8"), name=name)
-        return schema.select(files[0].schema.names)
-    except (SchemaError, UnicodeDecodeError):
-        message = f"the schema inside {name} does not fit its columns and is not used."
-        warnings.warn(message, SfumatoWarning, stacklevel=4)
-        return None
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -234,7 +178,7 @@ def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
     if stored.names != opened.names:
         return stored
     fields = [
-        o if _is_text(s.type) and pa.types.is_dictionary(o.type) else s
+        o if is_text(s.type) and pa.types.is_dictionary(o.type) else s
         for s, o in zip(stored, opened, strict=True)
     ]
     return pa.schema(fields)
@@ -243,7 +187,8 @@ def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
 def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the order asked for; structs whose leaves share a name with a column fall away."""
     arrays = [batch.column(batch.schema.get_field_index(name)) for name in schema.names]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    fitting = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(fitting, schema=schema)
 
 
 def _batch_rows(file: _File) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, MissingExtraError, listed
+from sfumato.io.alike import require_files
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.sources import BatchSource
 
@@ -45,7 +46,7 @@ EPOCH_DAYS = {"spss": 141_428, "stata": 3_653, "sas": 3_653}
 """Days from the first day each program counts from to 1970."""
 
 _CHUNK_CELLS = (2_000_000, 8_000_000)  # a chunk skips over all rows before it, so few large ones
-_LISTED_RANGE = 50  # a range of so many whole numbers is written out as codes
+LISTED_RANGE = 50  # a range of so many whole numbers is written out as codes
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_800  # of the years 1 to 9999
 _TAG_BASE = -9_007_199_254_740_000
 
@@ -113,14 +114,26 @@ class _Reader:
         name, words = self.path.name, str(error)
         if isinstance(error, UserWarning):
             return DataError(f"{name}: a column name repeats.", hint="rename one of the variables")
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            return DataError(f"'{self.encoding}' is no encoding that is known.", hint='encoding="latin1"')
         if isinstance(error, UnicodeDecodeError) or "encod" in words or "convert" in words:
             return DataError(f"{name}: text is not in the encoding it claims.", hint='encoding="latin1"')
         return DataError(f"{name} is damaged, or is not what its suffix says.", hint="export it again")
 
 
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
 def read(path: Path, *, encoding: str | None = None) -> tuple[BatchSource, Schema]:
     """A file as batches of its codes, and its dictionary as a schema."""
     reader = _reader(Path(path), encoding)
+    if reader.path.suffix.lower() == ".xpt" and reader.path.stat().st_size % 80:  # it does not say its rows
+        raise DataError(f"{reader.path.name} ends before its last row.", hint="copy it again")
     _, meta = reader(metadataonly=True)
     variables = _variables(meta, reader.family)
     rows = _scan(reader, variables, meta.number_rows)
@@ -148,9 +161,7 @@ def _reader(path: Path, encoding: str | None) -> _Reader:
         raise MissingExtraError("Reading SAS, SPSS and Stata files", "stats") from None
     if path.suffix.lower() not in _READERS:
         raise DataError(f"{path.name} is no SAS, SPSS or Stata file.", hint=listed(list(_READERS)))
-    if not path.is_file():
-        what = "is a directory" if path.is_dir() else "does not exist"
-        raise DataError(f"{path.name} {what}.", hint="check the path")
+    require_files([path])
     family, function, keeps_codes = _READERS[path.suffix.lower()]
     return _Reader(path, family, getattr(pyreadstat, function), keeps_codes, encoding)
 
@@ -327,7 +338,7 @@ def _missing_codes(variable: _Variable) -> tuple[Value, ...]:
             found.add(low)
         elif variable.content == "number":
             found |= {v for v in variable.labels if not isinstance(v, str) and low <= v <= high}
-            if variable.whole and high - low <= _LISTED_RANGE:
+            if variable.whole and high - low <= LISTED_RANGE:
                 found |= set(range(int(np.ceil(low)), int(high) + 1))
     if variable.content == "number":
         labelled = {v for v in variable.labels if isinstance(v, str)}

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import MissingExtraError, OutputError, SfumatoWarning, listed
-from sfumato.io.statistical import EPOCH_DAYS, Content, Family, code_tag, unit_seconds
+from sfumato.io.statistical import EPOCH_DAYS, LISTED_RANGE, Content, Family, code_tag, unit_seconds
 from sfumato.schema import Column, Kind, Schema
+from sfumato.sources import is_text
 
 _FAMILIES: dict[str, Family] = {".sav": "spss", ".zsav": "spss", ".dta": "stata", ".xpt": "sas"}
 _NAMES = {  # what a variable may be called
@@ -68,7 +69,7 @@ def write(table: pa.Table, draft: Path, schema: Schema | None) -> None:
     names = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}
     try:
         getattr(pyreadstat, names[family])(frame, str(draft), **options)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError) as error:
         raise _explained(error, draft) from None
     if family == "sas" and table.num_columns:
         _require_rows(table, draft)
@@ -111,13 +112,20 @@ class _Plan:
         by_kind = _MEASURES.get(known.kind, "unknown") if known else "unknown"
         self.measure = marks.get("sfumato.measure") or by_kind
         self.format = marks.get("sfumato.format", "") if same and self.content != "text" else ""
+        codes = [c for c in (known.missing_codes if known else ()) if self.content in ("number", "text")]
         self.values: Any = _stored(column, self.content, family, field.name)
+        if family == "spss" and pa.types.is_int32(self.values.type) and self._beyond(known, codes):
+            self.values = self.values.cast(pa.float64())
         self.whole = pa.types.is_int32(self.values.type)
         self.format = self.format or self._default_format(family)
         self.labels = self._labels(known, family)
-        codes = [c for c in (known.missing_codes if known else ()) if self.content in ("number", "text")]
         self.ranges = self._ranges(codes, marks if same and (codes or not known) else {}, family)
         self.tags = self._tag(codes, family)
+
+    def _beyond(self, known: Column | None, codes: Sequence[Any]) -> bool:
+        """Whether a label or a code is a number for which 32 bits are too few, such as one for a letter."""
+        labelled = [_parsed(key, self.content) for key in (known.labels if known else ())]
+        return any(v is not None and abs(v) > _INTEGERS["spss"] for v in (*labelled, *codes))
 
     def _fitting(self, text: str, most: int) -> str:
         """Text cut to so many bytes, and the cut told: some writers cut in silence."""
@@ -159,17 +167,18 @@ class _Plan:
     def _ranges(self, codes: Sequence[Any], marks: dict[str, str], family: Family) -> list[Any]:
         if family != "spss":
             return []
-        if "sfumato.missing" in marks:
-            return [{"lo": low, "hi": high} for low, high in json.loads(marks["sfumato.missing"])]
+        ranges = json.loads(marks.get("sfumato.missing", "[]"))
+        if ranges and (not codes or _says(ranges, codes, self.whole)):
+            return [{"lo": low, "hi": high} for low, high in ranges]
         if self.content == "text":
             fit = [c for c in codes if isinstance(c, str) and len(c.encode()) <= 8]
             if len(fit) > 3 or len(fit) < len(codes):
                 self.lost.append("missing codes beyond three short texts")
             return fit[:3]
-        ranges = spss_missing([float(c) for c in codes])
-        if ranges is None:
+        marked = spss_missing([float(c) for c in codes])
+        if marked is None:
             self.lost.append("missing codes beyond three values, or a range and a value")
-        return ranges or []
+        return marked or []
 
     def _tag(self, codes: Sequence[Any], family: Family) -> list[str]:
         """Put the letters in place of their codes (Stata), or nothing where there is no place for them."""
@@ -190,6 +199,15 @@ class _Plan:
         return sorted(letters.values())
 
 
+def _says(ranges: Sequence[tuple[Any, Any]], codes: Sequence[Any], whole: bool) -> bool:
+    """Whether the ranges of a file mark what the schema says is missing; a person may have changed it."""
+    for low, high in ranges:
+        listed_once = low == high or (whole and high - low <= LISTED_RANGE)  # its codes were in the schema
+        if listed_once and not any(low <= c <= high for c in codes):
+            return False
+    return all(any(low <= c <= high for low, high in ranges) for c in codes)
+
+
 def _small(value: float) -> int | float:
     return int(value) if abs(value) <= _INTEGERS["stata"] else float(value)
 
@@ -199,7 +217,7 @@ def _content(type_: pa.DataType) -> Content:
         return "date"
     if pa.types.is_timestamp(type_):
         return "datetime"
-    return "text" if pa.types.is_string(type_) or pa.types.is_large_string(type_) else "number"
+    return "text" if is_text(type_) else "number"
 
 
 def _stored(column: pa.ChunkedArray, content: Content, family: Family, name: str) -> pa.Array:
@@ -209,7 +227,9 @@ def _stored(column: pa.ChunkedArray, content: Content, family: Family, name: str
         return array.cast(pa.string())
     if content == "number":
         return _numbers(array, family, name)
-    seconds = pc.divide(array.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
+    micros = array.cast(pa.timestamp("us")).cast(pa.int64())
+    # Beyond the year 2255 a float has no place for every microsecond, but 9999-12-31 is a whole second.
+    seconds = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
     shifted = pc.add(seconds, EPOCH_DAYS[family] * 86_400.0)
     return pc.divide(shifted, unit_seconds(family, content))
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
-from sfumato.io.atomic import owner_only, write_text
+from sfumato.io.atomic import write_text
 from sfumato.prediction.inputs import Feature, Inputs
 from sfumato.prediction.perturbation import noised, output
 from sfumato.prediction.structures import Node, Tree
@@ -188,8 +188,6 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         **content,
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    if overwrite and target.is_file():
-        owner_only(target)  # a file that is replaced hands down who may read it
     write_text(target, text, overwrite=overwrite, private=True)
     return target
 

@@ -7,7 +7,7 @@ owner alone (0600), and refused if it is not.
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class SigningKey:
     @classmethod
     def fresh(cls) -> SigningKey:
         """A new key from the operating system's entropy."""
-        return cls(os.urandom(32))
+        return cls(secrets.token_bytes(32))
 
     def sign(self, message: bytes) -> str:
         """The signature of a message, as hex."""

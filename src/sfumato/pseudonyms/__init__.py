@@ -17,8 +17,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import canonical_type
-from sfumato.errors import DataError, listed
+from sfumato.counts import DomainWatch, canonical_type
+from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.keyed import canonical_text, day_numbers, move, pseudonyms, shifts
 from sfumato.pseudonyms.recipe import Recipe, schema_after, settle
@@ -68,6 +68,8 @@ def pseudonymize(
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
     """
+    if not isinstance(table, Table):
+        raise ParameterError("pseudonymize takes a table.", hint="sf.scan(...) makes one")
     recipe = settle(
         table.schema,
         columns=columns,
@@ -140,11 +142,14 @@ def _about(recipe: Recipe) -> str:
 def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
     """The input's batches; at their end, all faults at once."""
     nobody = 0
+    kept = [c for c in table.schema if c.name not in (*recipe.dropped, *recipe.replaced)]
+    watch = DomainWatch(kept)
     stand_ins = pa.array(_STAND_INS, pa.int64())
     edge = dict.fromkeys(recipe.shifted, 0)
     ids = {*recipe.replaced, *filter(None, [recipe.person])}
     blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
     for batch in table.batches():
+        watch.look(batch)
         nobody += _without_person(batch.column(recipe.person)) if recipe.person else 0
         for name in edge:
             days = day_numbers(batch.column(name))
@@ -154,7 +159,7 @@ def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
         for name in blurred:
             blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
         yield batch
-    _refuse(nobody, edge, blurred, recipe)
+    _refuse(nobody, edge, blurred, recipe, watch)
 
 
 def _without_person(ids: pa.Array) -> int:
@@ -167,7 +172,9 @@ def _how_many(mask: pa.Array) -> int:
     return int(pc.sum(mask).as_py() or 0)
 
 
-def _refuse(nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], recipe: Recipe) -> None:
+def _refuse(
+    nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], recipe: Recipe, watch: DomainWatch
+) -> None:
     faults, hints = [], []
     if nobody:
         faults.append(
@@ -187,6 +194,9 @@ def _refuse(nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], re
     if any(blurred.values()):
         faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
         hints.append("read them as text or as whole numbers")
+    if watch.message:
+        faults.append(watch.message)
+        hints.append(watch.hint)
     if faults:
         raise DataError(f"{'; '.join(faults)}.", hint="; ".join(hints))
 

@@ -187,7 +187,7 @@ class Release:
                 warnings.warn(
                     f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
                 )
-        data, files = read_data(public), public / str(details.get("data", "data.parquet"))
+        data, files = read_data(public), public / manifest.data_name(details)
         return cls(
             data=data,
             guarantee=read_guarantee(public),
@@ -224,11 +224,8 @@ def read_guarantee(public: Path) -> Guarantee:
 def read_data(public: Path) -> Table:
     """The data of a saved release, not yet read."""
     details, _ = manifest.read_manifest(public / manifest.MANIFEST)
-    name = str(details.get("data", "data.parquet"))
-    if Path(name).name != name:
-        raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
     schema = Schema.read(public / "schema.toml")
-    return scan(public / name, schema, keep_text=True)
+    return scan(public / manifest.data_name(details), schema, keep_text=True)
 
 
 def _write_data(path: Path, data: Table) -> Schema:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,10 +72,26 @@ def write_public(folder: Path, details: Mapping[str, Any]) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
+def read_json(path: Path) -> Any:
+    """What a file of JSON holds. Whoever sent it may have made it to break who reads it: a ValueError too."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def data_name(details: Mapping[str, Any]) -> str:
+    """The file or folder of the data, by its plain name: no pattern, and nothing outside `public/`."""
+    name = str(details.get("data", "data.parquet"))
+    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
+        raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
+    return name
+
+
 def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
     """The details and the list of a manifest; a name that would lead out of the folder is refused."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
         listing = {n: Entry(str(e["sha256"]), int(e["bytes"])) for n, e in document.pop("files").items()}
     except FileNotFoundError:
         raise DataError(
@@ -82,7 +99,7 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
         ) from None
     except OSError as error:
         raise DataError(f"{path.parent.name}/{path.name} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise DataError(
             f"{path.parent.name}/{path.name} is not a manifest.", hint="ask for a fresh copy of the release"
         ) from None

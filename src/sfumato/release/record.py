@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import platform
 import re
+import stat
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -18,9 +20,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import owner_only
 from sfumato.privacy import Guarantee
+from sfumato.release.manifest import read_json
 from sfumato.seeds import Key
 
 RECORD = "record.json"
@@ -134,7 +137,7 @@ class InternalRecord:
 def read_document(folder: Path) -> dict[str, Any]:
     """The record as JSON, without keys and tables."""
     try:
-        document = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        document = read_json(folder / RECORD)
     except OSError as error:
         raise DataError(f"internal/{RECORD} cannot be read: {error.strerror}.") from None
     except ValueError:
@@ -169,8 +172,14 @@ def write_key(path: Path, key: Key) -> None:
 def read_key(path: Path) -> Key:
     """Read a key file; its content never appears in a message."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return Key.from_bytes(bytes.fromhex(document["hex"]))
+        key = Key.from_bytes(bytes.fromhex(read_json(path)["hex"]))
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            warnings.warn(
+                f"key file {path.name} can be read by others: chmod 600, or take a new key if somebody has.",
+                SfumatoWarning,
+                stacklevel=2,
+            )
+        return key
     except FileNotFoundError:
         raise DataError(
             f"no key file {path.name} in {path.parent.name}/.", hint="give the internal/ folder"

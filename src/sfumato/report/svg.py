@@ -37,64 +37,16 @@ _CONFIG: dict[str, Any] = {
     "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 8, "limit": 0},
     "text": {"color": INK, "fontSize": 11},
 }  # fmt: skip
-_KEPT = frozenset(
-    [
-        "d",
-        "fill",
-        "stroke",
-        "opacity",
-        "fill-opacity",
-        "stroke-opacity",
-        "stroke-width",
-        "stroke-dasharray",
-        "stroke-linecap",
-        "stroke-linejoin",
-        "transform",
-        "x",
-        "y",
-        "x1",
-        "y1",
-        "x2",
-        "y2",
-        "width",
-        "height",
-        "rx",
-        "ry",
-        "cx",
-        "cy",
-        "r",
-        "text-anchor",
-        "font-size",
-        "font-weight",
-        "font-style",
-        "dominant-baseline",
-        "viewBox",
-        "id",
-        "clip-path",
-        "offset",
-        "stop-color",
-        "dx",
-        "dy",
-    ]
-)
-_NUMBERS = frozenset(
-    [
-        "d",
-        "transform",
-        "x",
-        "y",
-        "x1",
-        "y1",
-        "x2",
-        "y2",
-        "width",
-        "height",
-        "opacity",
-        "fill-opacity",
-        "stroke-opacity",
-        "stroke-width",
-    ]
-)
+_KEPT = frozenset([
+    "d", "fill", "stroke", "opacity", "fill-opacity", "stroke-opacity", "stroke-width",
+    "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "transform", "x", "y", "x1", "y1", "x2",
+    "y2", "width", "height", "rx", "ry", "cx", "cy", "r", "text-anchor", "font-size", "font-weight",
+    "font-style", "dominant-baseline", "viewBox", "id", "clip-path", "offset", "stop-color", "dx", "dy",
+])  # fmt: skip
+_NUMBERS = frozenset([
+    "d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height", "opacity", "fill-opacity",
+    "stroke-opacity", "stroke-width",
+])  # fmt: skip
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?|-?\d+(?:\.\d+)?e-\d+")
 
 

@@ -139,6 +139,11 @@ class Column:
             return len(self.edges) - 1 + self.missing
         return None
 
+    @property
+    def text_marks(self) -> tuple[str, ...]:
+        """Missing codes that are text in a column that is not, as '?' among numbers: taken out when read."""
+        return () if self.type == "text" else tuple(c for c in self.missing_codes if isinstance(c, str))
+
     def label(self, value: object) -> str:
         """The label of a value, or the value as text."""
         return self.labels.get(str(value), str(value))

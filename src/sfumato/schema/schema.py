@@ -150,6 +150,6 @@ class Schema:
         except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(
-                f"schema file {path.name} cannot be read: {reason}.", hint="give a TOML file"
+                f"schema file {path.name or path} cannot be read: {reason}.", hint="give a TOML file"
             ) from None
         return cls.from_toml(text, name=path.name)

@@ -244,7 +244,7 @@ def _budget(meta: dict[str, str], name: str) -> Budget:
         unit, neighbours = Unit.from_dict(json.loads(meta["unit"])), Neighbours(meta["neighbours"])
         pure = meta["kind"] == "epsilon"
         return Budget(amount if pure else None, None if pure else amount, delta, unit, neighbours)
-    except (KeyError, TypeError, ValueError, SfumatoError):
+    except (KeyError, TypeError, ValueError, RecursionError, SfumatoError):
         raise broken(name) from None
 
 

@@ -1,0 +1,111 @@
+"""What every reader of files and frames asks first: is it there, is each column named, do the files agree?"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.schema import Schema
+from sfumato.sources import is_text
+
+SCHEMA_KEY = b"sfumato_schema"
+"""Where a file written by Sfumato keeps its schema, as TOML."""
+
+
+def require_files(paths: Sequence[Path], *, folders: bool = False) -> None:
+    """Refuse what cannot be opened and read again. folders: they are read too, as the files in them."""
+    there = [p for p in paths if os.path.exists(p)]
+    files = [p for p in there if p.is_file()]
+    found = (
+        ("no file", [p for p in paths if p not in there], "check the path"),
+        (
+            "a directory, not a file:",
+            [p for p in there if p.is_dir() and not folders],
+            "name its files, as in 'folder/*.parquet'",
+        ),
+        (
+            "a pipe or a device, which can be read only once:",
+            [p for p in there if p not in files and not p.is_dir()],
+            "copy it to a file first",
+        ),
+        ("no permission to read", [p for p in files if not os.access(p, os.R_OK)], "ask its owner"),
+    )
+    faults = [f"{what} {listed([p.name or '.' for p in wrong])}" for what, wrong, _ in found if wrong]
+    if faults:
+        hints = [hint for _, wrong, hint in found if wrong]
+        raise DataError(f"{'; '.join(faults)}.", hint="; ".join(hints))
+
+
+def require_names(names: Sequence[Any], what: str = "the data") -> None:
+    """Refuse columns without a name of their own."""
+    repeated = sorted(repr(name) for name, times in Counter(names).items() if times > 1)
+    faults = [f"names that repeat: {listed(repeated)}"] if repeated else []
+    empty = sum(str(n) == "" for n in names)
+    if empty:
+        faults.append(f"{empty} column{'s' * (empty > 1)} without a name")
+    if not names:
+        faults.append("no columns")
+    if faults:
+        raise DataError(f"{what} has {' and '.join(faults)}.", hint="name every column once")
+
+
+@dataclass(frozen=True)
+class StoredColumns:
+    """The columns that a file says it has."""
+
+    path: Path
+    schema: pa.Schema
+
+
+def require_same_columns(files: Sequence[StoredColumns]) -> None:
+    """Every difference of every file from the first one, at once. In which layout text is kept is none."""
+    first, faults = files[0], []
+    for file in files[1:]:
+        missing = [repr(n) for n in first.schema.names if n not in file.schema.names]
+        extra = [repr(n) for n in file.schema.names if n not in first.schema.names]
+        other = [
+            f"{name!r} ({file.schema.field(name).type}, not {first.schema.field(name).type})"
+            for name in file.schema.names
+            if name in first.schema.names
+            and not _same_type(file.schema.field(name).type, first.schema.field(name).type)
+        ]
+        parts = [
+            f"{word} {listed(names)}"
+            for word, names in (("without", missing), ("with also", extra), ("with another type of", other))
+            if names
+        ]
+        if parts:
+            faults.append(f"{file.path.name} {', '.join(parts)}")
+    if faults:
+        raise DataError(
+            f"{len(faults)} of {len(files)} files differ from {first.path.name}: {listed(faults)}.",
+            hint="scan files of one kind at a time",
+        )
+
+
+def _same_type(a: pa.DataType, b: pa.DataType) -> bool:
+    return bool(a == b) or (is_text(a) and is_text(b))
+
+
+def stored_schema(files: Sequence[StoredColumns]) -> Schema | None:
+    """The schema that Sfumato wrote into the files, if it is the same in all of them."""
+    stored = {(file.schema.metadata or {}).get(SCHEMA_KEY) for file in files}
+    text = stored.pop()
+    if stored or text is None:
+        return None
+    name = files[0].path.name
+    try:
+        schema = Schema.from_toml(text.decode("utf-8"), name=name)
+        return schema.select(files[0].schema.names)
+    except (SchemaError, UnicodeDecodeError):
+        message = f"the schema inside {name} does not fit its columns and is not used."
+        warnings.warn(message, SfumatoWarning, stacklevel=4)
+        return None
