@@ -270,6 +270,12 @@ def test_a_plan_notes_which_ledger_pays_for_its_data(tmp_path: Path) -> None:
     written(tmp_path, second)
     Plan.read(tmp_path / "plan.toml").run(tmp_path / "others", other_people=True)
     assert Ledger.payer_of(tmp_path / "data.csv") == "two.ledger"
+    frame = sf.scan(tmp_path / "data.csv", sf.Schema.from_toml(SCHEMA)).to_arrow()
+    written(tmp_path, first)
+    with pytest.raises(BudgetError, match=r"paid from ledger two\.ledger"):  # as on Spark, from the same file
+        Plan.read(tmp_path / "plan.toml").run(
+            tmp_path / "framed", input=frame, source=str(tmp_path / "data.csv")
+        )
 
 
 def test_a_ledger_may_be_a_database(tmp_path: Path) -> None:

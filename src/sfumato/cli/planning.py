@@ -123,7 +123,7 @@ def run(
     with _input(read, input, spark) as data:
         found = go(
             read, out, input=data, previous=previous, record=record, overwrite=overwrite,
-            spend_again=spend_again, other_people=other_people,
+            spend_again=spend_again, other_people=other_people, source=read.source(input),
         )  # fmt: skip
     for note in found.notes:
         terminal.note(note)

@@ -54,6 +54,7 @@ def run(
     overwrite: bool = False,
     spend_again: bool = False,
     other_people: bool = False,
+    source: str | None = None,
 ) -> Run:
     """Do what a plan says, and write the release.
 
@@ -65,6 +66,7 @@ def run(
     overwrite: replace a release that another plan or other data has made.
     spend_again: draw noise again that a stopped run had drawn and lost; both count.
     other_people: nobody in the data was paid for before, by another ledger than the plan's.
+    source: where a frame was read from, which the plan's ledger pays for; of a file it is known.
     """
     out = Path(out)
     refuse_folder(out)
@@ -83,10 +85,10 @@ def run(
                 hint="choose a new folder; --overwrite replaces it, and the old record is gone",
             )
         mark = fingerprint(opened.table, place.key)
-        bench = Workbench(plan, place, mark, spend_again, plan.source(input), other_people)
-        for source in (out if found == "restamp" else None, record):
-            if source is not None:
-                take_over(bench, Path(source), opened.table, asked=source is record)
+        bench = Workbench(plan, place, mark, spend_again, source or plan.source(input), other_people)
+        for folder in (out if found == "restamp" else None, record):
+            if folder is not None:
+                take_over(bench, Path(folder), opened.table, asked=folder is record)
         prepared = prepare(plan, opened.table)
         resumed = tuple(_do_steps(bench, prepared.table))
         earlier = before(plan, opened.table, prepared.table, previous, other_input=input is not None)
