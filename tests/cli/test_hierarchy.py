@@ -77,6 +77,7 @@ def test_check_lists_all_faults_and_no_value(sfumato: Sfumato, visits: Path) -> 
     assert answer.code == 1 and not plain["ok"] and CANARY not in answer.all
     assert plain["faults"] == ["column 'dx': 3 of 6 values are not in the hierarchy."]
     assert sfumato("hierarchy", "check", "none.csv").code == 2
+    assert sfumato("hierarchy", "check", "dx.csv", visits, "no such column").code == 2
     assert sfumato("hierarchy", "check", "dx.csv", visits).code == 2
 
 

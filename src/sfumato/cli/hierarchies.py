@@ -135,15 +135,15 @@ def check(
     if (data is None) != (column is None):
         raise ParameterError("DATA and COLUMN go together.", hint="sfumato hierarchy check FILE DATA COLUMN")
     read_text(file)  # what cannot be read is no finding
+    values = None if data is None or column is None else _values(reading, data, column, schema)
     faults: list[str] = []
     remarks: list[str] = []
     found: dict[str, Any] = {}
     try:
         found = _everything(file, name)
         remarks = [r for p in found.values() if isinstance(p, Hierarchy) for r in _remarks(p)]
-        if data is not None and column is not None:
+        if values is not None and column is not None:
             poset = _only(found, file)
-            values = _values(reading, data, column, schema)
             _named(column, lambda: _all_there(poset, values))
     except DataError as problem:
         faults.append(problem.message)
