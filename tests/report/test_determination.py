@@ -12,6 +12,7 @@ from sfumato.errors import DataError
 from sfumato.privacy import Guarantee, KAnonymity
 from sfumato.report import overclaims
 from sfumato.report.determination import FIELDS, Said, determination, read_report, template
+from sfumato.report.page import DataTable
 
 FILLED = "\n".join(
     [
@@ -89,3 +90,20 @@ def test_a_source_that_is_left_empty_is_open(tmp_path: Path) -> None:
     form = tmp_path / "said.toml"
     form.write_text('[thresholds]\nrisk = ""\n', encoding="utf-8")
     assert not Said.read(form).sources["risk"]
+
+
+def test_a_measure_of_several_columns_is_explained_once_and_loses_no_number(tmp_path: Path) -> None:
+    table = sf.samples.discharges(300, seed=1).select(["age", "sex", "pay", "mdc"])
+    judged = sf.assess(
+        table, table, effort="quick", quasi_identifiers=["age", "sex"], sensitive=["pay", "mdc"]
+    )
+    found = read_report(judged.save(tmp_path / "report.json"))
+    section = next(
+        s for s in determination(said(tmp_path, FILLED), found).sections if s.title == "What was measured"
+    )
+    risks = section.blocks[0]
+    assert isinstance(risks, DataTable)
+    assert len(risks.rows) == sum(s["section"] == "risk" for s in found["scores"])
+    assert "control" not in risks.columns  # nothing stood below it
+    at = next(i for i, row in enumerate(risks.rows) if row[:2] == ("distinct l", "pay"))
+    assert risks.rows[at][-1] and risks.rows[at + 1][:2] == ("", "mdc") and not risks.rows[at + 1][-1]

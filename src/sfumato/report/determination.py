@@ -171,23 +171,45 @@ def _not_examined(found: Mapping[str, Any]) -> list[Block]:
     return [DataTable(("part", "why"), rows, "Not examined")] if rows else []
 
 
+_MEASURES = ("measure", "of", "value", "interval", "control", "about")
+
+
 def _tables(scores: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """One line for each score; what a measure is about is said once, not again for every column."""
     out: list[Block] = []
     for section, caption in (("risk", "What the release gives away"), ("attack", "Attacks")):
+        families: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        for score in scores:
+            if score["section"] == section:
+                measure, column = _parted(score)
+                families.setdefault(measure, []).append((column, score))
         rows = [
-            (
-                str(s["name"]),
-                number(s["value"]),
-                "" if s["low"] is None else f"{number(s['low'])} to {number(s['high'])}",
-                "" if s["control"] is None else number(s["control"]),
-                str(s["knowledge"] or s["meaning"]),
-            )
-            for s in scores
-            if s["section"] == section
+            ("" if i else measure, column, *_cells(score), "" if i else _about(score))
+            for measure, found in families.items()
+            for i, (column, score) in enumerate(found)
         ]
-        if rows:
-            out.append(DataTable(("measure", "value", "interval", "control", "about"), rows, caption))
+        out += [_without_empty_columns(rows, caption)] if rows else []
     return out
+
+
+def _parted(score: Mapping[str, Any]) -> tuple[str, str]:
+    """A measure's name, and the column that it looks at, if the name ends with it."""
+    name, last = str(score["name"]), str((score["columns"] or [""])[-1])
+    return (name.removesuffix(f", {last}"), last) if last and name.endswith(f", {last}") else (name, "")
+
+
+def _without_empty_columns(rows: Sequence[tuple[str, ...]], caption: str) -> DataTable:
+    used = [k for k in range(len(_MEASURES)) if any(row[k] for row in rows)]
+    return DataTable([_MEASURES[k] for k in used], [tuple(row[k] for k in used) for row in rows], caption)
+
+
+def _about(score: Mapping[str, Any]) -> str:
+    return str(score["knowledge"] or score["meaning"])
+
+
+def _cells(score: Mapping[str, Any]) -> tuple[str, str, str]:
+    interval = "" if score["low"] is None else f"{number(score['low'])} to {number(score['high'])}"
+    return number(score["value"]), interval, "" if score["control"] is None else number(score["control"])
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
