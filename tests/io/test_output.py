@@ -122,16 +122,19 @@ output.write(endless(), sys.argv[1], overwrite=True)
 def test_ctrl_c_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"t{suffix}"
     target.write_text("old")
-    writer = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(target)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == "writing\n"
-    assert len(list(tmp_path.iterdir())) == 2, "the draft lies beside"
-    time.sleep(0.1)
-    writer.send_signal(signal.SIGINT)
-    _, words = writer.communicate(timeout=30)
+    ) as writer:  # fmt: skip
+        try:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "writing\n"
+            assert len(list(tmp_path.iterdir())) == 2, "the draft lies beside"
+            time.sleep(0.1)
+            writer.send_signal(signal.SIGINT)
+            _, words = writer.communicate(timeout=30)
+        finally:
+            writer.kill()  # it would write without end
     assert writer.returncode != 0 and words.rstrip().endswith("KeyboardInterrupt"), words
     assert [p.name for p in tmp_path.iterdir()] == [target.name] and target.read_text() == "old"
 
