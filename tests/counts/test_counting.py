@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook, Coded, Counts, accumulator, cover, moments
 from sfumato.counts import _kernels as kernels
+from sfumato.counts.duck import connect
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
 from sfumato.schema import Column, Kind, Schema
@@ -219,6 +220,9 @@ def test_a_memory_limit_that_is_no_size() -> None:
     data = Table.from_arrow(pa.table({"a": list(range(3000)), "b": list(range(3000))}))
     with pytest.raises(ParameterError, match="memory_limit"):
         Table(data.source, data.schema, memory_limit="lots").counts("a", "b")
+    for size in ("2G", "500m", "1.5 GiB", "2 gigabytes", "80%"):  # what DuckDB takes
+        with connect(size):
+            assert Table(data.source, data.schema, memory_limit=size).memory_limit == size
 
 
 # -- weights, sums, cross-products ---------------------------------------------------------------
