@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfumato.errors import DataError
-from sfumato.io.alike import StoredColumns, require_files, require_names, require_same_columns, stored_schema
+from sfumato.io.alike import (
+    StoredColumns,
+    as_type,
+    common_schema,
+    require_files,
+    require_names,
+    require_same_columns,
+    stored_schema,
+)
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -23,7 +31,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     require_files(paths)
     files = [StoredColumns(path, _schema(path)) for path in paths]
     require_same_columns(files)
-    fields = pa.schema([field.remove_metadata().with_nullable(True) for field in files[0].schema])
+    fields = common_schema(files)
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([fields.field(name) for name in columns])
@@ -64,14 +72,10 @@ def _batches(path: Path, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
             number = getattr(reader, "num_record_batches", None)
             for batch in reader if number is None else map(reader.get_batch, range(number)):
                 batch.validate(full=True)  # a damaged index would lead out of its dictionary
-                arrays = [_as(batch.column(field.name), field.type) for field in wanted]
+                arrays = [as_type(batch.column(field.name), field.type) for field in wanted]
                 yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
     except (pa.ArrowException, OSError, ValueError):
         raise _damaged(path) from None
-
-
-def _as(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return array if array.type == type_ else array.cast(type_)
 
 
 def _damaged(path: Path) -> DataError:

@@ -18,7 +18,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
-from sfumato.io.alike import StoredColumns, require_files, require_names, require_same_columns, stored_schema
+from sfumato.io.alike import (
+    StoredColumns,
+    as_type,
+    common_schema,
+    require_files,
+    require_names,
+    require_same_columns,
+    stored_schema,
+)
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource, is_text
 
@@ -42,7 +50,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
     require_same_columns(files)
     dictionaries = _worth_a_dictionary(files)
-    schema = _as_read(files[0].schema, dictionaries)
+    schema = _as_read(files, dictionaries)
     source = BatchSource(
         arrow_schema=schema,
         open=lambda columns: _open(files, dictionaries, list(columns)),
@@ -100,7 +108,7 @@ def _worth_a_dictionary(files: Sequence[_File]) -> list[str]:
     sizes: dict[str, int] = {}
     cells: dict[str, int] = {}
     plain: set[str] = set()
-    text = {f.name for f in files[0].schema if is_text(f.type)}
+    text = {f.name for f in files[0].schema if all(is_text(file.schema.field(f.name).type) for file in files)}
     for file in files:
         positions = _text_positions(file, text)
         for g in range(file.metadata.num_row_groups):
@@ -121,11 +129,12 @@ def _text_positions(file: _File, text: set[str]) -> dict[str, int]:
     return {name: positions[name] for name in text if name in positions}
 
 
-def _as_read(schema: pa.Schema, dictionaries: Sequence[str]) -> pa.Schema:
+def _as_read(files: Sequence[_File], dictionaries: Sequence[str]) -> pa.Schema:
     """The stored types, text in dictionaries marked as such; what the writer noted is left out."""
     in_dictionary = pa.dictionary(pa.int32(), pa.string())
-    fields = [f.with_type(in_dictionary) if f.name in dictionaries else f for f in schema]
-    return pa.schema([f.remove_metadata().with_nullable(True) for f in fields])
+    return pa.schema(
+        [f.with_type(in_dictionary) if f.name in dictionaries else f for f in common_schema(files)]
+    )
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -141,7 +150,7 @@ def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -
         )
     if not columns:
         return iter(())
-    wanted = _as_read(files[0].schema, dictionaries)
+    wanted = _as_read(files, dictionaries)
     schema = pa.schema([wanted.field(name) for name in columns])
     rows = sum(file.metadata.num_rows for file in files)
     batches = _decode(files, dictionaries, schema)
@@ -187,7 +196,7 @@ def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
 def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the order asked for; structs whose leaves share a name with a column fall away."""
     arrays = [batch.column(batch.schema.get_field_index(name)) for name in schema.names]
-    fitting = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    fitting = [as_type(a, f.type) for a, f in zip(arrays, schema, strict=True)]
     return pa.RecordBatch.from_arrays(fitting, schema=schema)
 
 
