@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,11 @@ hypothesis.settings.register_profile("ci", parent=_DESK, derandomize=True)
 hypothesis.settings.register_profile("soak", parent=_DESK, max_examples=2_000)
 _PROFILE = "soak" if os.environ.get("SFUMATO_SOAK") else "ci" if os.environ.get("CI") else "desk"
 hypothesis.settings.load_profile(_PROFILE)
+
+# A shell's "&" leaves SIGINT ignored, and every process that is started from here would inherit that: the
+# tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # --- no network -----------------------------------------------------------------------------------

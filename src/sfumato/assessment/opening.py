@@ -246,15 +246,11 @@ def _rows(table: Table, what: str) -> int:
 
 
 def _require_known(table: Table, asked: dict[str, tuple[str, ...]]) -> None:
-    unknown = [
-        f"{name!r} ({part})" for part, names in asked.items() for name in names if name not in table.schema
-    ]
+    unknown = {n: part for part, names in asked.items() for n in names if n not in table.schema}
     if unknown:
         raise ParameterError(
-            f"the original has no column {listed(unknown)}.",
-            hint=offered(
-                [n for names in asked.values() for n in names if n not in table.schema], table.columns
-            ),
+            f"the original has no column {listed([f'{n!r} ({part})' for n, part in unknown.items()])}.",
+            hint=offered(unknown, table.columns),
         )
 
 
