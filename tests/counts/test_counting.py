@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
@@ -141,6 +142,22 @@ def test_joints_that_do_not_fit_together_are_counted_one_after_the_other(
         assert len(parts) > 1 and all(s <= room or len(p) == 1 for s, p in zip(sizes, parts, strict=True))
         assert data.tabulate(sets) == first
         assert all(np.array_equal(t, full[s]) for s, t in data.dense(sets).items())
+
+
+def test_one_pass_is_gone_before_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[accumulator.Accumulator]] = []
+    alive: list[int] = []
+
+    class Watched(accumulator.Accumulator):
+        def __post_init__(self) -> None:
+            alive.append(sum(ref() is not None for ref in made))
+            made.append(weakref.ref(self))
+            super().__post_init__()
+
+    monkeypatch.setattr(accumulator, "Accumulator", Watched)
+    monkeypatch.setattr(accumulator, "_PASS_CELLS", 1)
+    coded(100).tabulate(list(combinations(NAMES, 2)))
+    assert len(alive) > 2 and not any(alive)
 
 
 def test_many_cells_are_counted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
