@@ -196,7 +196,11 @@ def test_what_text_nearly_is_stands_in_the_reason():
     for values, word in (
         (["1.234,50", "12,50", "2.345,00"], "thousands"),
         (["31/12/99", "01/02/00", "02/03/01"], "two digits"),
+        (["12-34-56", "40-47-84", "20-00-00"], "words"),
+        (["1 234", "999", "12 000"], "thousands"),
         (["00123", "99999", "12345"], "leading zeros"),
+        (["001", "470", "871"], "leading zeros"),
+        (["250.00", "401.9", "038.9"], "words"),
         (["12345678901234567890", "9" * 20, "8" * 20], "very long"),
     ):
         assert word in one("x", cycle(values)).reason, values

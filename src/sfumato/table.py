@@ -21,7 +21,9 @@ from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import BatchSource, EngineSource, Source
 
 _BATCH = 65_536
-_SIZE = re.compile(r"\s*\d+(\.\d+)?\s*([kmgt]i?b|b|bytes?|%)\s*", re.IGNORECASE)
+_SIZE = re.compile(  # as DuckDB reads it
+    r"\s*\d+(\.\d+)?\s*([kmgt]i?b|[kmgt]|b|((kilo|mega|giga|tera)?bytes?)|%)\s*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook, Coded, Counts, accumulator, cover, moments
 from sfumato.counts import _kernels as kernels
+from sfumato.counts.duck import connect
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
 from sfumato.schema import Column, Kind, Schema
@@ -142,6 +144,22 @@ def test_joints_that_do_not_fit_together_are_counted_one_after_the_other(
         assert all(np.array_equal(t, full[s]) for s, t in data.dense(sets).items())
 
 
+def test_one_pass_is_gone_before_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[accumulator.Accumulator]] = []
+    alive: list[int] = []
+
+    class Watched(accumulator.Accumulator):
+        def __post_init__(self) -> None:
+            alive.append(sum(ref() is not None for ref in made))
+            made.append(weakref.ref(self))
+            super().__post_init__()
+
+    monkeypatch.setattr(accumulator, "Accumulator", Watched)
+    monkeypatch.setattr(accumulator, "_PASS_CELLS", 1)
+    coded(100).tabulate(list(combinations(NAMES, 2)))
+    assert len(alive) > 2 and not any(alive)
+
+
 def test_many_cells_are_counted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     data = coded(5_000)
     weights = np.random.default_rng(1).random(5_000)
@@ -219,6 +237,9 @@ def test_a_memory_limit_that_is_no_size() -> None:
     data = Table.from_arrow(pa.table({"a": list(range(3000)), "b": list(range(3000))}))
     with pytest.raises(ParameterError, match="memory_limit"):
         Table(data.source, data.schema, memory_limit="lots").counts("a", "b")
+    for size in ("2G", "500m", "1.5 GiB", "2 gigabytes", "80%"):  # what DuckDB takes
+        with connect(size):
+            assert Table(data.source, data.schema, memory_limit=size).memory_limit == size
 
 
 # -- weights, sums, cross-products ---------------------------------------------------------------

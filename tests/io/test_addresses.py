@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.io.addresses import PASSWORD, filled, has_secret, is_url, last_name, without_secrets
+from sfumato.io.addresses import PASSWORD, filled, has_secret, is_url, last_name, noted, without_secrets
 
 WORD = "hunter2"
 
@@ -48,6 +50,17 @@ def test_what_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PASSWORD, raising=False)
     with pytest.raises(DataError, match=r"needs \$SFUMATO_PASSWORD"):
         filled(f"postgresql://ann:${{{PASSWORD}}}@db/x")
+
+
+def test_ledgers_note_one_source_in_one_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a plan from its folder, by a command from where it is typed, with a password or without."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLACE", str(tmp_path / "some where"))
+    whole = f"sqlite:///{tmp_path}/some%20where/x.db"
+    typed = ("sqlite:///some where/x.db", "sqlite:///./some%20where/x.db", "sqlite:///${PLACE}/x.db", whole)
+    assert {noted(url) for url in typed} == {noted("sqlite:///../some%20where/x.db", "plans")} == {whole}
+    assert noted(f"postgresql://ann:{WORD}@db/x", "plans") == f"postgresql://ann:${{{PASSWORD}}}@db/x"
+    assert noted("x.csv") == "x.csv" and noted("x.csv", "plans") == "plans/x.csv"
 
 
 def test_badly_formed_addresses() -> None:

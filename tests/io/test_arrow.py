@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import sfumato as sf
 from sfumato.errors import DataError
@@ -48,6 +51,31 @@ def test_files_of_other_columns_are_refused_and_text_is_text(tmp_path: Path) -> 
     with pytest.raises(DataError, match=r"without 'b', with also 'c', with another type of 'a'") as caught:
         sf.scan(files(tmp_path, first, other))
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ["feather", "parquet"])
+def test_categories_are_text_however_each_file_keeps_them(tmp_path: Path, suffix: str) -> None:
+    words, numbers = ["a", "b", None], pa.int8()
+    kept = [pa.array(words), pa.array(words).dictionary_encode(), pa.array(words, pa.large_string())]
+    kept.append(pa.DictionaryArray.from_arrays(pa.array([0, 1, None], numbers), pa.array(words[:2])))
+    paths = [tmp_path / f"{i}.{suffix}" for i in range(len(kept))]
+    for path, cells in zip(paths, kept, strict=True):
+        (pq.write_table if suffix == "parquet" else feather.write_feather)(pa.table({"w": cells}), path)
+    for order in (paths, paths[::-1], paths[1::2]):
+        assert sf.scan(order).to_arrow()["w"].to_pylist() == words * len(order)
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1]), pa.array(words[:2]), ordered=True)
+    pq.write_table(pa.table({"w": ordered}), tmp_path / "o.parquet")
+    if suffix == "parquet":  # an order is more than a layout
+        with pytest.raises(DataError, match="another type of 'w'"):
+            sf.scan([*paths, tmp_path / "o.parquet"])
+
+
+def test_categories_of_polars_are_read_with_their_order(tmp_path: Path) -> None:
+    words, steps = pl.Series(["a", None], dtype=pl.Categorical), pl.Series(["z", "b"], dtype=pl.Enum("zb"))
+    pl.DataFrame({"w": words, "o": steps}).write_ipc(tmp_path / "t.arrow")
+    found = sf.scan(tmp_path / "t.arrow")
+    assert found.to_arrow().to_pydict() == {"w": ["a", None], "o": ["z", "b"]}
+    assert found.schema["o"].levels == ("z", "b")
 
 
 def test_damage_and_a_dataset_that_is_not_what_it_says(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def test_header(tmp_path):
     assert Dialect.detect(put(tmp_path, "id,2008,2009\n1,2,3\n")).header
     for names in ("0,1,2", "1,2,3", ",0,1"):
         assert Dialect.detect(put(tmp_path, f"{names}\n5,6,7\n")).header
-    for row in ("39, State-gov, 77516", "1,x,2", "5,6,7"):
+    for names in ("id,0,1,2", "person,1,2,3", ",1,2,3"):  # as pandas does where the rows have names
+        assert Dialect.detect(put(tmp_path, f"{names}\n7,5,6,7\n")).header
+    for row in ("39, State-gov, 77516", "1,x,2", "5,6,7", "M,1,2,3", "M,1,2"):
         with pytest.warns(SfumatoWarning, match="no header"):
             assert not Dialect.detect(put(tmp_path, f"{row}\n{row}\n")).header
 

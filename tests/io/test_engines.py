@@ -1,6 +1,8 @@
 import builtins
 import datetime as dt
 import sqlite3
+import sys
+from importlib import metadata
 
 import duckdb
 import ibis
@@ -213,10 +215,16 @@ def test_a_file_that_is_no_database(tmp_path, scheme):
     assert caught.value.hint
 
 
-def test_a_driver_that_is_not_installed_is_named():
+@pytest.mark.parametrize(
+    "scheme, extra", [("trino", "trino"), ("postgresql", "postgres"), ("postgres", "postgres")]
+)
+def test_a_driver_that_is_not_installed_is_named(monkeypatch, scheme, extra):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "ibis.backends.postgres", raising=False)
     with pytest.raises(DataError, match="driver") as caught:
-        from_url("trino://me@127.0.0.1:1/db", "t")
-    assert caught.value.hint == 'pip install "ibis-framework[trino]"'  # Ibis itself is there
+        from_url(f"{scheme}://me@127.0.0.1:1/db", "t")
+    assert caught.value.hint == f'pip install "ibis-framework[{extra}]"'  # Ibis itself is there
+    assert extra in metadata.metadata("ibis-framework").get_all("Provides-Extra")
 
 
 def test_a_relation_whose_connection_is_closed():

@@ -199,6 +199,22 @@ def test_transport_files_keep_values_and_say_what_is_lost(tmp_path: Path) -> Non
     assert (again["health"].type, again["born"].type, again["seen"].type) == ("integer", "date", "datetime")
 
 
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+def test_codes_without_a_mark_are_told_and_text_among_numbers_stays_out(tmp_path: Path, suffix: str) -> None:
+    never = dt.date(9999, 12, 31)
+    schema = Schema((
+        Column("age", Kind.NUMERIC, type="integer", missing_codes=("?",)),
+        Column("died", Kind.DATE, missing_codes=(never,)),
+        Column("sex", Kind.NOMINAL, missing_codes=("u",)),
+    ))  # fmt: skip
+    cells = {"age": ["3", "?"], "died": [never, dt.date(2020, 1, 2)], "sex": ["u", "f"]}
+    with pytest.warns(SfumatoWarning, match="'died'.*stay as plain values") as told:
+        output.write(scan(pa.table(cells), schema), tmp_path / f"t{suffix}")
+    assert ("'sex'" in str(told[0].message)) == (suffix != ".sav") and "'age'" not in str(told[0].message)
+    found = table(statistical.read(tmp_path / f"t{suffix}")[0]).to_pydict()
+    assert found == {**cells, "age": [3, None]}
+
+
 def test_portable_files_are_read(tmp_path: Path) -> None:
     frame = pd.DataFrame({"A": [1.0, 2.0], "B": ["x", "y"]})
     pyreadstat.write_por(frame, tmp_path / "t.por")

@@ -107,3 +107,9 @@ def test_a_measure_of_several_columns_is_explained_once_and_loses_no_number(tmp_
     assert "control" not in risks.columns  # nothing stood below it
     at = next(i for i, row in enumerate(risks.rows) if row[:2] == ("distinct l", "pay"))
     assert risks.rows[at][-1] and risks.rows[at + 1][:2] == ("", "mdc") and not risks.rows[at + 1][-1]
+    (other,) = (s for s in found["scores"] if s["name"] == "distinct l, mdc")
+    other["meaning"] = "something else"  # is not passed over
+    section = next(
+        s for s in determination(said(tmp_path, FILLED), found).sections if s.title == "What was measured"
+    )
+    assert section.blocks[0].rows[at + 1] == ("", "mdc", *risks.rows[at + 1][2:-1], "something else")

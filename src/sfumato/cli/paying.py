@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,10 +27,10 @@ OtherPeople = Annotated[
 
 def require_payer(book: Ledger | None, source: str, other_people: bool) -> None:
     """Who was paid for from one ledger is paid for from it again, or a person says that it is others."""
-    from sfumato.io.addresses import with_relative_file
+    from sfumato.io.addresses import noted
     from sfumato.privacy.ledger import Ledger
 
-    source = with_relative_file(source, os.path.abspath)  # as a plan names it, from wherever it is run
+    source = noted(source)  # as a plan does, from wherever it is run
     if book is not None:
         book.pay_for(source, other_people=other_people)
     elif not other_people and (payer := Ledger.payer_of(source)):

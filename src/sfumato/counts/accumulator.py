@@ -229,14 +229,21 @@ def _count_dense(
     """The full tables of all sets that fit an array, one by one: who makes them sparse holds few at once."""
     left = dict.fromkeys(s for s in sets if cells_of(s, books) <= DENSE_CELLS)
     for joints in passes(cover(list(left), {name: book.size for name, book in books.items()}), books):
-        used = [name for name in books if any(name in j for j in joints)]
-        accumulator = Accumulator([books[c] for c in used], joints, weighted)
-        with ThreadPoolExecutor(threads()) as pool:
-            for codes, weights in matrices(used):
-                accumulator.add(codes, weights, pool)
-        for wanted, table in marginals(list(left), accumulator.dense()):
+        for wanted, table in marginals(list(left), _one_pass(joints, books, matrices, weighted)):
             del left[wanted]
             yield wanted, table
+
+
+def _one_pass(
+    joints: Sequence[Joint], books: Mapping[str, Codebook], matrices: Matrices, weighted: bool
+) -> dict[Joint, NDArray[Any]]:
+    """The full tables of these joints; the banks they were counted in are gone before the next pass."""
+    used = [name for name in books if any(name in j for j in joints)]
+    accumulator = Accumulator([books[c] for c in used], joints, weighted)
+    with ThreadPoolExecutor(threads()) as pool:
+        for codes, weights in matrices(used):
+            accumulator.add(codes, weights, pool)
+    return accumulator.dense()
 
 
 def _count_keys(

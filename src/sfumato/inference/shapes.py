@@ -12,8 +12,9 @@ _REAL = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
 _COMPACT_DAY = r"^(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 _LOCAL_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{4}$"
-_SHORT_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{2}$"
-_THOUSANDS = r"^[+-]?\d{1,3}([., '\x{a0}\x{202f}]\d{3})*([.,]\d+)?$"
+_SHORT_DAY = r"^((0?[1-9]|[12]\d|3[01])[./-]){2}\d{2}$"
+_GROUPS = r"([., '\x{a0}\x{202f}]\d{3})"
+_THOUSANDS = rf"^[+-]?(0|[1-9]\d{{0,2}}{_GROUPS}*)([.,]\d+)?$"
 _NEARLY = (  # text that is nearly something else, and what to do about it
     (_LOCAL_DAY, "days written as text: convert them to dates to count by month or year"),
     (_SHORT_DAY, "days with years of two digits, so they are text: write four to count by month or year"),
@@ -154,8 +155,10 @@ def identifying_shape(values: pa.Array) -> str:
 
 def describe_text(values: pa.Array, distinct: int) -> str:
     """Why a text column is nominal, with what a person may want to change."""
+    first = values.slice(0, 200)
+    marked = _share(first, rf"\d{_GROUPS}([.,]|$)") > 0  # without a mark '250' and '038.9' are codes
     for pattern, what in _NEARLY:
-        if _share(values.slice(0, 200), pattern) == 1.0:
+        if _share(first, pattern) == 1.0 and (marked or pattern != _THOUSANDS):
             return what
     if _share(values, r"^\d+$") == 1.0:
         zeros = _share(values, r"^0\d") > 0

@@ -39,9 +39,24 @@ def filled(url: str) -> str:
 def with_relative_file(url: str, change: Callable[[str], str]) -> str:
     """The address of a database in a file, its relative path changed; any other address as it is."""
     found = _FILE.fullmatch(url)
-    if found is None or _NAMED.search(found[2]) or unquote(found[2]).startswith(("/", ":memory:")):
+    if found is None or _NAMED.search(found[2]) or unquote(found[2]).startswith(":memory:"):
         return url
     return f"{found[1]}{quote(change(unquote(found[2])))}{found[3]}"
+
+
+def from_folder(data: str, folder: str | os.PathLike[str] = "") -> str:
+    """Where data lies that is looked for from a folder: a file, or a database, which may be a file itself."""
+    if not is_url(data):
+        return os.path.join(folder, data)
+    if re.match(r"(sqlite|duckdb):", data, re.IGNORECASE):  # a variable may hold the whole path
+        data = filled(data)
+    return with_relative_file(data, lambda path: os.path.abspath(os.path.join(folder, path)))
+
+
+def noted(data: str, folder: str | os.PathLike[str] = "") -> str:
+    """The same in the one way in which ledgers note it, whoever names it from where: without passwords."""
+    where = from_folder(data, folder)
+    return without_secrets(where)[0] if is_url(where) else where
 
 
 def without_secrets(url: str) -> tuple[str, tuple[str, ...]]:

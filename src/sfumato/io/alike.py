@@ -92,7 +92,40 @@ def require_same_columns(files: Sequence[StoredColumns]) -> None:
 
 
 def _same_type(a: pa.DataType, b: pa.DataType) -> bool:
-    return bool(a == b) or (is_text(a) and is_text(b))
+    return bool(a == b) or (_holds_text(a) and _holds_text(b))
+
+
+def _holds_text(type_: pa.DataType) -> bool:
+    """Also in a dictionary, as pandas and Polars keep categories; if these have an order, that says more."""
+    return is_text(type_) or (
+        pa.types.is_dictionary(type_) and is_text(type_.value_type) and not type_.ordered
+    )
+
+
+def common_schema(files: Sequence[StoredColumns]) -> pa.Schema:
+    """The columns of files that agree: as the first one keeps them, or as plain text where layouts differ."""
+    fields = []
+    for field in files[0].schema:
+        type_ = field.type
+        if any(file.schema.field(field.name).type != type_ for file in files):
+            type_ = pa.string()
+        elif pa.types.is_dictionary(type_) and pa.types.is_string_view(type_.value_type):
+            # Arrow takes nothing from views.
+            type_ = pa.dictionary(type_.index_type, pa.string(), type_.ordered)
+        fields.append(pa.field(field.name, type_))
+    return pa.schema(fields)
+
+
+def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """The same text in another layout."""
+    if array.type == type_:
+        return array
+    if pa.types.is_dictionary(array.type):
+        words = array.dictionary.cast(pa.string())
+        if not pa.types.is_dictionary(type_):
+            return words.take(array.indices).cast(type_)
+        array = pa.DictionaryArray.from_arrays(array.indices, words, ordered=type_.ordered)
+    return array.cast(type_)
 
 
 def stored_schema(files: Sequence[StoredColumns]) -> Schema | None:

@@ -30,9 +30,8 @@ _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}(?:[ T]\d{1,2}:\d\d.*)?")
-_EXCEL_LINE = re.compile(
-    r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE
-)  # above the names: what divides the cells
+# Above the names: what divides the cells.
+_EXCEL_LINE = re.compile(r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE)
 _ISO_DATE = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[ T].*)?")
 
 
@@ -216,7 +215,7 @@ def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:
         for k, cell in enumerate(rows[0])
         if _is_quantity(cell) and not re.fullmatch(r"(19|20)\d\d", cell)  # a year may be a name
     ]
-    if not suspects or _counts_up(rows[0]):
+    if not suspects or _counts_up(rows):
         return True
     body = rows[1:2000]
     alike = any(
@@ -232,9 +231,12 @@ def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:
     return not alike
 
 
-def _counts_up(row: Sequence[str]) -> bool:
-    """0, 1, 2, ...: names that a program gave to columns without names, perhaps beside one left empty."""
-    cells = [cell for cell in row if cell]
+def _counts_up(rows: Sequence[Sequence[str]]) -> bool:
+    """0, 1, 2, ...: names that a program gave to columns without names, perhaps beside that of the rows."""
+    cells = [cell for cell in rows[0] if cell]
+    name = rows[0][0]
+    if name and len(cells) > 3 and not _is_quantity(name) and all(row[0] != name for row in rows[1:]):
+        cells = cells[1:]  # with fewer it may be the first row of a file without names
     return len(cells) > 1 and cells in ([str(i + first) for i in range(len(cells))] for first in (0, 1))
 
 

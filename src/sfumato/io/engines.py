@@ -37,6 +37,7 @@ DATABASES = (
     "redshift",
 )
 
+_EXTRAS = {"postgresql": "postgres"}  # what Ibis calls it, where that is not the scheme
 _CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
 
 
@@ -120,7 +121,7 @@ def from_url(url: str, table: str | None) -> EngineSource:
     except ImportError:  # Ibis is there: what lacks is its driver for this database
         raise DataError(
             f"reading from {scheme} needs a driver that is not installed.",
-            hint=f'pip install "ibis-framework[{scheme}]"',
+            hint=f'pip install "ibis-framework[{_EXTRAS.get(scheme, scheme)}]"',
         ) from None
     except Exception as error:  # every driver has its own; their messages may repeat the password
         raise _no_connection(scheme, url, error) from None

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
-from sfumato.io.alike import StoredColumns, require_files, require_names, require_same_columns, stored_schema
+from sfumato.io import alike
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource, is_text
 
@@ -29,7 +29,7 @@ _AHEAD = 2  # batches decoded while the consumer works
 
 
 @dataclass(frozen=True)
-class _File(StoredColumns):
+class _File(alike.StoredColumns):
     """What the footer of a file says."""
 
     metadata: pq.FileMetaData
@@ -40,16 +40,16 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     files = [_footer(file) for path in paths for file in _files(Path(path))]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
-    require_same_columns(files)
+    alike.require_same_columns(files)
     dictionaries = _worth_a_dictionary(files)
-    schema = _as_read(files[0].schema, dictionaries)
+    schema = _as_read(files, dictionaries)
     source = BatchSource(
         arrow_schema=schema,
         open=lambda columns: _open(files, dictionaries, list(columns)),
         rows=sum(file.metadata.num_rows for file in files),
         origin=tuple(file.path for file in files),
     )
-    return source, stored_schema(files)
+    return source, alike.stored_schema(files)
 
 
 def _files(path: Path) -> list[Path]:
@@ -73,7 +73,7 @@ def _files(path: Path) -> list[Path]:
 
 def _footer(path: Path) -> _File:
     with _parquet_file(path) as file:
-        require_names(file.schema_arrow.names, path.name)
+        alike.require_names(file.schema_arrow.names, path.name)
         return _File(path, file.schema_arrow, file.metadata)
 
 
@@ -84,7 +84,7 @@ def _parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFil
             path, read_dictionary=list(dictionaries), buffer_size=_BUFFER_BYTES, pre_buffer=False
         )
     except (pa.ArrowException, OSError, ValueError):
-        require_files([path])
+        alike.require_files([path])
         raise DataError(
             f"{path.name} is not a Parquet file, or is damaged or cut short.",
             hint="copy it again from where it came",
@@ -100,7 +100,7 @@ def _worth_a_dictionary(files: Sequence[_File]) -> list[str]:
     sizes: dict[str, int] = {}
     cells: dict[str, int] = {}
     plain: set[str] = set()
-    text = {f.name for f in files[0].schema if is_text(f.type)}
+    text = {f.name for f in files[0].schema if all(is_text(file.schema.field(f.name).type) for file in files)}
     for file in files:
         positions = _text_positions(file, text)
         for g in range(file.metadata.num_row_groups):
@@ -121,11 +121,12 @@ def _text_positions(file: _File, text: set[str]) -> dict[str, int]:
     return {name: positions[name] for name in text if name in positions}
 
 
-def _as_read(schema: pa.Schema, dictionaries: Sequence[str]) -> pa.Schema:
+def _as_read(files: Sequence[_File], dictionaries: Sequence[str]) -> pa.Schema:
     """The stored types, text in dictionaries marked as such; what the writer noted is left out."""
     in_dictionary = pa.dictionary(pa.int32(), pa.string())
-    fields = [f.with_type(in_dictionary) if f.name in dictionaries else f for f in schema]
-    return pa.schema([f.remove_metadata().with_nullable(True) for f in fields])
+    return pa.schema(
+        [f.with_type(in_dictionary) if f.name in dictionaries else f for f in alike.common_schema(files)]
+    )
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -
         )
     if not columns:
         return iter(())
-    wanted = _as_read(files[0].schema, dictionaries)
+    wanted = _as_read(files, dictionaries)
     schema = pa.schema([wanted.field(name) for name in columns])
     rows = sum(file.metadata.num_rows for file in files)
     batches = _decode(files, dictionaries, schema)
@@ -187,7 +188,7 @@ def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
 def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the order asked for; structs whose leaves share a name with a column fall away."""
     arrays = [batch.column(batch.schema.get_field_index(name)) for name in schema.names]
-    fitting = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    fitting = [alike.as_type(a, f.type) for a, f in zip(arrays, schema, strict=True)]
     return pa.RecordBatch.from_arrays(fitting, schema=schema)
 
 

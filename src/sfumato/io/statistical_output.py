@@ -24,6 +24,7 @@ from sfumato.io.statistical import EPOCH_DAYS, LISTED_RANGE, Content, Family, co
 from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import is_text
 
+_UNMARKED = "marks of missing codes, which stay as plain values"
 _FAMILIES: dict[str, Family] = {".sav": "spss", ".zsav": "spss", ".dta": "stata", ".xpt": "sas"}
 _NAMES = {  # what a variable may be called
     "spss": r"[^\W\d_][\w.@#$]{0,63}",
@@ -112,7 +113,13 @@ class _Plan:
         by_kind = _MEASURES.get(known.kind, "unknown") if known else "unknown"
         self.measure = marks.get("sfumato.measure") or by_kind
         self.format = marks.get("sfumato.format", "") if same and self.content != "text" else ""
-        codes = [c for c in (known.missing_codes if known else ()) if self.content in ("number", "text")]
+        # Text among numbers or dates stands in no cell: it was taken out when the data was read.
+        codes = [
+            c for c in (known.missing_codes if known else ()) if self.content == "text" or type(c) is not str
+        ]
+        if self.content in ("date", "datetime") or (self.content == "text" and family != "spss"):
+            self.lost += [_UNMARKED] if codes else []
+            codes = []
         self.values: Any = _stored(column, self.content, family, field.name)
         if family == "spss" and pa.types.is_int32(self.values.type) and self._beyond(known, codes):
             self.values = self.values.cast(pa.float64())
@@ -182,11 +189,11 @@ class _Plan:
 
     def _tag(self, codes: Sequence[Any], family: Family) -> list[str]:
         """Put the letters in place of their codes (Stata), or nothing where there is no place for them."""
-        if family == "spss" or self.content != "number":
+        if family == "spss":
             return []
         tags = {code: tag for code in codes if (tag := code_tag(code))}
         if len(tags) < len(codes):
-            self.lost.append("marks of missing codes, which stay as plain values")
+            self.lost.append(_UNMARKED)
         if not tags:
             return []
         if family == "sas":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PlanError, SfumatoError
-from sfumato.io.addresses import filled, is_url, with_relative_file
+from sfumato.io.addresses import from_folder, noted
 from sfumato.plan.lines import Place, line_numbers, line_of
 from sfumato.plan.shape import Fault, as_day
 from sfumato.plan.spec import PLAN
@@ -104,21 +104,16 @@ class Plan:
 
     def address(self, data: str) -> str:
         """Where data lies, as the plan means it: a file, or a database, which may be a file itself."""
-        if not is_url(data):
-            return str(self.path(data))
-        if re.match(r"(sqlite|duckdb):", data, re.IGNORECASE):  # a variable may hold the whole path
-            data = filled(data)
-        return with_relative_file(data, lambda path: str(self.path(path)))
+        return from_folder(data, self.folder)
 
     def source(self, given: Any = None) -> str | None:
         """Where a run reads from, as ledgers note it, without passwords; a frame comes from nowhere.
 
-        given: what it reads instead of what the plan names.
+        given: what it reads instead of what the plan names, from where the run is started.
         """
         if given is None:
-            data = self.table(INPUT)["data"]
-            return data if is_url(data) and "${" in data else self.address(data)
-        return str(given) if isinstance(given, (str, Path)) else None
+            return noted(self.table(INPUT)["data"], self.folder)
+        return noted(str(given)) if isinstance(given, (str, Path)) else None
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -85,12 +85,6 @@ class Workplace:
 
     # -- the end ---------------------------------------------------------------------------------------
 
-    def fresh_draft(self) -> Path:
-        """An empty folder to put the release together in."""
-        shutil.rmtree(self.draft, ignore_errors=True)
-        self.draft.mkdir()
-        return self.draft
-
     def put_in_place(self) -> None:
         """The draft becomes the release: whole or not at all."""
         for folder, _, files in os.walk(self.draft):

@@ -212,9 +212,3 @@ def iterate(t: Statistics, state: State) -> Iterator[State]:
         vx, _, _ = update_vx(t, b, k)
         state = replace(state, b=b, k=k, pi=pi, vx=vx, vy=update_vy(t, pi))
         yield state
-
-
-def moore_penrose(t: Statistics, rest: Real) -> Real:
-    """(A A')^+ rest, (q, k): offsets that make A y meet s, where rest = s - A y so far."""
-    out: Real = rest / t.aa[:, None]
-    return out

@@ -183,11 +183,16 @@ def _tables(scores: Sequence[Mapping[str, Any]]) -> list[Block]:
             if score["section"] == section:
                 measure, column = _parted(score)
                 families.setdefault(measure, []).append((column, score))
-        rows = [
-            ("" if i else measure, column, *_cells(score), "" if i else _about(score))
-            for measure, found in families.items()
-            for i, (column, score) in enumerate(found)
-        ]
+        rows = []
+        for measure, found in families.items():
+            said: set[str] = set()
+            for column, score in found:
+                words = _about(score)
+                alike = words.replace(f"'{column}'", "")  # but for the column's name
+                rows.append((
+                    "" if said else measure, column, *_cells(score), "" if alike in said else words,
+                ))  # fmt: skip
+                said.add(alike)
         out += [_without_empty_columns(rows, caption)] if rows else []
     return out
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from sfumato.errors import ParameterError
 
-SCOPES = ("score", "admin", "metrics")
 _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SCOPE = re.compile(r"score(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?|admin|metrics")
 _TOKEN = re.compile(r"sfm_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")

@@ -200,11 +200,6 @@ class Registry:
         """All models."""
         return sorted(self._served)
 
-    @property
-    def any_noisy(self) -> bool:
-        """Whether a ledger is needed."""
-        return any(s.noisy for versions in self._served.values() for s in versions.values())
-
     def versions(self, name: str) -> list[str]:
         """All versions at hand, in the order they came."""
         return list(self._served.get(name, ()))

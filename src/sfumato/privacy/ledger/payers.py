@@ -89,10 +89,8 @@ def held_for(
 ) -> Iterator[None]:
     """Debit alone for sources that were noted: {source: whether other people are in it}."""
     with contextlib.ExitStack() as alone:
-        for source in (
-            sorted(sources) if witness is not None else ()
-        ):  # in one order: nobody waits in a circle
-            assert witness is not None
-            alone.enter_context(witness.alone_with(source, name))
-            note_source(witness, source, identity, name, sources[source])
+        if witness is not None:
+            for source in sorted(sources):  # in one order: nobody waits in a circle
+                alone.enter_context(witness.alone_with(source, name))
+                note_source(witness, source, identity, name, sources[source])
         yield
