@@ -34,7 +34,6 @@ DATABASES = (
     "clickhouse",
     "oracle",
     "databricks",
-    "redshift",
 )
 
 _EXTRAS = {"postgresql": "postgres"}  # what Ibis calls it, where that is not the scheme
