@@ -29,8 +29,9 @@ SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 
 setup: $(STAMP) ## the environment in .venv, pinned versions
 
-demo: $(STAMP) ## show what Sfumato does, on simulated data
-	@$(BIN)/sfumato demo
+demo: $(STAMP) ## show what Sfumato does, on simulated data; its files and reports stay in sfumato-demo/
+	@rm -rf sfumato-demo
+	@$(BIN)/sfumato demo --out sfumato-demo
 
 test: $(STAMP) ## every test but the long ones
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
@@ -80,5 +81,5 @@ lock: $(STAMP) ## pin the versions anew
 	    --no-annotate --no-header --upgrade -o requirements.lock pyproject.toml
 
 clean: ## remove what was made, the environment too
-	rm -rf $(VENV) .peers site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
+	rm -rf $(VENV) .peers sfumato-demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

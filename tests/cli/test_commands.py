@@ -313,7 +313,9 @@ def test_demo_runs_every_step_and_keeps_its_files(tmp_path: Path, sfumato: Sfuma
     assert answer.code == 0, answer.all
     for word in ("What you have seen", "$ sfumato describe discharges.csv", "NOT VERIFIED", "epsilon = 0.5"):
         assert word in answer.out
-    assert {"discharges.csv", "study.ledger", "release"} <= {p.name for p in (tmp_path / "kept").iterdir()}
+    kept = {p.name for p in (tmp_path / "kept").iterdir()}
+    assert {"discharges.csv", "study.ledger", "release", "report.html", "map.html"} <= kept
+    assert "map.html" in answer.out
     assert sf.scan(tmp_path / "kept" / "discharges.csv").rows() == 2000
     assert Schema.read(tmp_path / "kept" / "guessed.toml")["sex"].kind in (Kind.FLAG, Kind.NOMINAL)
 

@@ -86,7 +86,8 @@ def perform(terminal: Terminal, folder: Path, rows: int, kept: Path | None = Non
             stage.show(Text(step.why, "italic"), "")
             done.append((step, step.play(stage)))
     seconds = time.perf_counter() - start
-    where = f"The files are in {kept}." if kept else "The files were temporary; --out DIR keeps them."
+    kept_as = f"The files are in {kept}: open report.html and map.html."
+    where = kept_as if kept else "The files were temporary; --out DIR keeps them, reports too."
     plain = {
         "steps": [{"title": s.title, "result": result} for s, result in done],
         "seconds": round(seconds, 1),
