@@ -127,6 +127,16 @@ def test_the_verdicts_title_does_not_flatter(verdict: Verdict, title: str) -> No
     assert "Not examined" in text
 
 
+def test_a_long_list_of_what_was_not_examined_is_counted_and_folded_but_a_fault_never_is() -> None:
+    many = [f"part {i}: no time" for i in range(19)]
+    text = Page("T", "", [Section("S", "", [Verdict([], many, many)])]).to_html()
+    assert text.count("<details>") == 1
+    folded = text[text.index("<details>") : text.index("</details>")]
+    assert "<summary>19 parts, and why</summary>" in folded and folded.count("<li>") == 19
+    assert "Not examined" not in folded and "Does not meet" not in folded
+    assert "<details>" not in Page("T", "", [Section("S", "", [Verdict([], [], many[:6])])]).to_html()
+
+
 def test_nothing_is_loaded_and_the_policy_forbids_it(page: str) -> None:
     reader = Reader(page)
     for tag, attributes in reader.elements:

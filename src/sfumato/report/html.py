@@ -129,6 +129,9 @@ def _block(block: Block, numbers: Iterator[int]) -> Iterator[str]:
 _SIGNS = {"Meets": ("met", "✓"), "Does not meet": ("not_met", "✗"), "Not examined": ("not_examined", "?")}
 
 
+_FEW = 6
+
+
 def _verdict(verdict: Verdict) -> Iterator[str]:
     kind = "bad" if verdict.not_met else "good" if verdict.met else "open"
     yield f'<div class="block verdict {kind}">\n<p class="verdict-title">{verdict_title(verdict)}</p>\n<dl>'
@@ -138,6 +141,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
         name, sign = _SIGNS[title]
         listed = "".join(f"<li>{_(entry)}</li>" for entry in entries)
         inner = f"<ul>{listed}</ul>" if entries else f'<span class="none">{empty}</span>'
+        if title == "Not examined" and len(entries) > _FEW:  # else it fills the first screen
+            inner = f"<details><summary>{len(entries)} parts, and why</summary>{inner}</details>"
         yield f'<div><dt><span class="sign {name}" aria-hidden="true">{sign}</span>{title}</dt>'
         yield f"<dd>{inner}</dd></div>"
     yield "</dl>\n</div>"
