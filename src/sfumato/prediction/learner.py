@@ -5,7 +5,7 @@ Nothing here is private; see `estimator.py` for the estimators that are.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ class InputError(DataError, ValueError):
     """Rows or labels that cannot be learnt from; a ValueError too, as pipelines expect."""
 
 
-class Learner(Manners, ABC):
+class Learner(Manners):
     """A classifier of two classes over binary features of columns. See `AlphaTree` for the parameters."""
 
     _learnt = "variables_"

@@ -7,6 +7,7 @@ scikit-learn's classes, because they load scipy, and `import sfumato` stays ligh
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ class NoSuchParameter(ParameterError, ValueError):
     """A parameter that an estimator does not have; scikit-learn expects a ValueError."""
 
 
-class Manners:
+class Manners(ABC):
     """A classifier of two classes: parameters by name, tags, the likelier class and accuracy."""
 
     _learnt = ""  # the attribute that a fit sets
@@ -69,9 +70,9 @@ class Manners:
 
         check_is_fitted(self)
 
+    @abstractmethod
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The chance of each class, (rows, classes)."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of each row; the first one where both are as likely."""

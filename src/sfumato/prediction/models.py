@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -72,7 +73,7 @@ def plain_classes(classes: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedModel:
+class ReleasedModel(ABC):
     """What all released models share.
 
     target: what a score is the probability of.
@@ -99,17 +100,17 @@ class ReleasedModel:
         """The features, prepared for reading rows."""
         return Inputs(self.features)
 
+    @abstractmethod
     def log_odds(self, codes: Sequence[int]) -> float:
         """The log-odds for the codes of a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def contributions(self, codes: Sequence[int]) -> Explanation:
         """What each feature adds to the log-odds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """What the document holds of this kind alone."""
-        raise NotImplementedError
 
     def score(self, rows: Sequence[Mapping[str, object]]) -> list[Scored]:
         """The probability for each row. If any breaks a rule, all that do are named and none is scored."""
