@@ -21,7 +21,7 @@ from sfumato.io import scan
 from sfumato.samples import DISCHARGE_VARIABLES, discharges
 from sfumato.seeds import Key
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.sampling import CHUNK, Sampler
+from sfumato.synthesis.sampler import CHUNK, Sampler
 
 LIMITS = {(None, True): 5.0, (10, True): 2.0, (None, False): 2.0, (10, False): 1.2}
 

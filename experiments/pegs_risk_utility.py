@@ -33,7 +33,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.imputation.engines import ElasticNet
 from sfumato.synthesis.imputation.pmi import PMI
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 from sfumato.table import Table
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)

@@ -99,7 +99,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.constraints import Never as Never
     from sfumato.synthesis.constraints import Ordered as Ordered
     from sfumato.synthesis.constraints import Within as Within
-    from sfumato.synthesis.imputation.missing import MissingValues as MissingValues
+    from sfumato.synthesis.imputation.missing_values import MissingValues as MissingValues
     from sfumato.synthesis.imputation.multiple import MultipleImputation as MultipleImputation
     from sfumato.synthesis.imputation.partial import PartialSynthesis as PartialSynthesis
     from sfumato.synthesis.imputation.pmi import PMI as PMI
@@ -167,7 +167,7 @@ _HOME = {
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",
     "MissingExtraError": "errors",
-    "MissingValues": "synthesis.imputation.missing",
+    "MissingValues": "synthesis.imputation.missing_values",
     "ModelGuided": "anonymization.greedy.guided",
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",

@@ -19,7 +19,7 @@ from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 from sfumato.table import Table
 
 DRAWS = 200_000

@@ -21,7 +21,7 @@ from sfumato.synthesis import _kernels
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
-from sfumato.synthesis.sampling import Sampler, trace
+from sfumato.synthesis.sampler import Sampler, trace
 
 ROWS = [(0, 0, 0)] * 6 + [(0, 1, 1)] * 3 + [(1, 2, 1)] * 5 + [(1, 0, 0)] * 2 + [(0, 2, 0)]
 SIZES = (2, 3, 2)

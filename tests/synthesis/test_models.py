@@ -26,7 +26,7 @@ from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.pegs import PeGS
 from sfumato.synthesis.perturbation import dirichlet_alpha, entropies
-from sfumato.synthesis.sampling import Sampler, trace
+from sfumato.synthesis.sampler import Sampler, trace
 from sfumato.table import Table
 
 GROUPS = ("a", "b", "c")

@@ -20,7 +20,7 @@ from sfumato.privacy import ApproxDP, Budget, PureDP
 from sfumato.privacy.base import Unit
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.private import PrivateModel, PrivateSynthesizer
-from sfumato.synthesis.private.counting import Counted, at_most
+from sfumato.synthesis.private.exact_counts import Counted, at_most
 
 SIZES = (2, 2, 2, 3)
 ROWS = 4_000

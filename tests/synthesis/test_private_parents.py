@@ -19,7 +19,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 
 SIZES = (2, 2, 2)
 TIED: list[State] = [(0, 0, 0)] * 6 + [(1, 1, 1)] * 6 + [(0, 1, 0)] * 2 + [(1, 0, 1)] * 2 + [(0, 1, 1)] * 2

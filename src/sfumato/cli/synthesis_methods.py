@@ -104,7 +104,7 @@ def _partial(asked: Asked) -> Method:
 
 
 def _missing(asked: Asked) -> Method:
-    from sfumato.synthesis.imputation.missing import MissingValues
+    from sfumato.synthesis.imputation.missing_values import MissingValues
 
     given = asked.take("missing", "engine", "sweeps", "weight", "constraints")
     return _no_epsilon("missing", asked, MissingValues(**given))

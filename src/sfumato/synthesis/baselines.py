@@ -32,7 +32,7 @@ from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
-from sfumato.synthesis.paying import debit
+from sfumato.synthesis.payment import debit
 from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
 from sfumato.table import Table
 

@@ -35,8 +35,8 @@ from sfumato.privacy import Budget, Ledger, Neighbours
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
 from sfumato.schema import Kind
+from sfumato.synthesis.bin_values import ends
 from sfumato.synthesis.blocks import Blocks
-from sfumato.synthesis.decoding import ends
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.parents import whole_units
 

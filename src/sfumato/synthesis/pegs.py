@@ -37,7 +37,7 @@ from sfumato.synthesis.laws import LawBook, Prior
 from sfumato.synthesis.marginals import noised_marginals
 from sfumato.synthesis.models import check, learn
 from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, total_cost
-from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
+from sfumato.synthesis.sampler import CHUNK, Sampler, pool_codes, trace
 from sfumato.table import Table
 
 _MOST_SMOOTHED = 4096

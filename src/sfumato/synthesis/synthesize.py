@@ -11,7 +11,7 @@ from sfumato.privacy import Ledger
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
-from sfumato.synthesis.paying import paid
+from sfumato.synthesis.payment import paid
 from sfumato.table import Table
 
 

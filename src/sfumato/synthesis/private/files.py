@@ -15,9 +15,9 @@ from sfumato.privacy import Guarantee
 from sfumato.schema import Schema
 from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.measure import Measured
+from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
-from sfumato.synthesis.private.spending import Measurement
+from sfumato.synthesis.private.purse import Measurement
 
 if TYPE_CHECKING:
     from sfumato.synthesis.private.model import PrivateModel

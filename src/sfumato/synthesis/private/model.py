@@ -22,10 +22,10 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.allocate import C
-from sfumato.synthesis.private.calibrate import calibrated
+from sfumato.synthesis.private.allocation import C
+from sfumato.synthesis.private.calibration import calibrated
 from sfumato.synthesis.private.layout import Codes, Floats
-from sfumato.synthesis.private.measure import Measured
+from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.table import Table
 

@@ -4,8 +4,8 @@
     model.sample().save("release")          # as many rows as the noised number of them
     model.sample(1_000_000)                 # free: nothing is asked of the data again
 
-What is asked of the data, and why its answers are private: spending.py. What becomes of the answers:
-tables.py, potentials.py, calibrate.py, all of them post-processing.
+What is asked of the data, and why its answers are private: purse.py. What becomes of the answers:
+tables.py, potentials.py, calibration.py, all of them post-processing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.paying import require_same
-from sfumato.synthesis.private.counting import count
-from sfumato.synthesis.private.measure import measure
+from sfumato.synthesis.payment import require_same
+from sfumato.synthesis.private.exact_counts import count
+from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
-from sfumato.synthesis.private.spending import Purse
+from sfumato.synthesis.private.purse import Purse
 from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0

@@ -15,12 +15,12 @@ import numpy as np
 
 from sfumato.progress import report
 from sfumato.synthesis.constraints import Zero
-from sfumato.synthesis.private import allocate as budget
-from sfumato.synthesis.private.counting import Counted, candidates
+from sfumato.synthesis.private import allocation as budget
+from sfumato.synthesis.private.exact_counts import Counted, candidates
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Floats, Ints
 from sfumato.synthesis.private.potentials import Wanted
-from sfumato.synthesis.private.spending import Measurement, Purse, kept_share
+from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
 from sfumato.synthesis.private.tables import estimate, independent, on_simplex
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
