@@ -1,11 +1,13 @@
 """What a method is, does, needs, claims and spends: said once, on its class.
 
-    @dataclass(frozen=True)
-    class Datafly:
-        declaration: ClassVar = Declaration(
+    @declares(
+        Declaration(
             "datafly", Does.GENERALIZE, "The column with most values first.", page="anonymize.md",
             claims=("KAnonymity", ...), needs=(Need.HIERARCHIES,),
         )
+    )
+    @dataclass(frozen=True)
+    class Datafly:
         max_suppressed: Annotated[float | None, Parameter(Number("Share of the rows ...", 0, 1))] = None
 
 The class then does what `does` says:
@@ -23,13 +25,15 @@ and, where it promises differential privacy, `spends(rows) -> Spending` without 
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, TypeVar
 
 from sfumato.errors import ParameterError
+from sfumato.methods.parameters import parameters
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -98,7 +102,6 @@ class Declaration:
     first: whether a newcomer meets it first, and the map tries it unasked with the settings of `grid`.
     command: the command that runs it, where it is not the usual one of what it does.
     closed: {door: why this method cannot pass there}; doors are "plan", "command line" and "map".
-    ours: False for methods of other packages; set when they are found, never by the package itself.
     """
 
     name: str
@@ -132,11 +135,19 @@ class Declaration:
         object.__setattr__(self, "command", self.command or COMMANDS[self.does])
 
 
-@runtime_checkable
-class Method(Protocol):
-    """Anything whose class declares itself."""
+Kind = TypeVar("Kind", bound=type)
 
-    declaration: ClassVar[Declaration]
+
+def declares(declaration: Declaration) -> Callable[[Kind], Kind]:
+    """Say what a class is. The words of its parameters go to the end of its docstring, for `help`."""
+
+    def mark(kind: Kind) -> Kind:
+        kind.declaration = declaration  # type: ignore[attr-defined]
+        words = "\n".join(f"    {f.name}: {f.parameter.doc}" for f in parameters(kind).values())
+        kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or declaration.summary)}\n\nParameters:\n{words}"
+        return kind
+
+    return mark
 
 
 def declaration_of(method: Any) -> Declaration:

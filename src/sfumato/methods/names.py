@@ -33,7 +33,7 @@ OURS: dict[str, tuple[Does, str]] = {
     "pmi": (Does.SYNTHESIZE, "synthesis.imputation.pmi:PMI"),
     "imputation": (Does.SYNTHESIZE, "synthesis.imputation.multiple:MultipleImputation"),
     "partial": (Does.SYNTHESIZE, "synthesis.imputation.partial:PartialSynthesis"),
-    "missing": (Does.SYNTHESIZE, "synthesis.imputation.missing:MissingValues"),
+    "missing": (Does.SYNTHESIZE, "synthesis.imputation.missing_values:MissingValues"),
     "marginals": (Does.SYNTHESIZE, "synthesis.baselines:MarginalBootstrap"),
     "table": (Does.SYNTHESIZE, "synthesis.baselines:ContingencyTable"),
     "pseudonymize": (Does.REPLACE, "pseudonyms.method:Pseudonymize"),
