@@ -102,7 +102,7 @@ def test_bins_have_the_expected_value_and_square_of_the_law(mean: float, spread:
     column = Column(
         "y", Kind.NUMERIC, type="integer" if whole else "real", edges=(0, 1, 3, 9, 30), confirmed=True
     )
-    scale = models.Scale.of(Codebook.declared(column), family)
+    scale = models.BinScale.of(Codebook.declared(column), family)
     law = models.Family(family, scale)
     first, second = law.moments(np.array([mean]), spread)
     if whole:

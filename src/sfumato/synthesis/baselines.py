@@ -34,6 +34,7 @@ from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.debits import debit
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.parameters import (
     COLUMNS,
@@ -44,7 +45,6 @@ from sfumato.synthesis.parameters import (
     WEIGHT,
     count,
 )
-from sfumato.synthesis.payment import debit
 from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
 from sfumato.table import Table
 

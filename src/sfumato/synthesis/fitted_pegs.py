@@ -24,7 +24,7 @@ from sfumato.synthesis.blocks import Blocks
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.domain import WEIGHT_UNITS
 from sfumato.synthesis.laws import LawBook, Prior
-from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, total_cost
+from sfumato.synthesis.perturbation import OrdinalSmoothing, Visit, cost, least_prior, total_cost
 from sfumato.synthesis.sampler import CHUNK, Sampler, trace
 
 if TYPE_CHECKING:
@@ -119,14 +119,18 @@ class FittedPeGS:
         return [(b.column, v, least) for b, v, least in found if b.column not in self.models]
 
     @property
-    def _spreads(self) -> list[Spread]:
+    def _spreads(self) -> list[OrdinalSmoothing]:
         domain = self.blocks.domain
         out = []
         for block in self.blocks.blocks:
             book = domain.books[domain.place(block.column)]
             ordered = book.column.kind in _ORDERED and block.column not in domain.details
             smooth = self.method.smoothing if ordered and self.method.log_l is None else 0
-            out.append(Spread.neighbours(book.size, len(book.levels), smooth) if smooth else Spread.none())
+            out.append(
+                OrdinalSmoothing.neighbours(book.size, len(book.levels), smooth)
+                if smooth
+                else OrdinalSmoothing.none()
+            )
         return out
 
     @property

@@ -25,7 +25,7 @@ _PATH = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # shares of the penalty that 
 _FLOOR = 1e-9  # probability of a class that a fold has not seen
 
 
-class Law(Protocol):
+class ConditionalLaw(Protocol):
     """A model with its parameters at hand."""
 
     def draw(self, x: Floats, draw: Draw) -> Floats:
@@ -36,7 +36,7 @@ class Law(Protocol):
 class Learned(Protocol):
     """What an engine learnt."""
 
-    def law(self, draw: Draw | None) -> Law:
+    def law(self, draw: Draw | None) -> ConditionalLaw:
         """With parameters drawn from their posterior law, or at their estimate (None)."""
         ...
 

@@ -30,7 +30,7 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, StepLaw, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, learn
 from sfumato.synthesis.imputation.draws import Draw, Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import (
@@ -185,11 +185,11 @@ class FittedMissing:
         self._mend(frame, laws, draw)
         return frame
 
-    def _fill(self, frame: Frame, law: StepLaw, hole: NDArray[np.bool_], draw: Draw) -> None:
+    def _fill(self, frame: Frame, law: ColumnLaw, hole: NDArray[np.bool_], draw: Draw) -> None:
         here = {n: v[hole] for n, v in frame.items()}
         frame[law.target.name][hole] = law.draw(self.variables, here, int(hole.sum()), draw)
 
-    def _mend(self, frame: Frame, laws: Mapping[str, StepLaw], draw: Draw) -> None:
+    def _mend(self, frame: Frame, laws: Mapping[str, ColumnLaw], draw: Draw) -> None:
         """Further turns for the rows that break a constraint, until none does."""
         for _ in range(_TURNS):
             broken = self.rules.broken(frame)

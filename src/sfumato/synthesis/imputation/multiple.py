@@ -30,7 +30,7 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, Step, StepLaw, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, ColumnModel, learn
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import held
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
@@ -116,7 +116,7 @@ class FittedImputation:
 
     method: MultipleImputation
     variables: Variables
-    steps: tuple[Step, ...] = field(repr=False)
+    steps: tuple[ColumnModel, ...] = field(repr=False)
     rules: Rules = field(repr=False)
     dropped: int = field(default=0, repr=False)
 
@@ -145,7 +145,7 @@ class FittedImputation:
         return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
 
 
-def _table(rules: Rules, laws: Sequence[StepLaw], rows: int, key: Key) -> Table:
+def _table(rules: Rules, laws: Sequence[ColumnLaw], rows: int, key: Key) -> Table:
     variables = rules.variables
     fields = pa.schema([pa.field(v.name, canonical_type(v.column)) for v in variables.columns])
 

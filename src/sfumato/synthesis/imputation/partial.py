@@ -30,7 +30,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, Step, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnModel, learn
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
@@ -149,7 +149,7 @@ class FittedPartial:
     method: PartialSynthesis
     variables: Variables
     frame: Frame = field(repr=False)
-    steps: tuple[Step, ...] = field(repr=False)
+    steps: tuple[ColumnModel, ...] = field(repr=False)
     changed: NDArray[np.bool_] = field(repr=False)
     kept: pa.Table = field(repr=False)
     schema: Schema = field(repr=False)

@@ -27,9 +27,9 @@ from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
 from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.debits import require_same
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.parameters import COLUMNS, CONSTRAINTS, WEIGHT
-from sfumato.synthesis.payment import require_same
 from sfumato.synthesis.private.exact_counts import count
 from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
