@@ -169,7 +169,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         faults.append("the name is 1 to 64 letters, digits, '.', '_' or '-'")
     if not hasattr(fitted, "trees_"):
         faults.append("the model is not fitted")
-    elif fitted.epsilon is None or len(fitted.classes_) < 2:
+    elif fitted.epsilon_per_call is None or len(fitted.classes_) < 2:
         faults.append("a model to be asked has an epsilon, and saw two classes")
     elif not all(isinstance(x, str | int | float) for v in fitted.variables_ for x in v.levels):
         faults.append("levels are texts, numbers, or true and false")
@@ -177,7 +177,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         raise ParameterError(f"no confidential file: {'; '.join(faults)}.", hint='save("diabetes.dpat")')
     content = {
         "name": name, "nonce": secrets.token_hex(16), "method": type(fitted).__name__,
-        "target": fitted.target_, "claimed_epsilon": float(fitted.epsilon or 0),
+        "target": fitted.target_, "claimed_epsilon": float(fitted.epsilon_per_call or 0),
         "variables": [v.to_dict() for v in fitted.variables_],
         "trees": [{"alpha": t.alpha, "nodes": t.to_list()} for t in fitted.trees_],
     }  # fmt: skip
