@@ -27,11 +27,11 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError,
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
-from sfumato.prediction.drawing import cut, rules
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
-from sfumato.prediction.signing import SigningKey
+from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
+from sfumato.prediction.tree_figures import cut, rules
 from sfumato.prediction.variables import Variable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.grants import Budget

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from sfumato.errors import BudgetError
-from sfumato.prediction.spending import Purse, debit, wanted
+from sfumato.prediction.fit_budget import Purse, debit, wanted
 from sfumato.privacy import Budget, Ledger, Unit
 
 

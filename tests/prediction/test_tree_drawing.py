@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.prediction.drawing import cut, gains_figure, places, rules, spec, text
 from sfumato.prediction.structures import Tree
+from sfumato.prediction.tree_figures import cut, gains_figure, places, rules, spec, text
 from sfumato.table import Table
 
 

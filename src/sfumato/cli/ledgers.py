@@ -73,7 +73,7 @@ def new(
     from sfumato.errors import OutputError
     from sfumato.privacy import Budget, Ledger
     from sfumato.privacy.base import ROW, Unit
-    from sfumato.privacy.ledger.book import store_at
+    from sfumato.privacy.ledger.debit import store_at
 
     unit = ROW if max_rows_per_person == 1 else Unit.person(max_rows_per_person)
     budget = Budget(epsilon, rho, delta, unit)

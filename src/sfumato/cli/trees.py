@@ -142,7 +142,7 @@ def _report(model: Any, path: Path, title: str, stamp: str, overwrite: bool) -> 
 
 
 def _rules(tree: Any) -> list[dict[str, Any]]:
-    from sfumato.prediction.drawing import rules
+    from sfumato.prediction.tree_figures import rules
 
     return [{"rule": words, "rows": n.size, "share": n.chance} for words, n in rules(tree)]
 

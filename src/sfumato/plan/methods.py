@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sfumato.plan.shape import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
+from sfumato.methods.shapes import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
 
 if TYPE_CHECKING:
     from sfumato.criteria import Wanted

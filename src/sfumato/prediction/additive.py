@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
+from sfumato.prediction.fit_budget import Purse
 from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
 from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse
 from sfumato.prediction.shrinkage import log_odds_of, monotone_weights, totals
-from sfumato.prediction.spending import Purse
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
 from sfumato.schema import Schema

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.prediction.fit_budget import debit, wanted
 from sfumato.prediction.models import ReleasedModel, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
-from sfumato.prediction.spending import debit, wanted
 from sfumato.privacy import Guarantee
 from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.grants import Budget

@@ -114,7 +114,7 @@ class NoisyTrees(Learner):
 
     def page(self, title: str = "", stamp: str = "") -> Page:
         """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
-        from sfumato.prediction.drawing import tree_page
+        from sfumato.prediction.tree_figures import tree_page
         from sfumato.report import Promises, Section
 
         promise = Section("What is promised", (), [Promises(self.guarantee)])

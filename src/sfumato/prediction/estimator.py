@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.prediction.artefact import write
+from sfumato.prediction.fit_budget import Purse, debit, wanted
 from sfumato.prediction.grid import Codes, Grid, bounded
-from sfumato.prediction.manners import Manners
 from sfumato.prediction.models import Explanation, ReleasedModel, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
-from sfumato.prediction.signing import SigningKey
-from sfumato.prediction.spending import Purse, debit, wanted
+from sfumato.prediction.signing_key import SigningKey
+from sfumato.prediction.sklearn_api import Manners
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Kind, Schema

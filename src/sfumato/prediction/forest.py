@@ -5,8 +5,8 @@
 Guarantee: epsilon-DP, adding or removing one row (or one person with at most L rows).
 Because:   the number of rows with each outcome takes a share of epsilon (sensitivity L, discrete Laplace);
            each of T trees takes 1/T of the rest: one part for each of its levels and one for its leaves
-           (`growing.py`). All trees see all rows, so their parts add up. T, depth and shares follow from the
-           first answer and from what is public; the features each tree may use are drawn without the data;
+           (`private_tree.py`). All trees see all rows, so their parts add up. T, depth and shares follow from
+           the first answer and from what is public; the features each tree may use are drawn without the data;
            the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
            trees' mean by outcome take a share: a row is in one, sensitivity L.
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
@@ -27,13 +27,13 @@ import numpy as np
 
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
+from sfumato.prediction.fit_budget import Purse
 from sfumato.prediction.grid import STEPS, Codes
-from sfumato.prediction.growing import Candidates, Tree, grow
 from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
+from sfumato.prediction.private_tree import Candidates, Tree, grow
 from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
-from sfumato.prediction.spending import Purse
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
 from sfumato.progress import report

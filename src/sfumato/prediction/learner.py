@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.prediction.manners import Manners
+from sfumato.prediction.sklearn_api import Manners
 from sfumato.prediction.structures import Tree, distinct
 from sfumato.prediction.variables import Bounds, Codes, Variable, variables_of
 from sfumato.schema import Column, Kind, Schema
@@ -79,19 +79,19 @@ class Learner(Manners):
 
     def text(self) -> str:
         """The trees as lines of text."""
-        from sfumato.prediction.drawing import texts
+        from sfumato.prediction.tree_figures import texts
 
         return texts(self.trees_, self.target_)
 
     def svg(self) -> str:
         """The first tree as a drawing (SVG), as figures 5.3 and 5.4 of the chapter."""
-        from sfumato.prediction.drawing import svg
+        from sfumato.prediction.tree_figures import svg
 
         return svg(self.tree_, self.target_)
 
     def page(self, title: str = "", stamp: str = "") -> Page:
         """The trees as an internal report: drawn, with the gains of every variable at the root."""
-        from sfumato.prediction.drawing import tree_page
+        from sfumato.prediction.tree_figures import tree_page
 
         return tree_page(self.trees_, self.target_, title or self._title, stamp)
 

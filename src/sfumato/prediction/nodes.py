@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.growing import Tree
+from sfumato.prediction.private_tree import Tree
 from sfumato.prediction.shrinkage import drawn
 
 Floats = NDArray[np.float64]

@@ -86,6 +86,6 @@ class AlphaTree(PlainTrees):
 
     def text(self) -> str:
         """The tree as lines of text."""
-        from sfumato.prediction.drawing import text
+        from sfumato.prediction.tree_figures import text
 
         return text(self.tree_, self.target_)

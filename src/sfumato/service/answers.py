@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sfumato.errors import OutputError
 from sfumato.service._sqlite import connect, faults_named, writing
-from sfumato.service.flights import Flights
+from sfumato.service.single_flight import Flights
 
 _APPLICATION = 0x53464D41  # "SFMA"
 _LAYOUT = """

@@ -18,17 +18,17 @@ from starlette.responses import Response
 
 from sfumato.errors import DataError, SfumatoError
 from sfumato.privacy import Ledger
-from sfumato.service import logs, page, reading
+from sfumato.service import logs, page, request_parts
 from sfumato.service.answers import Answers
-from sfumato.service.front import NOTE, Front, Note
 from sfumato.service.installation import Installation
 from sfumato.service.keys import Key
 from sfumato.service.limits import Limits
 from sfumato.service.metrics import Metrics
+from sfumato.service.middleware import NOTE, Front, Note
 from sfumato.service.openapi import document
 from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
-from sfumato.service.scoring import Question, Scoring, left, released
+from sfumato.service.scores import Question, Scoring, left, released
 from sfumato.service.settings import VARIABLE, Settings
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -89,12 +89,12 @@ class Service:
     async def score(self, request: Request) -> Response:
         """Score one row or many."""
         key = self.admit(request, "score")
-        given = reading.parameters(request, "version", "explain")
-        version, explain = reading.version_of(given), reading.truth_of(given, "explain")
+        given = request_parts.parameters(request, "version", "explain")
+        version, explain = request_parts.version_of(given), request_parts.truth_of(given, "explain")
         served = self.served(request, key, version)
-        under = reading.idempotency_key(request)
-        body = await reading.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
-        rows, many = reading.rows_of(body, self.settings.most_rows, served.most_fields)
+        under = request_parts.idempotency_key(request)
+        body = await request_parts.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
+        rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
         if under is None and not served.noisy:
@@ -129,7 +129,7 @@ class Service:
     async def models(self, request: Request) -> Response:
         """The models this key may ask."""
         key = self.admit(request, "models")
-        reading.parameters(request)
+        request_parts.parameters(request)
         return _json({"models": [served.summary() for served in self.allowed(key)]})
 
     def allowed(self, key: Key) -> list[Served]:
@@ -140,7 +140,7 @@ class Service:
     async def model(self, request: Request) -> Response:
         """One model, with its guarantee in full."""
         key = self.admit(request, "model")
-        version = reading.version_of(reading.parameters(request, "version"))
+        version = request_parts.version_of(request_parts.parameters(request, "version"))
         served = self.served(request, key, version)
         current = self.registry.find(served.name)
         about = served.document() | {
@@ -154,13 +154,13 @@ class Service:
         key = self.admit(request, "activate")
         if not key.may("admin"):
             raise Refusal("not_allowed")
-        reading.parameters(request)
-        body = await reading.body_of(request, 4096, self.settings.seconds_to_send)
-        content = reading.parsed(body)
+        request_parts.parameters(request)
+        body = await request_parts.body_of(request, 4096, self.settings.seconds_to_send)
+        content = request_parts.parsed(body)
         version = (
             content.get("version") if isinstance(content, dict) and set(content) == {"version"} else None
         )
-        if not isinstance(version, str) or not reading.NAME.fullmatch(version) or version == "current":
+        if not isinstance(version, str) or not request_parts.NAME.fullmatch(version) or version == "current":
             raise Refusal("invalid", [Fault(0, "version", "an object with the version to activate")])
         name = request.path_params["name"]
         if self.registry.find(name, version) is None:
@@ -176,7 +176,7 @@ class Service:
         key = self.admit(request, "rollback")
         if not key.may("admin"):
             raise Refusal("not_allowed")
-        reading.parameters(request)
+        request_parts.parameters(request)
         name = request.path_params["name"]
         at_hand = self.registry.versions(name)
         if not at_hand:
@@ -199,7 +199,7 @@ class Service:
     async def budget(self, request: Request) -> Response:
         """What is left for this key's client."""
         key = self.admit(request, "budget")
-        reading.parameters(request)
+        request_parts.parameters(request)
         about: dict[str, Any] = {"client": key.client, "kind": None, "left": None, "left_of_client": None}
         if self.ledger is not None:
             about["kind"] = self.ledger.budget.kind

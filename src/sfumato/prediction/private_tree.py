@@ -2,7 +2,7 @@
 
 Guarantee: what `share` of the purse the caller names for each level and for the leaves, no more.
 Because:   1. the nodes of a level hold different rows, so that the draws of a level cost together what one
-              costs (`Purse.disjoint`, point 3 of `spending.py` for persons whose rows lie in several nodes);
+              costs (`Purse.disjoint`, point 3 of `fit_budget.py` for persons whose rows lie in several nodes);
               which node a row is in follows from the row and from splits that were drawn before;
            2. a split is chosen by permute-and-flip on the whole-number scores of `impurity.py`: sensitivity
               D L, and monotone: added rows lower scores, whoever's they are. The candidates are public;
@@ -21,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.prediction.fit_budget import Purse
 from sfumato.prediction.grid import Grid
 from sfumato.prediction.impurity import Impurity
-from sfumato.prediction.spending import Purse
 from sfumato.privacy.noise import Noisy, laplace, noisy_max
 
 Ints = NDArray[np.int64]

@@ -15,7 +15,7 @@ Because:   1. `share` cuts grants from a ledger with that budget, and the ledger
               k_1 + k_2 + ... <= L, and the draws together cost at most (k_1 + k_2 + ...) / L <= 1 of it.
 Assumes:   of `disjoint` and L > 1, that a draw's loss is at most proportional to the rows that differ, as of
            `noise.laplace` and `noise.noisy_max` with `monotone`; and that the caller multiplies sensitivities
-           by L, as additive.py, forest.py and growing.py do.
+           by L, as additive.py, forest.py and private_tree.py do.
            Of any `disjoint`, that the caller's parts share no row, by a rule that looks at each row alone and
            at what is public or was drawn before. Add/remove neighbours: a replaced row could move.
 Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.py; point 3 by exact laws,

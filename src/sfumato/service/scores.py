@@ -23,9 +23,9 @@ from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import down
 from sfumato.service.answers import Answers, Kept
 from sfumato.service.keys import Key
-from sfumato.service.reading import Row
 from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
+from sfumato.service.request_parts import Row
 
 Outcomes = dict[str, int]  # how many scores were released, drawn, repeated
 
