@@ -28,8 +28,8 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError,
 from sfumato.io.atomic import write_text
 from sfumato.prediction.inputs import Feature, Inputs
 from sfumato.prediction.perturbation import noised, output
-from sfumato.prediction.structures import Node, Tree
-from sfumato.prediction.variables import Variable
+from sfumato.prediction.structures import GrownTree, Node
+from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.rounding import exact
@@ -61,8 +61,8 @@ class NoisyModel:
     kind: str
     target: str
     claimed_epsilon: float
-    variables: tuple[Variable, ...] = field(repr=False)
-    trees: tuple[Tree, ...] = field(repr=False)
+    variables: tuple[TreeVariable, ...] = field(repr=False)
+    trees: tuple[GrownTree, ...] = field(repr=False)
     version: str = ""
 
     noisy: ClassVar[bool] = True
@@ -132,7 +132,7 @@ class KeptFeature(Feature):
     levels_told: ClassVar[bool] = False
 
 
-def _feature(v: Variable) -> Feature:
+def _feature(v: TreeVariable) -> Feature:
     kind = "category" if v.kind == "ordered" else v.kind
     made = KeptFeature if v.levels and not v.public else Feature
     return made(
@@ -140,14 +140,14 @@ def _feature(v: Variable) -> Feature:
     )  # fmt: skip
 
 
-def _code(v: Variable, value: Any) -> int:
-    """The code of a checked value; `Variable.codes` for one cell, without a compiler."""
+def _code(v: TreeVariable, value: Any) -> int:
+    """The code of a checked value; `TreeVariable.codes` for one cell, without a compiler."""
     if value is None:
         return v.cuts + 1
     return bisect_left(v.thresholds, value) if v.kind == "number" else v.levels.index(value)
 
 
-def _leaf(tree: Tree, codes: list[int]) -> Node:
+def _leaf(tree: GrownTree, codes: list[int]) -> Node:
     node = tree.nodes[0]
     while not node.is_leaf:
         right = tree.variables[node.variable].passes(codes[node.variable], node.test)
@@ -249,7 +249,7 @@ def _document(name: str, raw: bytes) -> dict[str, Any]:
 
 def _model(content: Mapping[str, Any]) -> NoisyModel:
     variables = tuple(
-        Variable(**{**v, "thresholds": tuple(v["thresholds"]), "levels": tuple(v["levels"])})
+        TreeVariable(**{**v, "thresholds": tuple(v["thresholds"]), "levels": tuple(v["levels"])})
         for v in content["variables"]
     )
     faults = []
@@ -262,7 +262,7 @@ def _model(content: Mapping[str, Any]) -> NoisyModel:
     epsilon = content["claimed_epsilon"]
     if type(epsilon) not in (int, float) or not 0 < epsilon <= 1000:
         faults.append("its epsilon is not above 0 and up to 1000")
-    trees = tuple(Tree.from_list(t["nodes"], variables, float(t["alpha"])) for t in content["trees"])
+    trees = tuple(GrownTree.from_list(t["nodes"], variables, float(t["alpha"])) for t in content["trees"])
     if not trees or not variables:
         faults.append("it has no tree or no variable")
     if faults:

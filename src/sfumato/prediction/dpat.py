@@ -15,9 +15,9 @@ from sfumato.errors import BudgetError, ParameterError
 from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.perturbation import noised, output
-from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
+from sfumato.prediction.structures import GrownTree, Stopping, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
-from sfumato.prediction.variables import Bounds, Codes, Variable
+from sfumato.prediction.variables import Bounds, Codes, TreeVariable
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
@@ -30,7 +30,7 @@ _MOST = 1000  # the largest budget there is
 REASON = "a claim of differential privacy that does not hold"
 
 
-def claim(epsilon: float | None, variables: Sequence[Variable]) -> Guarantee:
+def claim(epsilon: float | None, variables: Sequence[TreeVariable]) -> Guarantee:
     """What DPaT and EDPaT promise: nothing, and why."""
     said = "The true shares are answered." if epsilon is None else (
         f"Each call claims epsilon = {epsilon:g}, and the claim is false."
@@ -57,7 +57,7 @@ class NoisyTrees(Learner):
         _check_epsilon(self.epsilon)
         Stopping(self.max_depth)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return zero_diff_structure(codes, labels, self.variables_, alpha, Stopping(self.max_depth))
 
     def __sklearn_tags__(self) -> Any:
@@ -148,7 +148,7 @@ class DPaT(NoisyTrees):
     Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
     """
 
-    tree_: Tree
+    tree_: GrownTree
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.structures import Stopping, Tree, alpha_tree
+from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
 from sfumato.prediction.variables import Bounds, Codes
 
 
@@ -36,7 +36,7 @@ class PlainTrees(Learner):
     def _stopping(self) -> Stopping:
         return Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return alpha_tree(codes, labels, self.variables_, alpha, self._stopping())
 
 

@@ -5,7 +5,7 @@ from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, K
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.ledger import Client, Entry, Ledger
+from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Claim",
     "Client",
     "DiverseLaw",
-    "Entry",
     "Grant",
     "Guarantee",
     "JAnonymity",
@@ -26,6 +25,7 @@ __all__ = [
     "KMap",
     "LDiversity",
     "Ledger",
+    "LedgerEntry",
     "Neighbours",
     "NoGuarantee",
     "Pseudonymous",
