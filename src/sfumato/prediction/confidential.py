@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io.atomic import write_text
 from sfumato.prediction.inputs import Feature, Inputs
-from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.perturbation import claim, noised, output
 from sfumato.prediction.structures import GrownTree, Node
 from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy.grants import Grant
@@ -35,7 +35,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.rounding import exact
 
 if TYPE_CHECKING:
-    from sfumato.prediction.dpat import NoisyTrees
+    from sfumato.prediction.learner import Learner
 
 __all__ = ["NoisyModel", "load_confidential", "write"]
 
@@ -80,8 +80,6 @@ class NoisyModel:
     @property
     def guarantee(self) -> Guarantee:
         """No guarantee, and why."""
-        from sfumato.prediction.dpat import claim
-
         return claim(self.claimed_epsilon, self.variables)
 
     @property
@@ -158,7 +156,9 @@ def _leaf(tree: GrownTree, codes: list[int]) -> Node:
 # -- writing -----------------------------------------------------------------------------------------
 
 
-def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bool = False) -> Path:
+def write(
+    fitted: Learner, epsilon: float | None, path: str | Path, name: str = "", *, overwrite: bool = False
+) -> Path:
     """Write a fitted model for its owner alone (mode 0600), whole or not at all."""
     target = Path(path)
     name = name or target.stem
@@ -169,7 +169,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         faults.append("the name is 1 to 64 letters, digits, '.', '_' or '-'")
     if not hasattr(fitted, "trees_"):
         faults.append("the model is not fitted")
-    elif fitted.epsilon is None or len(fitted.classes_) < 2:
+    elif epsilon is None or len(fitted.classes_) < 2:
         faults.append("a model to be asked has an epsilon, and saw two classes")
     elif not all(isinstance(x, str | int | float) for v in fitted.variables_ for x in v.levels):
         faults.append("levels are texts, numbers, or true and false")
@@ -177,7 +177,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         raise ParameterError(f"no confidential file: {'; '.join(faults)}.", hint='save("diabetes.dpat")')
     content = {
         "name": name, "nonce": secrets.token_hex(16), "method": type(fitted).__name__,
-        "target": fitted.target_, "claimed_epsilon": float(fitted.epsilon or 0),
+        "target": fitted.target_, "claimed_epsilon": float(epsilon or 0),
         "variables": [v.to_dict() for v in fitted.variables_],
         "trees": [{"alpha": t.alpha, "nodes": t.to_list()} for t in fitted.trees_],
     }  # fmt: skip

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.perturbation import noised, output
+from sfumato.prediction.perturbation import claim, noised, output
 from sfumato.prediction.structures import GrownTree, Stopping, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
-from sfumato.prediction.variables import Bounds, Codes, TreeVariable
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.prediction.variables import Bounds, Codes
+from sfumato.privacy import Guarantee
 from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import ceil_units, exact, up
@@ -27,23 +27,6 @@ if TYPE_CHECKING:
     from sfumato.report import Page
 
 _MOST = 1000  # the largest budget there is
-REASON = "a claim of differential privacy that does not hold"
-
-
-def claim(epsilon: float | None, variables: Sequence[TreeVariable]) -> Guarantee:
-    """What DPaT and EDPaT promise: nothing, and why."""
-    said = "The true shares are answered." if epsilon is None else (
-        f"Each call claims epsilon = {epsilon:g}, and the claim is false."
-    )  # fmt: skip
-    detail = (
-        f"{said} The structure of the trees is computed from the data without noise, and whether a "
-        "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
-        "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
-        "beyond any bound."
-    )
-    if not all(v.public for v in variables):
-        detail += " Thresholds or levels were read off the data, too."
-    return Guarantee.of(NoGuarantee(REASON, detail))
 
 
 class NoisyTrees(Learner):
@@ -110,7 +93,7 @@ class NoisyTrees(Learner):
         """Write the confidential file (.dpat), for its owner alone: it holds true counts, no release."""
         from sfumato.prediction.confidential import write
 
-        return write(self, path, name, overwrite=overwrite)
+        return write(self, self.epsilon, path, name, overwrite=overwrite)
 
     def page(self, title: str = "", stamp: str = "") -> Page:
         """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
