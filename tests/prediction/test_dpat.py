@@ -32,14 +32,14 @@ from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensit
 from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.tree_figures import cut, rules
-from sfumato.prediction.variables import Variable
+from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
-FLAGS = tuple(Variable(f"x{i}", "flag", levels=(0, 1)) for i in (1, 2, 3))
+FLAGS = tuple(TreeVariable(f"x{i}", "flag", levels=(0, 1)) for i in (1, 2, 3))
 bits = st.integers(0, 1)
 
 

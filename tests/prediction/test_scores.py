@@ -1,4 +1,4 @@
-"""Both private estimators: scikit-learn's manners, the budget, missing values, order, and refusals."""
+"""Both private estimators: scikit-learn's interface, the budget, missing values, order, and refusals."""
 
 from __future__ import annotations
 

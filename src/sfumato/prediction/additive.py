@@ -31,7 +31,7 @@ from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
-from sfumato.prediction.fit_budget import Purse
+from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
 from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse
@@ -99,7 +99,7 @@ class AdditiveScore(PrivateClassifier):
         if self.declared_rows is not None:
             self._plan(len(training.grid.axes), self.declared_rows)
 
-    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
+    def _learn(self, training: Training, purse: FitBudget, guarantee: Guarantee) -> ReleasedModel:
         axes, most = training.grid.axes, self.max_rows_per_person
         outcomes = laplace(
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
@@ -140,7 +140,7 @@ class AdditiveScore(PrivateClassifier):
             weights.append(monotone_weights(own, table, direction, missing) if direction else own)
         return weights
 
-    def _calibrate(self, codes: Codes, outcome: Ints, tables: Sequence[Ints], purse: Purse) -> None:
+    def _calibrate(self, codes: Codes, outcome: Ints, tables: Sequence[Ints], purse: FitBudget) -> None:
         """Count the sums by outcome, and scale base and weights to what is found: point 3 above."""
         means, variances = moments([t.sum(axis=1) for t in tables], self._weights)
         # Sums spread more than independent features would let them.

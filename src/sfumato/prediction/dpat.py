@@ -16,11 +16,11 @@ from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.perturbation import noised, output
-from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
+from sfumato.prediction.perturbation import claim, noised, output
+from sfumato.prediction.structures import GrownTree, Stopping, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
-from sfumato.prediction.variables import Bounds, Codes, Variable
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.prediction.variables import Bounds, Codes
+from sfumato.privacy import Guarantee
 from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import ceil_units, exact, up
@@ -29,23 +29,6 @@ if TYPE_CHECKING:
     from sfumato.report import Page
 
 _MOST = 1000  # the largest budget there is
-REASON = "a claim of differential privacy that does not hold"
-
-
-def claim(epsilon: float | None, variables: Sequence[Variable]) -> Guarantee:
-    """What DPaT and EDPaT promise: nothing, and why."""
-    said = "The true shares are answered." if epsilon is None else (
-        f"Each call claims epsilon = {epsilon:g}, and the claim is false."
-    )  # fmt: skip
-    detail = (
-        f"{said} The structure of the trees is computed from the data without noise, and whether a "
-        "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
-        "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
-        "beyond any bound."
-    )
-    if not all(v.public for v in variables):
-        detail += " Thresholds or levels were read off the data, too."
-    return Guarantee.of(NoGuarantee(REASON, detail))
 
 
 class NoisyTrees(Learner):
@@ -59,7 +42,7 @@ class NoisyTrees(Learner):
         _check_epsilon(self.epsilon_per_call)
         Stopping(self.max_depth)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return zero_diff_structure(codes, labels, self.variables_, alpha, Stopping(self.max_depth))
 
     def __sklearn_tags__(self) -> Any:
@@ -112,7 +95,7 @@ class NoisyTrees(Learner):
         """Write the confidential file (.dpat), for its owner alone: it holds true counts, no release."""
         from sfumato.prediction.confidential import write
 
-        return write(self, path, name, overwrite=overwrite)
+        return write(self, self.epsilon_per_call, path, name, overwrite=overwrite)
 
     def page(self, title: str = "", stamp: str = "") -> Page:
         """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
@@ -159,7 +142,7 @@ class DPaT(NoisyTrees):
     Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
     """
 
-    tree_: Tree
+    tree_: GrownTree
 
     def __init__(
         self,

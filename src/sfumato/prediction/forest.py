@@ -6,8 +6,8 @@ Guarantee: epsilon-DP, adding or removing one row (or one person with at most L 
 Because:   the number of rows with each outcome takes a share of epsilon (sensitivity L, discrete Laplace);
            each of T trees takes 1/T of the rest: one part for each of its levels and one for its leaves
            (`private_tree.py`). All trees see all rows, so their parts add up. T, depth and shares follow from
-           the first answer and from what is public; the features each tree may use are drawn without the data;
-           the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
+           the first answer and from what is public; the features each tree may use are drawn without the
+           data; the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
            trees' mean by outcome take a share: a row is in one, sensitivity L.
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
            undeclared level or outcome are refused before anything is spent, and that refusal is not covered:
@@ -31,12 +31,12 @@ from sfumato.methods.shapes import Number
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
-from sfumato.prediction.fit_budget import Purse
+from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import STEPS, Codes
 from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
-from sfumato.prediction.private_tree import Candidates, Tree, grow
+from sfumato.prediction.private_tree import Candidates, PrivateTree, grow
 from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
@@ -121,7 +121,7 @@ class AlphaForest(PrivateClassifier):
         if self.declared_rows is not None:
             self._plan(len(training.grid.axes), self.declared_rows)
 
-    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
+    def _learn(self, training: Training, purse: FitBudget, guarantee: Guarantee) -> ReleasedModel:
         axes, most = training.grid.axes, self.max_rows_per_person
         outcomes = laplace(
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
@@ -148,7 +148,9 @@ class AlphaForest(PrivateClassifier):
         scaled = tuple((nodes, tuple(slope * v for v in value)) for nodes, value in model.trees)
         return replace(model, base=base, trees=scaled)
 
-    def _grown(self, training: Training, codes: Codes, plan: ForestPlan, purse: Purse) -> list[Tree]:
+    def _grown(
+        self, training: Training, codes: Codes, plan: ForestPlan, purse: FitBudget
+    ) -> list[PrivateTree]:
         candidates = Candidates.of(training.grid, STEPS)
         impurity = Impurity.of(float(self.alpha))
         each = (1 - OUTCOMES - CALIBRATION) / plan.trees
@@ -164,8 +166,8 @@ class AlphaForest(PrivateClassifier):
         return grown
 
     def _calibrated(
-        self, model: ForestModel, codes: Codes, outcome: Codes, trees: Sequence[Tree],
-        values: Sequence[Floats], base: float, purse: Purse,
+        self, model: ForestModel, codes: Codes, outcome: Codes, trees: Sequence[PrivateTree],
+        values: Sequence[Floats], base: float, purse: FitBudget,
     ) -> tuple[float, float]:  # fmt: skip
         """Base and slope from the counts of the sums by outcome: a row is in one of them."""
         leaves = [v[len(t.splits) :] for t, v in zip(trees, values, strict=True)]

@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.structures import Stopping, Tree, alpha_tree
+from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
 from sfumato.prediction.variables import Bounds, Codes
 
 
@@ -39,7 +39,7 @@ class PlainTrees(Learner):
     def _stopping(self) -> Stopping:
         return Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return alpha_tree(codes, labels, self.variables_, alpha, self._stopping())
 
 
