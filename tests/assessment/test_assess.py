@@ -15,8 +15,8 @@ from toys import coarse, independent, people, sampled
 import sfumato as sf
 from sfumato.assessment import thresholds
 from sfumato.assessment.assess import Assessment, assess
-from sfumato.assessment.linkage import AttackDatabase
-from sfumato.assessment.parts import PARTS
+from sfumato.assessment.attacks.linkage import AttackDatabase
+from sfumato.assessment.checks import PARTS
 from sfumato.errors import OutputError, ParameterError
 from sfumato.privacy import KAnonymity
 from sfumato.progress import listening
@@ -290,8 +290,8 @@ def test_a_card_of_a_table_in_memory_has_no_level_and_no_range_of_the_original(t
 
 
 def test_bins_are_shown_in_few_digits() -> None:
-    from sfumato.assessment.align import align
     from sfumato.assessment.pictures import levels_of
+    from sfumato.assessment.reading.alignment import align
 
     values = [0.123456789 + k for k in range(40)]
     rows = pa.table({"x": values, "n": [*range(39), 60], "few": [1.5, 2.5] * 20})

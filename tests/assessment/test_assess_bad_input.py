@@ -13,10 +13,10 @@ from cli_support import CANARY
 from toys import people
 
 import sfumato as sf
-from sfumato.assessment.align import align
 from sfumato.assessment.assess import assess
 from sfumato.assessment.attacks.intruder import look
-from sfumato.assessment.parting import Parting
+from sfumato.assessment.reading.alignment import align
+from sfumato.assessment.reading.name_parts import Parting
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 

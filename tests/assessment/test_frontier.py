@@ -14,9 +14,9 @@ from toys import copies, distance, drawn, grid, independent, people, sampled, va
 
 import sfumato as sf
 from sfumato.assessment.frontier import Candidate, frontier
-from sfumato.assessment.grid import plain_settings
-from sfumato.assessment.holdout import split
-from sfumato.assessment.points import Point, marked
+from sfumato.assessment.frontier.grid import plain_settings
+from sfumato.assessment.frontier.holdout import split
+from sfumato.assessment.frontier.points import Point, marked
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.progress import listening
 from sfumato.score import Score

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.assessment.attacks.nothing import NothingToAttack
 from sfumato.assessment.case import Case, case_of
+from sfumato.assessment.checks import PARTS, Part, limited_by
+from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
-from sfumato.assessment.nothing import NothingToAttack
-from sfumato.assessment.opening import guarantee_of
-from sfumato.assessment.parts import PARTS, Part, limited_by
-from sfumato.assessment.parts.base import Partly
+from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
 from sfumato.assessment.thresholds import RISK, judged, require_known
 from sfumato.errors import SfumatoError, listed
@@ -21,9 +21,9 @@ from sfumato.score import Score
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.audit import Audit
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.models import Model
+    from sfumato.assessment.utility.models import Model
 
 __all__ = ["Assessment", "assess"]
 

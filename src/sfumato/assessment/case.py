@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sfumato.assessment.align import MAX_LEVELS, Pair, align
-from sfumato.assessment.meanings import Meanings, meanings
-from sfumato.assessment.opening import Opened, opened, opened_pair
-from sfumato.assessment.parting import Parting
+from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
+from sfumato.assessment.reading.files import Opened, opened, opened_pair
+from sfumato.assessment.reading.meanings import Meanings, meanings
+from sfumato.assessment.reading.name_parts import Parting
 from sfumato.assessment.subject import Subject
 from sfumato.errors import ParameterError
 from sfumato.schema import Kind, Schema
@@ -19,7 +19,7 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.risk.classes import Classes
     from sfumato.assessment.risk.uniqueness import Search
 
@@ -102,7 +102,7 @@ class Case:
     @cached_property
     def database(self) -> AttackDatabase | None:
         """What the intruder holds, with the parts."""
-        from sfumato.assessment.fellegi_sunter import AttackDatabase
+        from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
 
         given = self.subject.database
         if given is None or not self.partings:

@@ -13,9 +13,9 @@ from sfumato.schema import Schema, Value
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.audit import Audit
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.models import Model
+    from sfumato.assessment.utility.models import Model
 
 EFFORTS = ("quick", "normal", "thorough")
 Hierarchies = str | Path | Mapping[str, Hierarchy | Mapping[str, Sequence[Value]]]

@@ -163,7 +163,7 @@ def assess(
     is not met or could not be examined. The report is internal: it is computed from the original.
     """  # fmt: skip
     from sfumato.assessment.assess import assess as judge
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
 
     limits = _limits(max_risk, min_utility, threshold or [])
     reports = report or []
@@ -201,7 +201,7 @@ def assess(
 
 def _opened(reading: Reading, data: str, schema: Path | None = None) -> Any:
     """A release with its guarantee, or a table read as the options say."""
-    from sfumato.assessment.opening import is_release
+    from sfumato.assessment.reading.files import is_release
     from sfumato.release import Release
     from sfumato.schema import Schema
 

@@ -148,7 +148,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _limits(plan: Plan) -> Iterator[Fault]:
-    from sfumato.assessment.parts import PARTS
+    from sfumato.assessment.checks import PARTS
     from sfumato.assessment.thresholds import require_known
 
     known = [m for part in PARTS for m in part.gives]

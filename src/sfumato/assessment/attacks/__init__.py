@@ -1,5 +1,6 @@
 """Attacks on a release: each says what the intruder knows, and is judged against control and baseline."""
 
+from sfumato.assessment.attacks.ambiguity import perfect_matching, smallest_cover
 from sfumato.assessment.attacks.attributes import (
     background,
     homogeneity,
@@ -9,7 +10,6 @@ from sfumato.assessment.attacks.attributes import (
     most_frequent,
 )
 from sfumato.assessment.attacks.intruder import by_key, sharp
-from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
 from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
 from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.beliefs import check_secret, in_turn, learnt_from, released_nodes, secrets
 from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, knows, look
 from sfumato.assessment.attacks.structure import forest, level_of
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
+from sfumato.assessment.reading.alignment import Pair
 from sfumato.score import Score
 from sfumato.table import Table
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.same_values import same_text
+from sfumato.assessment.reading.same_values import same_text
 from sfumato.counts import Codebook, Counts, canonical
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.same_values import same_text
+from sfumato.assessment.reading.same_values import same_text
 from sfumato.schema import Kind
 from sfumato.table import Table
 
