@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.attacks.nothing import NothingToAttack
 from sfumato.assessment.case import Case, case_of
-from sfumato.assessment.checks import PARTS, Part, limited_by
+from sfumato.assessment.checks import CHECKS, AssessmentCheck, limited_by
 from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.reading.files import guarantee_of
@@ -79,7 +79,7 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     """
     limits = dict(thresholds or {})
-    known = [m for part in PARTS for m in part.gives]
+    known = [m for check in CHECKS for m in check.gives]
     require_known(limits, known)
     case = case_of(
         Subject(
@@ -90,7 +90,7 @@ def assess(
         )
     )  # fmt: skip
     notes = [*case.files.notes, *case.pair.notes]
-    notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.partings]
+    notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.name_parts]
     if case.files.control is None:
         notes.append(
             "No control was given: attacks are held against a plain guess only, which overstates them."
@@ -103,17 +103,17 @@ def assess(
     broken: dict[str, str] = {}
     if case.left_out:  # an intruder who knows less than was said proves nothing
         broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
-    for number, part in enumerate(PARTS):
-        report(_LABEL, number, len(PARTS))
-        found, reason, failed = _done(part, case)
+    for number, check in enumerate(CHECKS):
+        report(_LABEL, number, len(CHECKS))
+        found, reason, failed = _done(check, case)
         scores += found
         if reason:
-            skipped.append(Skipped(part.name, reason))
-            unavailable |= dict.fromkeys(part.gives, reason)
+            skipped.append(Skipped(check.name, reason))
+            unavailable |= dict.fromkeys(check.gives, reason)
         if failed:
-            for limit in (limited_by(part), *part.gives):
-                broken.setdefault(limit, f"{part.name}: {reason}")
-    report(_LABEL, len(PARTS), len(PARTS))
+            for limit in (limited_by(check), *check.gives):
+                broken.setdefault(limit, f"{check.name}: {reason}")
+    report(_LABEL, len(CHECKS), len(CHECKS))
     named = ordered(scores)
     figures, undrawn = _figures(case, named)
     skipped += undrawn
@@ -132,18 +132,18 @@ def assess(
     )
 
 
-def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
-    """The scores of a part, or why there are none, and whether that leaves open what it would have found.
+def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
+    """The scores of a check, or why there are none, and whether that leaves open what it would have found.
 
-    One part that fails does not take the others with it. A part that is not asked for, by the effort or by
+    One check that fails does not take the others with it. A check that is not asked for, by the effort or by
     what was given, leaves nothing open; one that is, and is refused or breaks, does, unless it was refused
     because there is nothing to attack.
     """
-    reason = part.lacks(case)
+    reason = check.lacks(case)
     if reason:
         return [], reason, False
     try:
-        return part.run(case), "", False
+        return check.run(case), "", False
     except Partly as error:
         return error.scores, error.message.rstrip("."), error.unknown
     except NothingToAttack as error:

@@ -45,7 +45,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class BeliefNetwork:
     """The logarithms of P(secret), (secrets,), and per column of P(leaf | secret), (secrets, leaves + 1)."""
 
     secret: Floats
@@ -65,7 +65,9 @@ class Network:
         return np.asarray(total.argmax(axis=1), np.int64)
 
 
-def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, rounds: int = 50) -> Network:
+def fit(
+    released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, rounds: int = 50
+) -> BeliefNetwork:
     """Expectation and maximization over the released records, whose cells may be generalized.
 
     released: (records, columns) nodes; covers: per column (nodes, leaves + 1), 0 or 1; nodes: the released
@@ -95,7 +97,7 @@ def fit(released: Ints, covers: Sequence[Floats], nodes: Ints, spread: Floats, r
         Link(p, levels[p].of_leaf, np.log(column.given)) if column.given is not None else None
         for p, column in zip(parents, columns, strict=True)
     ]
-    return Network(np.log(prior), tuple(np.log(column.table) for column in columns), tuple(links))
+    return BeliefNetwork(np.log(prior), tuple(np.log(column.table) for column in columns), tuple(links))
 
 
 class _Column:

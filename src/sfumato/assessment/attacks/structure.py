@@ -21,7 +21,7 @@ _CELLS = 2_000_000  # of a table over the secret and two columns: larger ones ar
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class ColumnLevel:
     """The groups of a column: of each leaf (leaves + 1,) and of each released value (nodes,); -1 for none."""
 
     of_leaf: Ints
@@ -29,7 +29,7 @@ class Level:
     size: int
 
 
-def level_of(covers: Floats) -> Level:
+def level_of(covers: Floats) -> ColumnLevel:
     """The groups of a column.  covers: (nodes, leaves + 1), 0 or 1; the last leaf is one nobody has."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
@@ -39,7 +39,7 @@ def level_of(covers: Floats) -> Level:
     joined = csr_matrix(seen[telling], dtype=np.int32)  # counts of values: 256 of them must not be none
     size, of_leaf = connected_components(joined.T @ joined, directed=False)
     of_node = np.where(telling & seen.any(axis=1), of_leaf[seen.argmax(axis=1)], -1)
-    return Level(np.append(of_leaf, -1).astype(np.int64), of_node.astype(np.int64), int(size))
+    return ColumnLevel(np.append(of_leaf, -1).astype(np.int64), of_node.astype(np.int64), int(size))
 
 
 def forest(groups: Ints, sizes: Sequence[int], belief: Floats) -> list[int]:

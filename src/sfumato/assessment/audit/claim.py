@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.assessment.audit import events
 from sfumato.assessment.audit.draws import Mechanism, Source
-from sfumato.assessment.audit.events import Event, Floats, Tally
+from sfumato.assessment.audit.events import Event, Floats, OutputTally
 from sfumato.assessment.audit.intervals import portions, require
 from sfumato.errors import ParameterError
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP, to_approx
@@ -248,9 +248,9 @@ def _delta_of(claim: DifferentialPrivacy | None, delta: float | None) -> float |
 # -- the two halves ----------------------------------------------------------------------------------
 
 
-def _look(source: Source, draws: int) -> tuple[Tally, tuple[Floats, Floats]]:
+def _look(source: Source, draws: int) -> tuple[OutputTally, tuple[Floats, Floats]]:
     """Draw the first half: tallied in full while the outputs are few, and the beginning kept."""
-    tally = Tally()
+    tally = OutputTally()
     kept: tuple[list[Floats], list[Floats]] = ([], [])
     room = [0, 0]
     for side in (0, 1):
@@ -267,7 +267,7 @@ def _look(source: Source, draws: int) -> tuple[Tally, tuple[Floats, Floats]]:
 
 
 def _choose(
-    tally: Tally,
+    tally: OutputTally,
     sample: tuple[Floats, Floats],
     claim: DifferentialPrivacy | None,
     delta: float | None,

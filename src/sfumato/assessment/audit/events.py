@@ -41,7 +41,7 @@ class Event:
 
 
 @dataclass
-class Tally:
+class OutputTally:
     """How often each distinct output occurred under the two laws, while there are few of them.
 
     n: (law, part, output). Every other draw belongs to the second part: sets are ordered by the first and
@@ -107,7 +107,7 @@ def epsilon_low(hits: NDArray[Any], others: NDArray[Any], trials: int, error: fl
 # -- the families ------------------------------------------------------------------------------------
 
 
-def best_set(tally: Tally, bound: Bound) -> Event | None:
+def best_set(tally: OutputTally, bound: Bound) -> Event | None:
     """Of the distinct outputs, those that point most to one law; the number of them by the bound."""
     if tally.full or tally.rows is None:
         return None

@@ -1,24 +1,24 @@
-"""The parts of an assessment: what each needs, what it gives, and when it is worth its time."""
+"""The checks of an assessment: what each needs, what it gives, and when it is worth its time."""
 
 from __future__ import annotations
 
 from sfumato.assessment.checks import attacks, knowledge, risk, utility
-from sfumato.assessment.checks.base import Part
+from sfumato.assessment.checks.base import AssessmentCheck
 from sfumato.assessment.thresholds import RISK, UTILITY, measure
 
-__all__ = ["PARTS", "Part", "giving", "limited_by"]
+__all__ = ["CHECKS", "AssessmentCheck", "giving", "limited_by"]
 
-PARTS: tuple[Part, ...] = (*utility.PARTS, *risk.PARTS, *attacks.PARTS, *knowledge.PARTS)
+CHECKS: tuple[AssessmentCheck, ...] = (*utility.CHECKS, *risk.CHECKS, *attacks.CHECKS, *knowledge.CHECKS)
 
 
-def limited_by(part: Part) -> str:
-    """The limit that speaks of all parts like this one; nothing for counts of the file alone."""
-    names = {p.name: RISK for p in (*attacks.PARTS, *knowledge.PARTS)} | {
-        p.name: UTILITY for p in utility.PARTS
+def limited_by(check: AssessmentCheck) -> str:
+    """The limit that speaks of all checks like this one; nothing for counts of the file alone."""
+    names = {p.name: RISK for p in (*attacks.CHECKS, *knowledge.CHECKS)} | {
+        p.name: UTILITY for p in utility.CHECKS
     }
-    return names.get(part.name, "")
+    return names.get(check.name, "")
 
 
-def giving(name: str) -> list[Part]:
-    """The parts that may give a score of that name."""
-    return [part for part in PARTS if measure(name) in part.gives]
+def giving(name: str) -> list[AssessmentCheck]:
+    """The checks that may give a score of that name."""
+    return [check for check in CHECKS if measure(name) in check.gives]

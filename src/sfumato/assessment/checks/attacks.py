@@ -7,7 +7,7 @@ from functools import partial
 
 from sfumato.assessment.case import Case
 from sfumato.assessment.checks.base import (
-    Part,
+    AssessmentCheck,
     as_far_as_possible,
     control,
     database,
@@ -100,22 +100,26 @@ def _membership(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
-PARTS = (
-    Part("linking", ("linking",), _linking, (known,)),
-    Part("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
-    Part("matching everybody at once", ("perfect matching",), _matching, (known, truth, much_time)),
-    Part(
+CHECKS = (
+    AssessmentCheck("linking", ("linking",), _linking, (known,)),
+    AssessmentCheck("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
+    AssessmentCheck(
+        "matching everybody at once", ("perfect matching",), _matching, (known, truth, much_time),
+    ),
+    AssessmentCheck(
         "inferring sensitive values", ("attribute inference", "homogeneity", "background knowledge of 1"),
         _inferring, (known, secret_known),
     ),
-    Part("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
-    Part("singling out", ("singling out",), _singling_out, (several, time)),
-    Part("linking two data sets through the release", ("linkability",), _linkability, (two_known, time)),
-    Part(
+    AssessmentCheck("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
+    AssessmentCheck("singling out", ("singling out",), _singling_out, (several, time)),
+    AssessmentCheck(
+        "linking two data sets through the release", ("linkability",), _linkability, (two_known, time),
+    ),
+    AssessmentCheck(
         "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
         (control, time),
     ),
-    Part(
+    AssessmentCheck(
         "linking a database of the intruder's (Fellegi and Sunter)", ("probabilistic linking",),
         _probabilistic, (known, truth, database),
     ),

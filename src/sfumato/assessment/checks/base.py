@@ -1,4 +1,4 @@
-"""What a part of an assessment is, and what it may need."""
+"""What a check of an assessment is, and what it may need."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Need = Callable[[Case], str]
 
 
 @dataclass(frozen=True)
-class Part:
-    """One part.
+class AssessmentCheck:
+    """One check.
 
     gives: the measures it may give, as `thresholds.measure` names them.
     needs: each says why a case cannot be judged here; nothing if it can.
@@ -28,12 +28,12 @@ class Part:
     needs: tuple[Need, ...] = ()
 
     def lacks(self, case: Case) -> str:
-        """The first reason why this part cannot be done, or nothing."""
+        """The first reason why this check cannot be done, or nothing."""
         return next((why for need in self.needs if (why := need(case))), "")
 
 
 class Partly(SfumatoError):
-    """Some of a part could not be done: what was found, and why the rest was not."""
+    """Some of a check could not be done: what was found, and why the rest was not."""
 
     def __init__(self, scores: list[Score], why: SfumatoError) -> None:
         super().__init__(why.message, hint=why.hint)

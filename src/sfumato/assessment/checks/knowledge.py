@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.attacks.nothing import NothingToAttack
 from sfumato.assessment.case import Case
-from sfumato.assessment.checks.base import Part, earlier, grown, known, made, same_length, secret, time
+from sfumato.assessment.checks.base import (
+    AssessmentCheck,
+    earlier,
+    grown,
+    known,
+    made,
+    same_length,
+    secret,
+    time,
+)
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.release import Release
 from sfumato.score import Score
@@ -128,16 +137,22 @@ def _audit(case: Case) -> str:
     return "" if case.subject.audits else "no audit of the mechanism was given (audit=sf.audit(...))"
 
 
-PARTS = (
-    Part(
+CHECKS = (
+    AssessmentCheck(
         "complementary releases", ("complementary releases",), _complementary, (earlier, known, secret),
     ),
-    Part(
+    AssessmentCheck(
         "releases side by side, row by row (unsorted matching)", ("unsorted matching",), _side_by_side,
         (earlier, known, same_length),
     ),
-    Part("values of few people in several releases", ("values of few people",), _rare, (earlier, known)),
-    Part("releases of a table that grew (temporal)", ("temporal",), _temporal, (grown, known, secret)),
-    Part("membership by shadow releases", ("membership by shadow releases",), _shadows, (made, time)),
-    Part("audit of a claim of differential privacy", ("audit",), _audited, (_audit,)),
+    AssessmentCheck(
+        "values of few people in several releases", ("values of few people",), _rare, (earlier, known),
+    ),
+    AssessmentCheck(
+        "releases of a table that grew (temporal)", ("temporal",), _temporal, (grown, known, secret),
+    ),
+    AssessmentCheck(
+        "membership by shadow releases", ("membership by shadow releases",), _shadows, (made, time),
+    ),
+    AssessmentCheck("audit of a claim of differential privacy", ("audit",), _audited, (_audit,)),
 )  # fmt: skip

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from sfumato.assessment.case import Case
-from sfumato.assessment.checks.base import Part, known, population_file, population_size, secret, time
+from sfumato.assessment.checks.base import (
+    AssessmentCheck,
+    known,
+    population_file,
+    population_size,
+    secret,
+    time,
+)
 from sfumato.score import Score
 from sfumato.table import Table
 
@@ -71,9 +78,9 @@ def _closest(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
-PARTS = (
-    Part("class sizes", ("k", "average class"), _class_sizes, (known,)),
-    Part(
+CHECKS = (
+    AssessmentCheck("class sizes", ("k", "average class"), _class_sizes, (known,)),
+    AssessmentCheck(
         "who stands alone",
         (
             "unique on all quasi-identifiers", "unique on two quasi-identifiers",
@@ -83,19 +90,19 @@ PARTS = (
         _alone,
         (known,),
     ),
-    Part(
+    AssessmentCheck(
         "alone in the population", ("population uniqueness",), _alone_in_population, (known, population_size),
     ),
-    Part(
+    AssessmentCheck(
         "prosecutor, journalist, marketer",
         ("prosecutor risk", "journalist risk", "marketer risk"), _intruders, (known,),
     ),
-    Part("presence in the file", ("delta",), _presence, (known, population_file)),
-    Part(
+    AssessmentCheck("presence in the file", ("delta",), _presence, (known, population_file)),
+    AssessmentCheck(
         "diversity of sensitive columns", ("distinct l", "entropy l", "recursive l", "t"), _diversity,
         (known, secret),
     ),
-    Part(
+    AssessmentCheck(
         "copies of originals",
         (
             "purely artificial records", "equal to an original on all columns",
@@ -104,7 +111,7 @@ PARTS = (
         ),
         _copies,
     ),
-    Part(
+    AssessmentCheck(
         "distance to the closest record",
         ("closer to the original than to the control", "distance to the closest original"), _closest, (time,),
     ),

@@ -6,7 +6,15 @@ from functools import partial
 from typing import Any
 
 from sfumato.assessment.case import Case
-from sfumato.assessment.checks.base import Part, as_far_as_possible, control, formulas, several, target, time
+from sfumato.assessment.checks.base import (
+    AssessmentCheck,
+    as_far_as_possible,
+    control,
+    formulas,
+    several,
+    target,
+    time,
+)
 from sfumato.errors import SfumatoError
 from sfumato.score import Score
 
@@ -45,8 +53,8 @@ def _regression(case: Case, formula: str, model: Any) -> list[Score]:
         raise
 
 
-PARTS = (
-    Part(
+CHECKS = (
+    AssessmentCheck(
         "tables of one, two and three columns",
         (
             "marginal mse", "marginal mae", "histogram intersection", "kendall's tau-b", "spearman's rho",
@@ -55,12 +63,14 @@ PARTS = (
         ),
         _tables,
     ),
-    Part(
+    AssessmentCheck(
         "the same regression on both files", ("coefficients", "relative distance", "interval overlap"),
         _regressions, (formulas,),
     ),
-    Part("telling the files apart", ("propensity pmse", "propensity"), _propensity, (several, time)),
-    Part(
+    AssessmentCheck(
+        "telling the files apart", ("propensity pmse", "propensity"), _propensity, (several, time),
+    ),
+    AssessmentCheck(
         "training on the release",
         ("train on released", "lost by training on released"), _trained, (several, target, control, time),
     ),

@@ -1,4 +1,4 @@
-"""A score by its name, as a measure for the map: only the part of the assessment that gives it is run."""
+"""A score by its name, as a measure for the map: only the check of the assessment that gives it is run."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Named:
     takes_releases: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        from sfumato.assessment.checks import PARTS, giving
+        from sfumato.assessment.checks import CHECKS, giving
 
         if not giving(self.name):
-            offered = sorted({m for part in PARTS for m in part.gives})
+            offered = sorted({m for check in CHECKS for m in check.gives})
             near = difflib.get_close_matches(measure(self.name), offered, 3, 0.5)
             raise ParameterError(
                 f"no score is called {self.name!r}.", hint=f"there are {listed(near or offered, 40)}"
@@ -110,12 +110,12 @@ def _taken(name: str, case: Case) -> Score:
 
     found: list[Score] = []
     reasons = []
-    for part in giving(name):
-        reason = part.lacks(case)
+    for check in giving(name):
+        reason = check.lacks(case)
         if reason:
             reasons.append(reason)
         else:
-            found += part.run(case)
+            found += check.run(case)
     scores = of_name(name, found)
     if not scores:
         why = reasons[0] if reasons else f"it is called {listed([repr(s.name) for s in found])}"

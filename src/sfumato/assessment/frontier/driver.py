@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.assessment.frontier.cache import Cache
-from sfumato.assessment.frontier.grid import Candidate, Grid, Measure, Method, Run, plain_settings
+from sfumato.assessment.frontier.grid import Candidate, FrontierGrid, Measure, Runnable, Trial, plain_settings
 from sfumato.assessment.frontier.holdout import split
 from sfumato.assessment.frontier.points import Point, marked, point_of
 from sfumato.errors import DataError, ParameterError, listed
@@ -37,7 +37,7 @@ NO_CLAIM = "The method gave back a plain table and promised nothing."
 
 def frontier(
     table: Any,
-    methods: Sequence[Method],
+    methods: Sequence[Runnable],
     *,
     risk: str | Measure | None = None,
     utility: str | Measure | None = None,
@@ -85,7 +85,7 @@ def frontier(
         others = opened(control, "the control", schema=_known_to(control, whole))
     elif holdout:
         data, others = split(whole, holdout, base.derive("frontier", "holdout"))
-    grid = Grid(
+    grid = FrontierGrid(
         table=data,
         methods=tuple(methods),
         risk=measure_of(Worse() if risk is None else risk, "risk"),
@@ -117,7 +117,7 @@ def _known_to(control: Any, table: Table) -> Schema | None:
     return None if isinstance(control, Table | Release) else table.schema
 
 
-def _drawn(grid: Grid, runs: Sequence[Run], stand_in: str, whole: Table) -> Frontier:
+def _drawn(grid: FrontierGrid, runs: Sequence[Trial], stand_in: str, whole: Table) -> Frontier:
     """The points of what worked; what did not is told beside them."""
     good = [run for run in runs if not run.trouble]
     if not good:
@@ -149,10 +149,10 @@ class Frontier:
     """
 
     points: tuple[Point, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[Trial, ...]
     notes: tuple[str, ...]
     stand_in: str
-    _grid: Grid = field(repr=False)
+    _grid: FrontierGrid = field(repr=False)
     _whole: Table = field(repr=False)  # with those who were set aside
 
     @property

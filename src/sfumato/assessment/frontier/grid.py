@@ -30,7 +30,7 @@ Measure = Callable[[Table, Table, Table | None, Key], Score]
 """(original, released, control or None, key) -> Score."""
 
 
-class Method(Protocol):
+class Runnable(Protocol):
     """What a grid runs: anything with a name and settings that makes a release of a table."""
 
     @property
@@ -59,7 +59,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """One method with one setting, once. method: its place in the list of methods.
 
     trouble: why there is no result; then risk and utility are None.
@@ -77,11 +77,11 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Grid:
+class FrontierGrid:
     """What is to be run, and how it is judged."""
 
     table: Table
-    methods: tuple[Method, ...]
+    methods: tuple[Runnable, ...]
     risk: Measure
     utility: Measure
     repeats: int
@@ -109,27 +109,29 @@ class Grid:
         chosen = self.methods[method]
         return self.key.derive("frontier", chosen.name, plain_settings(chosen), repeat)
 
-    def run_one(self, method: int, repeat: int) -> Run:
+    def run_one(self, method: int, repeat: int) -> Trial:
         """Make one release and judge it. A method that fails is a finding, not the end of the grid."""
         key = self.key_of(method, repeat)
         start = time.perf_counter()
         try:
             made = self.methods[method](self.table, key)
             if not isinstance(made, Release | Table):
-                return Run(method, repeat, trouble=f"it gave back a {type(made).__name__}, not a release")
+                return Trial(method, repeat, trouble=f"it gave back a {type(made).__name__}, not a release")
             risk = self._judged(self.risk, made, key.derive("risk"))
             utility = self._judged(self.utility, made, key.derive("utility"))
         except SfumatoError as error:
-            return Run(method, repeat, trouble=error.message)
+            return Trial(method, repeat, trouble=error.message)
         except Exception as error:  # a foreign exception may quote a cell: only its kind is told
-            return Run(method, repeat, trouble=f"it failed ({type(error).__name__})")
+            return Trial(method, repeat, trouble=f"it failed ({type(error).__name__})")
         odd = [m for m in (risk, utility) if not isinstance(m, Score)]
         if odd:  # a function of the user's own may give back anything
-            return Run(method, repeat, trouble=f"a measure gave back a {type(odd[0]).__name__}, not a Score")
+            return Trial(
+                method, repeat, trouble=f"a measure gave back a {type(odd[0]).__name__}, not a Score"
+            )
         promises = tuple(c.title for c in made.guarantee) if isinstance(made, Release) else ()
         # Tables behind the numbers stay behind: hundreds of runs are kept.
         risk, utility = replace(risk, details={}), replace(utility, details={})
-        return Run(method, repeat, risk, utility, time.perf_counter() - start, promises)
+        return Trial(method, repeat, risk, utility, time.perf_counter() - start, promises)
 
     def _judged(self, measure: Measure, made: Made, key: Key) -> Score:
         """A user's own measure sees the table; ours also see what generalized values stand for."""
@@ -137,10 +139,10 @@ class Grid:
         shown: Any = made.data if plain else made  # type: ignore[union-attr]
         return measure(self.table, shown, self.control, key)
 
-    def run(self, cache: Cache | None, workers: int) -> list[Run]:
+    def run(self, cache: Cache | None, workers: int) -> list[Trial]:
         """All runs, in the order of methods and repeats, however many work on them."""
         todo = [(m, r) for m in range(len(self.methods)) for r in range(self.repeats)]
-        done: dict[tuple[int, int], Run] = {}
+        done: dict[tuple[int, int], Trial] = {}
         names: dict[tuple[int, int], str] = {}
         if cache is not None:
             names = dict(zip(todo, self._names(cache, todo), strict=True))
@@ -180,7 +182,7 @@ class Grid:
 _LABEL = "runs of the frontier"
 
 
-def plain_settings(method: Method) -> str:
+def plain_settings(method: Runnable) -> str:
     """The settings as JSON text: the same text for the same settings."""
 
     def as_text(value: object) -> str:
@@ -213,8 +215,8 @@ def _is_method(method: Any) -> bool:
 
 
 def _side_by_side(
-    work: Callable[[int, int], Run], todo: Sequence[tuple[int, int]], workers: int
-) -> Iterator[Run]:
+    work: Callable[[int, int], Trial], todo: Sequence[tuple[int, int]], workers: int
+) -> Iterator[Trial]:
     """Results as they come. Threads: kernels and engines release the interpreter, and nothing is copied.
 
     Whatever stops the loop (Ctrl-C too) cancels what has not begun; what is under way ends first.
@@ -224,7 +226,7 @@ def _side_by_side(
         return
     pool = ThreadPoolExecutor(workers, thread_name_prefix="sfumato-frontier")
     try:
-        open_: set[Future[Run]] = {pool.submit(work, *at) for at in todo}
+        open_: set[Future[Trial]] = {pool.submit(work, *at) for at in todo}
         while open_:
             finished, open_ = wait(open_, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in finished)
@@ -235,7 +237,7 @@ def _side_by_side(
 # -- what is kept --------------------------------------------------------------------------------
 
 
-def _entry(run: Run) -> dict[str, Any]:
+def _entry(run: Trial) -> dict[str, Any]:
     assert run.risk is not None and run.utility is not None
     return {
         "risk": run.risk.to_dict(), "utility": run.utility.to_dict(),
@@ -243,13 +245,13 @@ def _entry(run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _kept(at: tuple[int, int], entry: dict[str, Any] | None) -> Run | None:
+def _kept(at: tuple[int, int], entry: dict[str, Any] | None) -> Trial | None:
     """A run from its entry; None if there is none, or it is not one of ours: then it is run again."""
     if entry is None:
         return None
     try:
         risk, utility = _score(entry["risk"]), _score(entry["utility"])
-        return Run(*at, risk, utility, float(entry["seconds"]), tuple(entry["promises"]), reused=True)
+        return Trial(*at, risk, utility, float(entry["seconds"]), tuple(entry["promises"]), reused=True)
     except (KeyError, TypeError, ValueError, SfumatoError):
         return None
 

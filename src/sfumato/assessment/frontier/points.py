@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfumato.assessment.frontier.axes import no_axis
-from sfumato.assessment.frontier.grid import Run
+from sfumato.assessment.frontier.grid import Trial
 from sfumato.score import Score
 
 CONFIDENCE = 0.95
@@ -68,7 +68,7 @@ def _plain(value: Any) -> Any:
         return repr(value)
 
 
-def point_of(name: str, settings: Mapping[str, Any], method: int, runs: Sequence[Run]) -> Point:
+def point_of(name: str, settings: Mapping[str, Any], method: int, runs: Sequence[Trial]) -> Point:
     """The point of one method's runs."""
     risks = [run.risk for run in runs if run.risk is not None]
     utilities = [run.utility for run in runs if run.utility is not None]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.reading.bins import told_apart
-from sfumato.assessment.reading.lines import Scale
+from sfumato.assessment.reading.lines import ColumnScale
 from sfumato.assessment.reading.scales import common_scale
 from sfumato.counts import Codebook, Coded, Counts, Survey
 from sfumato.errors import DataError, ParameterError, listed
@@ -177,7 +177,7 @@ def align(
         raise ParameterError("bins must be a whole number from 2 up.", hint="align(..., bins=20)")
     weight = _weight(original, weight)
     names, notes = _shared(original, released, columns, weight)
-    scales: dict[str, Scale] = {}
+    scales: dict[str, ColumnScale] = {}
     before, first = _found(original, names)
     after, second = _found(released, names, original.schema)
     _require_rows(next(iter(before.values())), next(iter(after.values())))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.assessment.reading import notation
-from sfumato.assessment.reading.lines import CLOCKS, Float, Line, Scale, Tree, has_missing, text_of
+from sfumato.assessment.reading.lines import CLOCKS, ColumnScale, Float, Line, Tree, has_missing, text_of
 from sfumato.assessment.reading.notation import Span
 from sfumato.counts import Codebook, Counts
 from sfumato.schema import Column
@@ -38,7 +38,7 @@ class Binned:
         self.own: Float | None = None
         self.edges = self.inner = self._edges(bins)
 
-    def scale(self) -> Scale:
+    def scale(self) -> ColumnScale:
         """The scale of the column."""
         there = self.after.codebooks[0]
         if self.native:
@@ -59,7 +59,7 @@ class Binned:
         names = pa.array(bin_names(self.edges), pa.string())
         leaves = Codebook.declared(column) if self.clock else Codebook(column, names, missing)
         if placed is None:
-            return Scale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut, self.own)
+            return ColumnScale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut, self.own)
         generalized_values = sum(1 for row in placed if row is not None and np.count_nonzero(row) > 1)
         if generalized_values:
             how = "the whole numbers" if self._whole else "the length"
@@ -77,7 +77,7 @@ class Binned:
                 spread[i, : len(row)] = row
         if missing_after:
             spread[-1, -1] = 1.0
-        return Scale(leaves, nodes, spread, tuple(self.notes), self.cut, self.own)
+        return ColumnScale(leaves, nodes, spread, tuple(self.notes), self.cut, self.own)
 
     @property
     def _whole(self) -> bool:

@@ -71,7 +71,7 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Opened:
+class Files:
     """What is judged: the tables, reduced to the columns they share, and what was noted on the way."""
 
     original: Table
@@ -89,7 +89,7 @@ class Opened:
     earlier: tuple[Earlier, ...] = ()
 
 
-def opened_pair(subject: Subject) -> Opened:
+def open_files(subject: Subject) -> Files:
     """Open all of them and settle which columns are judged in which part."""
     first = opened(subject.original, "the original", schema=subject.schema, keep_text=True)
     second = opened(subject.released, "the release", keep_text=True)
@@ -106,7 +106,7 @@ def opened_pair(subject: Subject) -> Opened:
     columns = _judged(first, shared, chosen, rows[0], notes)
     whole = _as_asked(first, asked)
     kept = [weight] if weight is not None else []
-    return Opened(
+    return Files(
         original=whole.select([*columns, *kept]),
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
         control=None

@@ -22,7 +22,7 @@ CLOCKS = {"date": "date", "datetime": "datetime", "instant": "datetime"}
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColumnScale:
     """One column of both files."""
 
     leaves: Codebook

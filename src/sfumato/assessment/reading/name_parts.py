@@ -25,14 +25,14 @@ _ROWS = 200  # generalized values whose leaves are looked up at once
 
 
 @dataclass(frozen=True)
-class Parting:
+class NameParts:
     """Where the names of a column are cut: the places at which its parts begin, the first of them 0."""
 
     column: str
     starts: tuple[int, ...]
 
     @classmethod
-    def of(cls, column: str, values: pa.Array, most: int) -> Parting:
+    def of(cls, column: str, values: pa.Array, most: int) -> NameParts:
         """The longest beginning of which there are at most so many, then the longest of what follows."""
         text = _text(values)
         length = pc.max(pc.utf8_length(text)).as_py() or 1

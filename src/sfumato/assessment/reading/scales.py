@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from sfumato.assessment.reading import notation
 from sfumato.assessment.reading.bins import Binned, told_apart
-from sfumato.assessment.reading.lines import CLOCKS, Float, Scale, Tree, has_missing, measured, text_of
+from sfumato.assessment.reading.lines import CLOCKS, ColumnScale, Float, Tree, has_missing, measured, text_of
 from sfumato.assessment.reading.notation import Span
 from sfumato.counts import Codebook, Counts
 from sfumato.schema import Column, Kind
 
 
-def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins: int) -> Scale:
+def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins: int) -> ColumnScale:
     """The scale of a column: bins for quantities and dates, levels for everything else.
 
     before, after: what each file holds, with its counts. tree: generalized value -> its leaves.
@@ -29,7 +29,7 @@ def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins
     return _levels(column, before, after, tree)
 
 
-def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
+def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> ColumnScale:
     found, there = before.codebooks[0].levels, after.codebooks[0]
     levels = found
     notes = []
@@ -63,7 +63,7 @@ def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> Scale:
     spread[unseen, len(names) + np.arange(len(unseen))] = 1.0
     if nodes.missing:
         spread[-1, -1] = 1.0
-    return Scale(leaves, nodes, spread, tuple(notes))
+    return ColumnScale(leaves, nodes, spread, tuple(notes))
 
 
 def _extended(

@@ -1,6 +1,6 @@
 """Risk: what a file gives away about the people in it, counted and estimated; no attack is run here."""
 
-from sfumato.assessment.risk.classes import Classes, classes
+from sfumato.assessment.risk.classes import FileClasses, classes
 from sfumato.assessment.risk.distance import closest
 from sfumato.assessment.risk.diversity import diversity
 from sfumato.assessment.risk.intervals import exact_interval
@@ -11,7 +11,7 @@ from sfumato.assessment.risk.reidentification import class_sizes, intruders, pre
 from sfumato.assessment.risk.uniqueness import riskiest, search, uniqueness
 
 __all__ = [
-    "Classes",
+    "FileClasses",
     "class_sizes",
     "classes",
     "closest",

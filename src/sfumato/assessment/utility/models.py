@@ -25,7 +25,7 @@ Model = Literal["linear", "logistic"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class RegressionFit:
     """The coefficients of one model on one file."""
 
     names: tuple[str, ...]
@@ -62,7 +62,9 @@ def regression(
     return _compared(first, second, formula, model, confidence)
 
 
-def _compared(first: Fit, second: Fit, formula: str, model: Model, confidence: float) -> list[Score]:
+def _compared(
+    first: RegressionFit, second: RegressionFit, formula: str, model: Model, confidence: float
+) -> list[Score]:
     common = [n for n in first.names if n in second.names]
     if not common:
         raise DataError("the two fits share no coefficient.", hint="use columns that both files have")
@@ -100,7 +102,7 @@ def _compared(first: Fit, second: Fit, formula: str, model: Model, confidence: f
     ]  # fmt: skip
 
 
-def _doubt(first: Fit, second: Fit) -> str:
+def _doubt(first: RegressionFit, second: RegressionFit) -> str:
     """Said where a fit has no unique or no finite solution: its coefficients and intervals are arbitrary."""
     for fit_, where in ((first, "original"), (second, "released file")):
         if not (fit_.converged and fit_.full_rank):
@@ -109,7 +111,9 @@ def _doubt(first: Fit, second: Fit) -> str:
     return ""
 
 
-def fit(frame: Any, formula: str, model: Model, confidence: float, weight: str | None, where: str) -> Fit:
+def fit(
+    frame: Any, formula: str, model: Model, confidence: float, weight: str | None, where: str
+) -> RegressionFit:
     """One regression on one frame."""
     sm, patsy = _part("statsmodels.api"), _part("patsy")
     if formula.count("~") != 1:
@@ -143,7 +147,7 @@ def fit(frame: Any, formula: str, model: Model, confidence: float, weight: str |
         result.fittedvalues, float
     )  # where all are told without error, no coefficient is finite
     settled = model == "linear" or bool(result.converged and np.abs(told - y).max() > 1e-6)
-    return Fit(
+    return RegressionFit(
         tuple(names), np.asarray(result.params, float), np.asarray(result.bse, float), intervals, len(x),
         rank == len(names), settled,
     )  # fmt: skip
