@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.assessment.reading.meanings import meanings
+from sfumato.assessment.reading.files import meanings
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, write_levels
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.assessment.attacks.nothing import NothingToAttack
+from sfumato.assessment.attacks.success import NothingToAttack
 from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.checks import CHECKS, AssessmentCheck, limited_by
 from sfumato.assessment.checks.base import Partly

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
-from sfumato.assessment.reading.files import Files, open_files, opened
-from sfumato.assessment.reading.meanings import Meanings, meanings
+from sfumato.assessment.reading.files import Meanings, meanings, opened
 from sfumato.assessment.reading.name_parts import NameParts
-from sfumato.assessment.subject import Subject
+from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
 from sfumato.schema import Kind, Schema
 from sfumato.seeds import Key

@@ -26,8 +26,7 @@ from sfumato.assessment.attacks.beliefs import (
     secrets,
 )
 from sfumato.assessment.attacks.intruder import Floats, Ints, knows, look
-from sfumato.assessment.attacks.nothing import NothingToAttack
-from sfumato.assessment.attacks.success import CONFIDENCE, mean_interval, rate
+from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, mean_interval, rate
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score

@@ -1,4 +1,10 @@
-"""The checks of an assessment: what each needs, what it gives, and when it is worth its time."""
+"""The checks of an assessment: what each needs, what it gives, and when it is worth its time.
+
+Start with `base` (what a check is). `utility`, `risk` and `attacks` run what the rooms of those names
+measure; `knowledge` runs attacks by who holds more than the file: other releases, the method, its noise.
+
+It says what is run on a case, and judges nothing: limits and verdicts are left to whoever runs it.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from sfumato.assessment.attacks.nothing import NothingToAttack
+from sfumato.assessment.attacks.success import NothingToAttack
 from sfumato.assessment.case import Case
 from sfumato.errors import SfumatoError
 from sfumato.score import Score

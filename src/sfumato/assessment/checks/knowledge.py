@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.assessment.attacks.nothing import NothingToAttack
+from sfumato.assessment.attacks.success import NothingToAttack
 from sfumato.assessment.case import Case
 from sfumato.assessment.checks.base import (
     AssessmentCheck,

@@ -6,8 +6,9 @@ scores into measures, `points` finds what no other point beats, `cache` keeps re
 A method is anything with a name and settings that can be called; none is known here by name.
 """
 
-from sfumato.assessment.frontier.driver import Frontier, frontier
+from sfumato.assessment.frontier.driver import frontier
 from sfumato.assessment.frontier.grid import Candidate
+from sfumato.assessment.frontier.map import Frontier
 from sfumato.assessment.frontier.points import Point
 
 __all__ = ["Candidate", "Frontier", "Point", "frontier"]

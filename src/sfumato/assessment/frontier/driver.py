@@ -8,31 +8,29 @@ looking, draw the map on a public or simulated stand-in and apply the chosen set
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from sfumato.assessment.frontier.axes import DEFAULT_UTILITY, Worse, measure_of
 from sfumato.assessment.frontier.cache import Cache
-from sfumato.assessment.frontier.grid import Candidate, FrontierGrid, Measure, Runnable, Trial, plain_settings
-from sfumato.assessment.frontier.holdout import split
+from sfumato.assessment.frontier.grid import FrontierGrid, Measure, Runnable, Trial
+from sfumato.assessment.frontier.map import Frontier
 from sfumato.assessment.frontier.points import Point, marked, point_of
+from sfumato.assessment.reading.files import opened
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.release import Release
 from sfumato.schema import Role, Schema
 from sfumato.seeds import Key
+from sfumato.sources import BatchSource
 from sfumato.table import Table
 
-__all__ = ["Candidate", "Frontier", "Point", "frontier"]
-
-CHOSEN_ON_THE_DATA = (
-    "The method and its settings were chosen by looking at how they did on the confidential file itself; "
-    "what that choice gives away is not counted here."
-)
-NO_CLAIM = "The method gave back a plain table and promised nothing."
+_FEWEST = 20  # people below which a control says nothing
 
 
 def frontier(
@@ -70,9 +68,6 @@ def frontier(
         are chosen on it have learnt nothing from anybody.
     key: what the runs draw from; a fresh one, or the cache's, by default.
     """
-    from sfumato.assessment.frontier.axes import DEFAULT_UTILITY, Worse, measure_of
-    from sfumato.assessment.reading.files import opened
-
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
@@ -84,7 +79,7 @@ def frontier(
     if control is not None:
         others = opened(control, "the control", schema=_known_to(control, whole))
     elif holdout:
-        data, others = split(whole, holdout, base.derive("frontier", "holdout"))
+        data, others = set_aside(whole, holdout, base.derive("frontier", "holdout"))
     grid = FrontierGrid(
         table=data,
         methods=tuple(methods),
@@ -140,141 +135,39 @@ def _drawn(grid: FrontierGrid, runs: Sequence[Trial], stand_in: str, whole: Tabl
     return Frontier(marked(points), tuple(runs), tuple(notes), stand_in.strip(), grid, whole)
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
-    """The map: a point for each method and setting, those on the Pareto front marked.
+# -- the control: people set aside who play no part in a release -------------------------------------------
 
-    points: in the order of the methods. runs: every single run behind them.
-    notes: what did not work. stand_in: what the map was drawn on, if not the confidential table.
-    """
 
-    points: tuple[Point, ...]
-    runs: tuple[Trial, ...]
-    notes: tuple[str, ...]
-    stand_in: str
-    _grid: FrontierGrid = field(repr=False)
-    _whole: Table = field(repr=False)  # with those who were set aside
-
-    @property
-    def front(self) -> tuple[Point, ...]:
-        """The points that no other beats on both counts, from the least risk on."""
-        best = [p for p in self.points if p.front]
-        return tuple(sorted(best, key=lambda p: p.risk.value))
-
-    # -- choosing --------------------------------------------------------------------------------
-
-    def choose(self, point: int | Point, table: Any = None, *, key: Key | None = None) -> Release:
-        """A new release by the method and settings of a point, with its guarantee.
-
-        It is drawn anew, from a key of its own and of the whole table: the runs behind the map were judged
-        against the original, and to publish the best of them would be one more choice that nothing counts.
-        The choice of the settings becomes an assumption of every claim, unless the map was drawn on a
-        stand-in; then `table` is the confidential table the settings are applied to.
-        """
-        from sfumato.assessment.reading.files import opened
-
-        chosen = self._point(point)
-        if self.stand_in and table is None:
-            raise ParameterError(
-                f"the map was drawn on a stand-in ({self.stand_in}).",
-                hint="choose(i, table=...) applies the settings to the real table",
-            )
-        if table is not None and not self.stand_in:
-            raise ParameterError(
-                "another table is for a map that was drawn on a stand-in.",
-                hint="frontier(..., stand_in='...')",
-            )
-        data = self._whole if table is None else opened(table, "the table")
-        method = self._grid.methods[chosen.method]
-        # A seeded map gives a seeded release, for tests and teaching; otherwise nobody can draw it again.
-        own = key or (
-            self._grid.key.derive("chosen", method.name, plain_settings(method))
-            if self._grid.key.seeded
-            else Key.fresh()
+def set_aside(table: Table, share: float, key: Key) -> tuple[Table, Table]:
+    """The table without a random share of its people, and those. All rows of a person are on one side."""
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise ParameterError("holdout lies between 0 and 1.", hint="holdout=0.2, or 0 for none")
+    persons = table.schema.of_role(Role.PERSON)
+    draw = key.generator("holdout")
+    if persons:
+        coded = table.encode(persons[:1])
+        aside = (draw.random(coded.books[0].size) < share)[coded.codes[0]]
+    else:
+        aside = draw.random(table.rows()) < share
+    if min(int(aside.sum()), int((~aside).sum())) < _FEWEST:
+        raise DataError(
+            f"{len(aside):,} rows are too few to set people aside as a control.",
+            hint="give a control, or holdout=0 for none",
         )
-        made = method(data, own)
-        if not isinstance(made, Release | Table):
-            raise DataError(
-                f"{chosen.label} gave back a {type(made).__name__}, not a release.",
-                hint="it gave a release when the map was drawn; see the method",
-            )
-        if isinstance(made, Table):
-            made = Release(made, Guarantee.of(NoGuarantee("none claimed", NO_CLAIM)))
-        if self.stand_in:
-            return made
-        claims = tuple(c.assuming(CHOSEN_ON_THE_DATA) for c in made.guarantee)
-        return replace(made, guarantee=Guarantee(claims))
-
-    def _point(self, point: int | Point) -> Point:
-        if isinstance(point, Point):
-            return point
-        if isinstance(point, bool) or not isinstance(point, int) or not 0 <= point < len(self.points):
-            raise ParameterError(
-                f"there is no point {point!r}; there are {len(self.points)}, counted from 0.",
-                hint="frontier.front has the points no other beats",
-            )
-        return self.points[point]
-
-    # -- out -------------------------------------------------------------------------------------
-
-    def to_arrow(self) -> pa.Table:
-        """One row for each run: method, settings as JSON, repeat, risk and utility, seconds, trouble."""
-        methods = self._grid.methods
-        front = {p.method for p in self.points if p.front}
-        rows = [
-            {
-                "method": methods[run.method].name,
-                "settings": plain_settings(methods[run.method]),
-                "repeat": run.repeat,
-                "risk": None if run.risk is None else run.risk.value,
-                "utility": None if run.utility is None else run.utility.value,
-                "front": run.method in front,
-                "promises": "; ".join(run.promises),
-                "seconds": run.seconds,
-                "trouble": run.trouble,
-            }
-            for run in self.runs
-        ]
-        return pa.Table.from_pylist(rows, _ROWS)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        first = self.points[0]
-        return {
-            "sfumato_frontier": 1,
-            "internal": True,
-            "risk": {"name": first.risk.name, "better": first.risk.better, "meaning": first.risk.meaning},
-            "utility": {
-                "name": first.utility.name,
-                "better": first.utility.better,
-                "meaning": first.utility.meaning,
-            },
-            "stand_in": self.stand_in,
-            "points": [p.to_dict() for p in self.points],
-            "notes": list(self.notes),
-        }
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the map by suffix: .html, .md, .json, or .parquet with one row for each run. Internal."""
-        from sfumato.assessment.frontier.map_page import save
-
-        return save(self, Path(path), overwrite)
-
-    def __str__(self) -> str:
-        from sfumato.assessment.frontier.map_page import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from sfumato.assessment.frontier.map_page import as_html
-
-        return as_html(self)
+    return _rows(table, ~aside), _rows(table, aside)
 
 
-_ROWS = pa.schema(
-    [
-        ("method", pa.string()), ("settings", pa.string()), ("repeat", pa.int64()), ("risk", pa.float64()),
-        ("utility", pa.float64()), ("front", pa.bool_()), ("promises", pa.string()),
-        ("seconds", pa.float64()), ("trouble", pa.string()),
-    ]
-)  # fmt: skip
+def _rows(table: Table, kept: NDArray[np.bool_]) -> Table:
+    """The chosen rows, picked batch by batch as they are read."""
+    source = table.source
+    if not isinstance(source, BatchSource):  # an engine promises no order of rows: take them once
+        return Table.from_arrow(table.to_arrow().filter(pa.array(kept)), table.schema)
+
+    def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        at = 0
+        for batch in source.batches(columns):
+            yield batch.filter(pa.array(kept[at : at + batch.num_rows]))
+            at += batch.num_rows
+
+    part = replace(source, open=open_, rows=int(kept.sum()), origin=None)
+    return table.with_source(part)

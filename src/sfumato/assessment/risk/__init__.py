@@ -1,4 +1,11 @@
-"""Risk: what a file gives away about the people in it, counted and estimated; no attack is run here."""
+"""Risk: what a file gives away about the people in it, counted and estimated.
+
+Start with `classes` (who looks alike by the quasi-identifiers); `uniqueness`, `reidentification`,
+`population` and `diversity` read it. `records` and `distance` look for originals in the release; `overview`
+gathers it all.
+
+No attack is run here: it knows the file, not an intruder.
+"""
 
 from sfumato.assessment.risk.classes import FileClasses, classes
 from sfumato.assessment.risk.distance import closest
