@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +80,7 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     """
     limits = dict(thresholds or {})
-    known = [m for check in CHECKS for m in check.gives]
-    require_known(limits, known)
+    require_known(limits, [m for check in CHECKS for m in check.gives])
     case = case_of(
         Subject(
             original=original, released=released, control=control, schema=schema,
@@ -89,6 +89,25 @@ def assess(
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
         )
     )  # fmt: skip
+    notes, found = _notes(case), _examined(case)
+    figures, undrawn = _figures(case, found.scores)
+    return Assessment(
+        scores=found.scores,
+        thresholds=judged(limits, found.scores, found.unavailable, found.broken),
+        skipped=(*found.skipped, *undrawn),
+        guarantee=guarantee_of(released),
+        notes=notes,
+        rows=case.files.rows,
+        columns=case.pair.columns,
+        quasi_identifiers=case.files.quasi_identifiers,
+        effort=effort,
+        schema=case.files.published,
+        figures=figures,
+    )
+
+
+def _notes(case: Case) -> tuple[str, ...]:
+    """What was assumed on the way, each once."""
     notes = [*case.files.notes, *case.pair.notes]
     notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.name_parts]
     if case.files.control is None:
@@ -97,6 +116,21 @@ def assess(
         )
     if any(a.claim is not None and a.refutes() for a in case.subject.audits):
         notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
+    return tuple(dict.fromkeys(notes))
+
+
+@dataclass(frozen=True)
+class _Examined:
+    """What the checks gave. unavailable, broken: as `thresholds.judged` takes them."""
+
+    scores: tuple[Score, ...]
+    skipped: tuple[Skipped, ...]
+    unavailable: Mapping[str, str]
+    broken: Mapping[str, str]
+
+
+def _examined(case: Case) -> _Examined:
+    """Every check, one after the other."""
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
@@ -114,22 +148,7 @@ def assess(
             for limit in (limited_by(check), *check.gives):
                 broken.setdefault(limit, f"{check.name}: {reason}")
     report(_LABEL, len(CHECKS), len(CHECKS))
-    named = ordered(scores)
-    figures, undrawn = _figures(case, named)
-    skipped += undrawn
-    return Assessment(
-        scores=named,
-        thresholds=judged(limits, named, unavailable, broken),
-        skipped=tuple(skipped),
-        guarantee=guarantee_of(released),
-        notes=tuple(dict.fromkeys(notes)),
-        rows=case.files.rows,
-        columns=case.pair.columns,
-        quasi_identifiers=case.files.quasi_identifiers,
-        effort=effort,
-        schema=case.files.published,
-        figures=figures,
-    )
+    return _Examined(ordered(scores), tuple(skipped), unavailable, broken)
 
 
 def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
