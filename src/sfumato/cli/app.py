@@ -14,7 +14,7 @@ import typer
 from sfumato.cli import (
     INTERRUPTED,
     anonymizing,
-    assessing,
+    assessment,
     demo,
     determining,
     fitting,
@@ -95,8 +95,8 @@ register(app, releasing.pseudonymize)
 register(app, anonymizing.anonymize)
 register(app, synthesizing.synthesize)
 register(app, releasing.verify)
-register(app, assessing.assess)
-register(app, assessing.frontier)
+register(app, assessment.assess)
+register(app, assessment.frontier)
 register(determination_app, determining.new)
 register(determination_app, determining.fill)
 app.add_typer(determination_app, name="determination")
