@@ -18,6 +18,7 @@ from sfumato.cli import (
     demo,
     determining,
     fitting,
+    frontier,
     hierarchies,
     keys,
     ledgers,
@@ -96,7 +97,7 @@ register(app, anonymizing.anonymize)
 register(app, synthesizing.synthesize)
 register(app, releasing.verify)
 register(app, assessment.assess)
-register(app, assessment.frontier)
+register(app, frontier.frontier)
 register(determination_app, determining.new)
 register(determination_app, determining.fill)
 app.add_typer(determination_app, name="determination")
