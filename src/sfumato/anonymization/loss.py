@@ -140,21 +140,20 @@ MEASURES: dict[str, Callable[..., Measure]] = {
     "discernibility": Discernibility,
     "class-size": AverageClassSize,
     "ambiguity": Ambiguity,
+}
+INFORMED: dict[str, Callable[..., Measure]] = {  # they look at a target, which must be named
     "column-information": ColumnMI,
     "value-information": ValueMI,
 }
 
 
-INFORMED = ("column-information", "value-information")  # they look at a target
-
-
 def measure_of(given: Any) -> Measure:
     """A measure, or the one of that name."""
     if isinstance(given, str):
-        if given not in MEASURES:
-            raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(MEASURES)}")
         if given in INFORMED:
             raise ParameterError(f"the measure {given} needs a target.", hint="sf.ColumnMI(target='cost')")
+        if given not in MEASURES:
+            raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(MEASURES)}")
         return MEASURES[given]()
     if not isinstance(given, Measure):
         raise ParameterError("this is no measure of loss.", hint="loss='ncp', or sf.Loss()")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymization.loss import MEASURES, measure_of
+from sfumato.anonymization.loss import INFORMED, MEASURES, measure_of
 from sfumato.anonymization.measure import Measure
 from sfumato.methods.parameters import Parameter, changed, record_of
 from sfumato.methods.settings import build
@@ -65,7 +65,7 @@ def _read(value: Any, folder: Path) -> Measure:
 def _write(value: Any) -> Any:
     if isinstance(value, str):
         return value
-    name = next((n for n, kind in MEASURES.items() if type(value) is kind), None)
+    name = next((n for n, kind in {**MEASURES, **INFORMED}.items() if type(value) is kind), None)
     if name is None:
         return value
     settings = changed(value)
@@ -73,16 +73,15 @@ def _write(value: Any) -> Any:
 
 
 def _kind(name: str) -> type:
-    kind = MEASURES[name]
+    kind = MEASURES[name] if name in MEASURES else INFORMED[name]
     assert isinstance(kind, type)
     return kind
 
 
 def loss(doc: str, wanted: Callable[[Any], bool] = lambda kind: True) -> Parameter:
     """A measure of loss: its name, or a table of its name and settings."""
-    kinds = {name: kind for name, kind in MEASURES.items() if wanted(kind)}
-    records = {name: record_of(_kind(name)) for name in kinds}
-    plain = tuple(name for name, record in records.items() if not record.required)
+    records = {name: record_of(_kind(name)) for name in (*MEASURES, *INFORMED) if wanted(_kind(name))}
+    plain = tuple(name for name in records if name in MEASURES)
     tagged = Tagged(_TAG, records)
     return Parameter(
         Either(

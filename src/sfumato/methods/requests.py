@@ -14,8 +14,8 @@ from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Number, TableOf, Text
 
 
-def _names(doc: str, **more: bool) -> Parameter:
-    return Parameter(ListOf(Text(), doc, least=1), columns=True, **more)
+def _names(doc: str, *, beginner: bool = False) -> Parameter:
+    return Parameter(ListOf(Text(), doc, least=1), columns=True, beginner=beginner)
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ class Pseudonymize:
             Either(
                 (Text(), TableOf(Text())),
                 "a name, or a table of columns and names",
-                "Ids of different domains get unrelated pseudonyms although they look alike: one name for all "
-                "columns, or a name by column.",
+                "Ids of different domains get unrelated pseudonyms although they look alike: one name for "
+                "all columns, or a name by column.",
             )
         ),
     ] = field(default="", hash=False)
