@@ -57,6 +57,29 @@ def test_code_is_still_kept(tmp_path: Path) -> None:
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == before
 
 
+NAMED = """
+from typing import NamedTuple
+from sfumato._compiled import compiled
+
+class {name}(NamedTuple):
+    x: float
+
+@compiled
+def inner(pair):
+    return 2 * pair.x
+
+def twice(x):
+    return inner({name}(x))
+"""
+
+
+def test_a_class_that_is_called_otherwise_now_ends_nothing(tmp_path: Path) -> None:
+    """As after an upgrade: the cache names a class that is gone."""
+    for name in ("Old", "New"):
+        (tmp_path / "module.py").write_text(NAMED.format(name=name))
+        assert run(tmp_path, "real") == "3.0"
+
+
 @compiled
 def times(x: int, by: int) -> int:
     return x * by

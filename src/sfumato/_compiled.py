@@ -38,7 +38,24 @@ def _with_files_of_its_own(dispatcher: Any) -> Any:
     pattern = getattr(file, "_data_name_pattern", "")
     if file is not None and pattern.endswith(".{number:d}.nbc"):
         file._data_name_pattern = pattern.replace(".{number:d}.nbc", f".{_RUN}.{{number:d}}.nbc")
+        file._load_index = _of_this_version(file._load_index)
     return dispatcher
+
+
+def _of_this_version(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
+    """Take an index that names a class which is gone for an empty one.
+
+    numba reads an index before it asks whether the source is still the same, so that a class which another
+    version of this package called otherwise would end every call of its kernels.
+    """
+
+    def known() -> dict[Any, str]:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return known
 
 
 def _once_for_numbers(dispatcher: Any) -> Any:

@@ -22,6 +22,7 @@ from sfumato.io.addresses import from_folder, noted
 from sfumato.methods.shapes import Fault, as_day
 from sfumato.plan.lines import Place, line_numbers, line_of
 from sfumato.plan.spec import PLAN
+from sfumato.plan.step import Step
 from sfumato.schema import Role, Schema
 
 if TYPE_CHECKING:
@@ -30,17 +31,6 @@ if TYPE_CHECKING:
 INPUT = "input"
 FORM = "determination"
 _LARGEST = 4_000_000  # characters
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step: its method and settings, what it works on, and where it stands in the plan."""
-
-    name: str
-    method: str
-    of: str
-    settings: Mapping[str, Any]
-    place: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +113,7 @@ class Plan:
             name = entry.get("name", f"step-{i + 1}")
             of = entry.get("of", out[-1].name if out else INPUT)
             settings = {k: v for k, v in entry.items() if k not in ("name", "of", "method")}
-            out.append(Step(name, entry["method"], of, settings, i))
+            out.append(Step(entry["method"], settings, name, of, i))
         return tuple(out)
 
     @property
@@ -212,7 +202,7 @@ class Plan:
             hierarchy = entry.get("hierarchy")
             if isinstance(hierarchy, Mapping) and "file" in hierarchy:
                 names.append(hierarchy["file"])
-        names += [w["file"] for s in self.steps for w in s.settings.get("within", ()) if "file" in w]
+        names += [name for step in self.steps for _, name in step.files]
         names += [name for step in self.steps for name in populations(step)]
         return {n: _digest_of(self.path(n)) for n in names}
 
