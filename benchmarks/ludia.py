@@ -54,7 +54,7 @@ def measure(path: Path, out: Path) -> None:
     import sfumato as sf
     from sfumato.reconstruction import factor
     from sfumato.reconstruction.design import design_of
-    from sfumato.reconstruction.grouping import match
+    from sfumato.reconstruction.groups import match
     from sfumato.reconstruction.moments import moments_of
     from sfumato.reconstruction.problem import Problem
 

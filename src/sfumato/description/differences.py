@@ -122,7 +122,7 @@ class Differences:
         return f"SchemaError: {self.message} Hint: {self.hint}"
 
     def __rich__(self) -> Group:
-        from sfumato.description.show import rich_differences
+        from sfumato.description.display import rich_differences
 
         return rich_differences(self)
 

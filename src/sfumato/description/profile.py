@@ -114,7 +114,7 @@ class Description:
         return asdict(self)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        from sfumato.description.show import describe_lines
+        from sfumato.description.display import describe_lines
 
         return describe_lines(self, options.max_width)
 
@@ -129,7 +129,7 @@ class Description:
         return "\n".join(line.rstrip() for line in paper.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
-        from sfumato.description.show import html_description
+        from sfumato.description.display import html_description
 
         return html_description(self)
 

@@ -1,6 +1,6 @@
 """How values become more general: hierarchies with levels, and the posets beneath them."""
 
-from sfumato.hierarchy.augmented import Augmented
+from sfumato.hierarchy.augmentation import Augmented
 from sfumato.hierarchy.births import Born, DateOfBirth
 from sfumato.hierarchy.bits import PowerSet
 from sfumato.hierarchy.builders import Icd9, Icd10, Intervals, LevelTable, Prefixes, Recipe, ages, zip_codes
@@ -19,7 +19,7 @@ from sfumato.hierarchy.dsg import (
 from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
-from sfumato.hierarchy.numbered import Numbered
+from sfumato.hierarchy.node_numbers import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression

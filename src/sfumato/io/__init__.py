@@ -16,11 +16,11 @@ from sfumato.counts import shown_type
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed, offered
 from sfumato.inference import infer
 from sfumato.io.addresses import is_url
-from sfumato.io.back import like
 from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
 from sfumato.io.files import FORMATS, format_of, read_files
 from sfumato.io.frames import from_frame
+from sfumato.io.native import like
 from sfumato.io.output import write
 from sfumato.schema import Kind, Schema
 from sfumato.sources import EngineSource, Source

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import DataError, listed
-from sfumato.io.alike import StoredColumns, require_same_columns
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
 from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
+from sfumato.io.file_checks import StoredColumns, require_same_columns
 from sfumato.io.heads import is_gzip
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.sources import BatchSource
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io import arrow, csv, excel, parquet, statistical
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
-from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
+from sfumato.io.file_checks import SCHEMA_KEY
 from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, EngineSource, Source, is_text

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, MissingExtraError, listed
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.sources import BatchSource
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from sfumato.counts import DomainWatch, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
-from sfumato.pseudonyms.keyed import canonical_text, day_numbers, move, pseudonyms, shifts
+from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
 from sfumato.pseudonyms.recipe import Recipe, schema_after, settle
 from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
 from sfumato.seeds import Key

@@ -3,7 +3,7 @@
     sf.Aggregates.of("means.csv", by="county", values="charge", sizes="n")
     sf.Aggregates.of(frame, by="county", values={"deaths": "count"}) + sf.Aggregates.of(...)
 
-They are checked against the individuals' table in `sfumato.reconstruction.grouping`.
+They are checked against the individuals' table in `sfumato.reconstruction.groups`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.design import Design, Missing, design_of
 from sfumato.reconstruction.factor import diagonal
-from sfumato.reconstruction.fitted import Effects, Fitted, Linear, require_known
-from sfumato.reconstruction.grouping import Grouping, match
+from sfumato.reconstruction.fitted_model import Effects, Fitted, Linear, require_known
+from sfumato.reconstruction.groups import Grouping, match
 from sfumato.reconstruction.moments import Filler, Moments, moments_of
 from sfumato.reconstruction.problem import Problem, held_out
 from sfumato.table import Table

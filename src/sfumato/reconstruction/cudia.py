@@ -28,8 +28,8 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import opened
 from sfumato.reconstruction.design import Design, design_of
-from sfumato.reconstruction.fitted import Fitted, require_known
-from sfumato.reconstruction.grouping import Grouping, match
+from sfumato.reconstruction.fitted_model import Fitted, require_known
+from sfumato.reconstruction.groups import Grouping, match
 from sfumato.reconstruction.mixture import Clusters, People, Theta, greedy, monte_carlo
 from sfumato.seeds import Key
 

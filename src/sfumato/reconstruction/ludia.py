@@ -23,7 +23,7 @@ from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import common_faults, gathered, linear
 from sfumato.reconstruction.design import Missing
 from sfumato.reconstruction.factor import Sharing, Start, State
-from sfumato.reconstruction.fitted import Fitted, require_known
+from sfumato.reconstruction.fitted_model import Fitted, require_known
 from sfumato.reconstruction.multilevel import effects_of
 from sfumato.reconstruction.problem import Problem, held_out
 from sfumato.seeds import Key

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, listed
 from sfumato.progress import track
 from sfumato.reconstruction.design import Design, Missing
-from sfumato.reconstruction.grouping import Grouping
+from sfumato.reconstruction.groups import Grouping
 from sfumato.sources import BatchSource, EngineSource, executor_fault
 from sfumato.table import Table
 

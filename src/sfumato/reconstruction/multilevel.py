@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.reconstruction.fitted import Effects
-from sfumato.reconstruction.grouping import Grouping, Place, flat
+from sfumato.reconstruction.fitted_model import Effects
+from sfumato.reconstruction.groups import Grouping, Place, flat
 from sfumato.reconstruction.problem import Problem
 from sfumato.table import Table
 

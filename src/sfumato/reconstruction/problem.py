@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.reconstruction.factor import Statistics, diagonal
-from sfumato.reconstruction.grouping import Grouping
+from sfumato.reconstruction.groups import Grouping
 from sfumato.reconstruction.moments import Moments
 
 Real = NDArray[np.float64]

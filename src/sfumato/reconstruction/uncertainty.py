@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.reconstruction.components import FEWEST, Weighed, can_tell, weighed
 from sfumato.reconstruction.factor import diagonal
-from sfumato.reconstruction.grouping import Grouping
+from sfumato.reconstruction.groups import Grouping
 
 if TYPE_CHECKING:
-    from sfumato.reconstruction.fitted import Fitted, Rule
+    from sfumato.reconstruction.fitted_model import Fitted, Rule
 
 Real = NDArray[np.float64]
 Noise = float | Literal["constant", "components"]

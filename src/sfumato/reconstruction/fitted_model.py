@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError, listed
 from sfumato.io import like, scan, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.reconstruction.grouping import Grouping, Place
+from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource, EngineSource, engine_fault
