@@ -12,7 +12,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoError, listed, offe
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import Release
-from sfumato.release.dictionary import Seen
+from sfumato.release.dictionary import LevelsSeen
 from sfumato.release.fingerprint import fingerprint
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Kind, Role, Schema
@@ -127,7 +127,7 @@ def opened_pair(subject: Subject) -> Opened:
 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
-    seen = Seen(released.schema)
+    seen = LevelsSeen(released.schema)
     held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)

@@ -8,7 +8,7 @@ A class is a set of rows whose released quasi-identifiers are the same.
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
-from sfumato.criteria.text import Wanted, read_criteria
+from sfumato.criteria.text import CriterionSpec, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
 __all__ = [
@@ -18,12 +18,12 @@ __all__ = [
     "AlphaK",
     "Classes",
     "Criterion",
+    "CriterionSpec",
     "JAnonymity",
     "KAnonymity",
     "KMap",
     "LDiversity",
     "Spread",
     "TCloseness",
-    "Wanted",
     "read_criteria",
 ]

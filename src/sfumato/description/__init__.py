@@ -2,7 +2,14 @@
 
 from sfumato.description.differences import Difference, Differences, check
 from sfumato.description.opening import scan_as
-from sfumato.description.profile import ColumnProfile, Description, PersonRows, Step, Together, describe
+from sfumato.description.profile import (
+    ColumnProfile,
+    Description,
+    PersonRows,
+    Together,
+    UniquenessStep,
+    describe,
+)
 from sfumato.description.suggestions import Change, changes, update
 
 __all__ = [
@@ -12,8 +19,8 @@ __all__ = [
     "Difference",
     "Differences",
     "PersonRows",
-    "Step",
     "Together",
+    "UniquenessStep",
     "changes",
     "check",
     "describe",

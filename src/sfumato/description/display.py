@@ -15,7 +15,7 @@ from sfumato.errors import printable
 
 if TYPE_CHECKING:
     from sfumato.description.differences import Difference, Differences
-    from sfumato.description.profile import ColumnProfile, Description, Step, Together
+    from sfumato.description.profile import ColumnProfile, Description, Together, UniquenessStep
 
 _WIDE = 118  # from here on the reasons stand beside the columns
 _COLOURS = {
@@ -138,7 +138,7 @@ def _together(together: Together) -> Iterator[RenderableType]:
     yield Padding(grid, (0, 0, 0, 2))
 
 
-def _shown_steps(together: Together) -> Iterator[tuple[Step, str, str]]:
+def _shown_steps(together: Together) -> Iterator[tuple[UniquenessStep, str, str]]:
     """The pair, each further column, and all of them."""
     steps = together.steps
     for step in steps[:_MOST_STEPS]:

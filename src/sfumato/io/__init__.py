@@ -20,13 +20,13 @@ from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
 from sfumato.io.files import FORMATS, format_of, read_files
 from sfumato.io.frames import from_frame
-from sfumato.io.native import like
+from sfumato.io.native import to_native
 from sfumato.io.output import write
 from sfumato.schema import Kind, Schema
 from sfumato.sources import EngineSource, Source
 from sfumato.table import Table
 
-__all__ = ["Dialect", "like", "scan", "write"]
+__all__ = ["Dialect", "scan", "to_native", "write"]
 
 _SAMPLE_ROWS = 100_000
 _ENGINE_SAMPLE_ROWS = 10_000  # an engine may be far away

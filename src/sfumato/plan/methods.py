@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.plan.shape import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
 
 if TYPE_CHECKING:
-    from sfumato.criteria import Wanted
+    from sfumato.criteria import CriterionSpec
 
 Settings = Mapping[str, Any]
 Make = Callable[[Settings], Any]
@@ -337,7 +337,7 @@ def criterion(given: Settings, further: Sequence[Any] = ()) -> Any:
     return All(tuple(parts)) if parts else None
 
 
-def wanted(given: Settings) -> tuple[Wanted, ...]:
+def wanted(given: Settings) -> tuple[CriterionSpec, ...]:
     """The criteria a step writes as text."""
     from sfumato.criteria import read_criteria
 

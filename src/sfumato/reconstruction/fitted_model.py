@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
-from sfumato.io import like, scan, write
+from sfumato.io import scan, to_native, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
 from sfumato.reconstruction.groups import Grouping, Place
@@ -54,7 +54,7 @@ class Effects:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearRule:
     """y_i = x_i (beta + gamma of the person's group) + the offsets of the person's groups.
 
     slopes: (d, k), the constant first.  offsets: (p, k), A' kappa at each row of A: kappa over sizes.
@@ -118,7 +118,7 @@ class Reconstructed:
         source = self.origin.source
         if is_spark(source):
             return _on_spark(self, source)
-        return like(self.to_arrow(), source)
+        return to_native(self.to_arrow(), source)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write to a file by its suffix, in chunks; whole or not at all.
@@ -135,7 +135,7 @@ class Reconstructed:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedReconstruction:
     """What `fit` gives back: the rule, the trace, and what was chosen on the way.
 
     trace: the objective after each iteration, the start first; empty for methods without iterations.
@@ -166,7 +166,7 @@ class Fitted:
     @property
     def coefficients(self) -> dict[str, Real]:
         """The weight of each column of X, by name; (masked columns,) each."""
-        if not isinstance(self.rule, Linear):
+        if not isinstance(self.rule, LinearRule):
             raise ParameterError(f"{self.method} has no coefficients.", hint="they belong to linear methods")
         return dict(zip(self.rule.filler.names, self.rule.slopes, strict=True))
 

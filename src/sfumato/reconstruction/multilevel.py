@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.reconstruction.fitted_model import Effects
 from sfumato.reconstruction.groups import Grouping, Place, flat
-from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.problem import LinearProblem
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -26,7 +26,7 @@ Real = NDArray[np.float64]
 def effects_of(
     table: Table,
     grouping: Grouping,
-    problem: Problem,
+    problem: LinearProblem,
     ax: Real,
     rest: Real,
     kind: Literal["intercepts", "slopes"],

@@ -27,7 +27,7 @@ from sfumato.reconstruction.factor import diagonal
 from sfumato.reconstruction.groups import Grouping
 
 if TYPE_CHECKING:
-    from sfumato.reconstruction.fitted_model import Fitted, Rule
+    from sfumato.reconstruction.fitted_model import FittedReconstruction, Rule
 
 Real = NDArray[np.float64]
 Noise = float | Literal["constant", "components"]
@@ -108,7 +108,7 @@ class _Ends:
         return np.hstack([y, y - half, y + half])
 
 
-def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
+def uncertainty(fitted: FittedReconstruction, noise: Noise = "constant") -> Uncertainty:
     """From the held-out groups of a fit, or from a standard deviation that is known."""
     grouping = fitted.grouping
     k = grouping.s.shape[1]
