@@ -1,7 +1,6 @@
 """Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema."""
 
-from sfumato.description.differences import Difference, Differences, check
-from sfumato.description.opening import scan_as
+from sfumato.description.differences import Difference, Differences, check, scan_as
 from sfumato.description.profile import (
     ColumnProfile,
     Description,
