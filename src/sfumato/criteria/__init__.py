@@ -3,6 +3,10 @@
     KAnonymity(5) & LDiversity(3, "diagnosis") & TCloseness(0.3, "diagnosis")
 
 A class is a set of rows whose released quasi-identifiers are the same.
+
+Start at `base`: what every criterion has. `anonymity` looks at how many rows are in a class, `variety` at
+what is in them, `classes` is what they are shown, `text` reads them from a plan or a command. It counts
+and claims; how classes are made is for methods, and it knows none.
 """
 
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap

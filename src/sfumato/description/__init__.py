@@ -1,4 +1,9 @@
-"""Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema."""
+"""Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema.
+
+Start at `profile` (`describe`). `differences` compares data with a schema, `suggestions` writes down what
+would fit, `one_way` counts each column as it is, `display` is for terminal and notebook. It proposes and
+changes nothing; it knows no method.
+"""
 
 from sfumato.description.differences import Difference, Differences, check, scan_as
 from sfumato.description.profile import (

@@ -1,4 +1,11 @@
-"""How values become more general: hierarchies with levels, and the posets beneath them."""
+"""How values become more general: hierarchies with levels, and the posets beneath them.
+
+Start at `levels` (`Hierarchy`: one ancestor on each level) and `builders` (recipes for ages, codes,
+places). `poset` is what all orders have in common; the others are `matrix` (any finite one), `ranges`,
+`births`, `bits`, `codes`, `calendar` and `rows`; `node_numbers` lets a search use any of them,
+`augmentation` writes them as columns. Files: `tables`, `dsg`, `folder`. It knows values and their order,
+and no table.
+"""
 
 from sfumato.hierarchy.augmentation import Augmented
 from sfumato.hierarchy.births import Born, DateOfBirth

@@ -3,6 +3,9 @@
 A guess is there to be corrected. It never declares a domain public, and reads no levels or edges off the
 rows: what people's rows hold is not public knowledge. Reasons hold names and counts; of values they hold
 only common markers for "missing".
+
+`infer` is here; `names` reads the name of a column, `shapes` its values. It sees a sample in memory, never
+a file or an engine.
 """
 
 from __future__ import annotations

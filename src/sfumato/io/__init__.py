@@ -1,4 +1,11 @@
-"""Read files, frames, databases and engines as tables, write tables, give results back as they came."""
+"""Read files, frames, databases and engines as tables, write tables, give results back as they came.
+
+`scan` and `write` are here. Readers, by suffix (`files`): `csv` (with `heads`, `dialect`, `cells`),
+`parquet`, `arrow`, `excel`, `statistical`; of what is in memory `frames`; of databases and Spark
+`engines`, `addresses`, `spark`; `file_checks` is what all ask first. Writers: `output`,
+`statistical_output`, whole or not at all (`atomic`); `native` gives results back in the user's own kind of
+frame. It knows files and engines; what the rows mean is for the schema.
+"""
 
 from __future__ import annotations
 

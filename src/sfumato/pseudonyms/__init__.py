@@ -6,6 +6,9 @@ number of days, the same for all dates of that person: intervals and ages stay w
 
 What else is in the row stays as it is. Whoever knows enough of it finds the person without the key: this
 is not anonymous data, and the claim says so.
+
+`pseudonymize` is here; `recipe` settles what happens to which column before any row is read, `digests` is
+what hangs on the key. It changes ids and dates, and judges nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Releases: a public part that may leave, an internal record that must not, and a check of both."""
+"""Releases: a public part that may leave, an internal record that must not, and a check of both.
+
+Start at `core` (`Release`, what every method returns) and `verification` (`verify`). Public: `dictionary`,
+`manifest`. Internal: `record`, `fingerprint`. `claims` recounts each claim from the file, `checks` is what
+was found. It lies below the methods and knows none: a release is checked by counting alone.
+"""
 
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.core import Release
