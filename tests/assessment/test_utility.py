@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.assessment.align import align
-from sfumato.assessment.associations import two_way
-from sfumato.assessment.utility import (
+from sfumato.assessment.reading.alignment import align
+from sfumato.assessment.utility.associations import two_way
+from sfumato.assessment.utility.tables import (
     conditional,
     distances,
     frequency_ranks,
@@ -229,17 +229,17 @@ def test_a_million_rows_in_under_a_minute(tmp_path: Path) -> None:
             levels = pa.array([f"level {j}" for j in range(size)])
             columns[f"c{i}"] = pa.DictionaryArray.from_arrays(codes, levels)
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet", row_group_size=131_072)
-    start = time.perf_counter()
+    start = time.process_time()
     pair = align(scan(tmp_path / "original.parquet"), scan(tmp_path / "released.parquet"))
     found = by_name(utility(pair))
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert found["total variation, triples"].details["sets"] == len(list(combinations(sizes, 3))) == 286
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000  # KiB
 
 
 def test_the_kernel_the_plain_loop_and_the_measure_agree() -> None:
     from sfumato import measures
-    from sfumato.assessment import _kernels
+    from sfumato.assessment.utility import _kernels
 
     generator = np.random.default_rng()
     p, q = generator.integers(0, 5, (2, 20, 7)).astype(float)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.information import Height, Precision
+from sfumato.anonymization.information import ColumnMI, Height, Precision, ValueMI
 from sfumato.anonymization.measure import Blind, Costs, Floats, Measure, column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -131,7 +131,7 @@ class Ambiguity(Blind):
         return float((product * recoding.n).sum() / max(recoding.problem.rows, 1))
 
 
-MEASURES: dict[str, Callable[[], Measure]] = {
+MEASURES: dict[str, Callable[..., Measure]] = {
     "loss": Loss,
     "ncp": Loss,
     "height": Height,
@@ -140,7 +140,12 @@ MEASURES: dict[str, Callable[[], Measure]] = {
     "discernibility": Discernibility,
     "class-size": AverageClassSize,
     "ambiguity": Ambiguity,
+    "column-information": ColumnMI,
+    "value-information": ValueMI,
 }
+
+
+INFORMED = ("column-information", "value-information")  # they look at a target
 
 
 def measure_of(given: Any) -> Measure:
@@ -148,6 +153,8 @@ def measure_of(given: Any) -> Measure:
     if isinstance(given, str):
         if given not in MEASURES:
             raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(MEASURES)}")
+        if given in INFORMED:
+            raise ParameterError(f"the measure {given} needs a target.", hint="sf.ColumnMI(target='cost')")
         return MEASURES[given]()
     if not isinstance(given, Measure):
         raise ParameterError("this is no measure of loss.", hint="loss='ncp', or sf.Loss()")

@@ -69,7 +69,11 @@ def _pegs(asked: Asked) -> SynthesisMethod:
         given["parents"] = "auto"
     if "models" in given:
         given["models"] = dict(_pair(m) for m in given["models"])
-    return PeGS(epsilon=asked.epsilon if per_row else None, total=None if per_row else asked.epsilon, **given)
+    return PeGS(
+        epsilon_per_row=asked.epsilon if per_row else None,
+        epsilon=None if per_row else asked.epsilon,
+        **given,
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -84,7 +88,7 @@ def _pmi(asked: Asked) -> SynthesisMethod:
 
     given = asked.take("pmi", "per_row", "sweeps", "weight", "constraints")
     per_row, total = (asked.epsilon, None) if given.pop("per_row", False) else (None, asked.epsilon)
-    return PMI(epsilon=per_row, total=total, **given)
+    return PMI(epsilon_per_row=per_row, epsilon=total, **given)
 
 
 def _imputation(asked: Asked) -> SynthesisMethod:

@@ -10,10 +10,10 @@ from typing import Any
 from sfumato.criteria import CriterionSpec
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
+from sfumato.methods.shapes import Fault
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private, wanted
 from sfumato.plan.plan import FORM, INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
-from sfumato.plan.shape import Fault
 from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
 
@@ -148,10 +148,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _limits(plan: Plan) -> Iterator[Fault]:
-    from sfumato.assessment.parts import PARTS
+    from sfumato.assessment.checks import CHECKS
     from sfumato.assessment.thresholds import require_known
 
-    known = [m for part in PARTS for m in part.gives]
+    known = [m for check in CHECKS for m in check.gives]
     for name, limit in plan.table("thresholds").items():
         try:
             require_known({name: limit}, known)

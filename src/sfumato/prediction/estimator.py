@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
+from sfumato.methods.declaration import Spending
 from sfumato.prediction.artefact import write
 from sfumato.prediction.fit_budget import FitBudget, budget_for, debit
 from sfumato.prediction.grid import Codes, FeatureGrid, bounded
@@ -50,13 +51,17 @@ class PrivateClassifier(SklearnApi):
     _learnt = "model_"
     epsilon: float
     schema: Schema | tuple[float, float] | None
-    rows: int | None
+    declared_rows: int | None
     classes: Sequence[Any]
     max_rows_per_person: int
     monotone: Mapping[str, str] | None
     anyway: bool
 
     # -- scikit-learn -----------------------------------------------------------------------------
+
+    def spends(self, rows: int | None) -> Spending:
+        """What the fit costs, however many rows are scored."""
+        return Spending(epsilon=float(self.epsilon), claimed=True)
 
     def fit(self, X: Any, y: Any, *, ledger: Ledger | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
@@ -150,8 +155,10 @@ class PrivateClassifier(SklearnApi):
             faults.append(
                 f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}: less tells nothing, more all"
             )
-        if self.rows is not None and (not _whole(self.rows) or not 1 <= self.rows <= 10**10):
-            faults.append("rows is a whole number, at least 1: the public number of rows, or None")
+        if self.declared_rows is not None and (
+            not _whole(self.declared_rows) or not 1 <= self.declared_rows <= 10**10
+        ):
+            faults.append("declared_rows is a whole number, at least 1: the public number of rows, or None")
         if not _whole(self.max_rows_per_person) or not 1 <= self.max_rows_per_person <= 1000:
             faults.append("max_rows_per_person is a whole number from 1 to 1000")
         if not isinstance(self.classes, Sequence) or isinstance(self.classes, str) or len(self.classes) != 2:
@@ -177,7 +184,7 @@ class PrivateClassifier(SklearnApi):
             "the data; numbers beyond the bounds count as the bound",
             "The features, epsilon and all other settings were chosen without looking at the data",
         ]
-        if self.rows is not None:
+        if self.declared_rows is not None:
             said.append("The declared number of rows is public")
         if self.max_rows_per_person > 1:
             said.append(f"No person has more than {self.max_rows_per_person} rows in the data")

@@ -7,13 +7,14 @@ is asked about all candidates of a step at once.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
+from sfumato.anonymization.budget import Budget, limit_faults
 from sfumato.anonymization.degradation import Model, Target, halves, learn
 from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closing import Classes, in_order, repair
@@ -25,27 +26,55 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, Number, Text
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "guided",
+        Does.GENERALIZE,
+        "Greedy, guided by what a model predicts.",
+        page="greedy.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES, Need.TARGET),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class ModelGuided:
     """Disjoint classes that change what a model predicts as little as possible.
 
-    target: what the model predicts. estimator: see `Degradation`. It learns from a random `share` of rows.
-    shortlist: only that many candidates, the least general by height, are asked about; 0: all of them.
-    leaking: guide by |prediction - outcome| instead, as the thesis does. The classes then tell something
-    about each row's outcome that no criterion counts; the guarantee says so.
+    The model learns from a random `share` of the rows. With `leaking` the classes tell something about each
+    row's outcome that no criterion counts; the guarantee says so.
     """
 
-    target: str
-    estimator: Any = None
-    shortlist: int = 64
-    leaking: bool = False
-    share: float = 0.5
-    seed: int = 0
+    target: Annotated[str, declared.TARGET]
+    estimator: Annotated[
+        Any,
+        Parameter(
+            Text("The model, as `Degradation` takes it."),
+            python_only="a model is an object of scikit-learn; elsewhere it is the usual one",
+        ),
+    ] = None
+    shortlist: Annotated[
+        int,
+        declared.count("Candidates that the model is asked about, the least general first; 0 for all."),
+    ] = 64
+    leaking: Annotated[
+        bool, Parameter(Flag("Guide by the true outcome, as the thesis does, which gives it away."))
+    ] = False
+    share: Annotated[
+        float, Parameter(Number("Of the rows, the share that the model learns from.", 0, 1, above=True))
+    ] = 0.5
+    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    time_limit: Annotated[
+        float | None, declared.time_limit("rows that are in no class yet are released as one")
+    ] = None
+    work_limit: Annotated[int | None, declared.work_limit("rows that are added to a set")] = None
 
     def __post_init__(self) -> None:
         faults = [] if self.target else ["a target column must be named"]
@@ -53,6 +82,7 @@ class ModelGuided:
             faults.append("shortlist must not be negative")
         if not 0 < self.share < 1:
             faults.append("share must be between 0 and 1")
+        faults += limit_faults(self.time_limit, self.work_limit)
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="ModelGuided(target='charge')")
 
@@ -73,7 +103,7 @@ class ModelGuided:
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding; `about` has the mean change of a prediction, and whether the outcome leaked."""
-        start = time.perf_counter()
+        budget = Budget(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, Height().cost(problem))
         check = Check(problem, criterion, flat)
@@ -84,7 +114,7 @@ class ModelGuided:
         model = learn(problem, target, learnt, self.estimator)
         before = model.predict(problem.leaves)
         guide = _Guide(problem, flat, model, target, _aims(target, before) if self.leaking else before)
-        found = _classes(problem, guide, check, self.shortlist)
+        found = _classes(problem, guide, check, self.shortlist, budget)
         after = model.predict(found.nodes)
         change = target.change(after, before[found.of])
         found.about.update(
@@ -93,8 +123,10 @@ class ModelGuided:
             score=float((change * found.n).sum() / max(found.n.sum(), 1)),
             reads_outcome=True,
             leaks=self.target if self.leaking else "",
-            seconds=time.perf_counter() - start,
+            stopped=budget.stopped,
+            seconds=budget.seconds,
         )
+        budget.say("what was in no class yet is released together, more general than it need be")
         return found
 
 
@@ -146,7 +178,7 @@ def _joins(nodes: NDArray[np.int32], node: int, rep: int, leaves: NDArray[np.int
     return out
 
 
-def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int) -> Recoding:
+def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, budget: Budget) -> Recoding:
     flat = guide.flat
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts = []
@@ -166,13 +198,18 @@ def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int) -> R
             report("model-guided greedy", done, problem.combinations)
             if not free[seed]:
                 continue
+            if budget.stopped:
+                break
             members = np.array([seed])
             free[seed] = False
-            while not check.all_hold(members) and free.any():
+            while not check.all_hold(members) and free.any() and budget.take():
                 best = guide.nearest(members, np.flatnonzero(free), shortlist)
                 free[best] = False
                 members = np.append(members, best)
             found.add(members, flat.n[members])
-        repair(found, check)
+        over = np.flatnonzero(free)
+        if len(over):
+            found.add(over, flat.n[over])
+        repair(found, check, budget)
         parts.extend((m, r, b, False) for m, r, b in zip(found.members, found.rows, found.nodes, strict=True))
     return checked(pieces(problem, parts, claim="classes"), check)

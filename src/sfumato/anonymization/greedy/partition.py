@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
+from sfumato.anonymization.budget import Budget, limit_faults
 from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.measure import CellMeasure
+from sfumato.anonymization.parameters import of_cells
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Text
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "partition",
+        Does.GENERALIZE,
+        "By parts, as the DSG toolkit does.",
+        page="partition.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Partition:
     """Split each part at its two rows farthest apart, the others going to the closer end.
 
-    loss: what the distance 2 Measure(LUB(A, B)) - Measure(A) - Measure(B) is made of.
-    rule: 'printed' gives a part up as soon as one split cuts off too few rows, so that a single outlier can
-    freeze the whole table. 'retrying' (default) then sets the end that drew too few aside, and takes the
-    farthest pair of the others; at most `tries` times.
+    The distance is 2 Measure(LUB(A, B)) - Measure(A) - Measure(B).
     """
 
-    loss: CellMeasure = field(default_factory=Height)
-    rule: Literal["retrying", "printed"] = "retrying"
-    tries: int = 64
+    loss: Annotated[CellMeasure, declared.loss("What distances are made of", of_cells)] = field(
+        default_factory=Height
+    )
+    rule: Annotated[
+        Literal["retrying", "printed"],
+        Parameter(
+            Text(
+                "'printed' gives a part up as soon as one split cuts off too few rows; 'retrying' sets the "
+                "end that drew too few aside, and takes the farthest pair of the others.",
+                ("retrying", "printed"),
+            )
+        ),
+    ] = "retrying"
+    tries: Annotated[int, declared.count("How often 'retrying' does that for one part, at most.", 1)] = 64
+    time_limit: Annotated[float | None, declared.time_limit("the parts stay as they are")] = None
+    work_limit: Annotated[int | None, declared.work_limit("splits that are tried")] = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -45,6 +70,7 @@ class Partition:
             faults.append("tries must be at least 1")
         if not isinstance(self.loss, CellMeasure):
             faults.append("loss must be a measure that is a sum over cells")
+        faults += limit_faults(self.time_limit, self.work_limit)
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="Partition(loss=ColumnMI(target='charge'))")
 
@@ -64,13 +90,13 @@ class Partition:
             from sfumato.anonymization.greedy.posets import search_posets
 
             return search_posets(self, problem, criterion)
-        start = time.perf_counter()
+        budget = Budget(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
         check = Check(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
-        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries)
+        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, budget)
         for block in blocks(problem):
             if not check.all_hold(block):
                 suppressed[block] = True
@@ -89,16 +115,18 @@ class Partition:
             reads_outcome=self.loss.reads_outcome,
             splits=splits.made,
             tries=splits.tried,
-            seconds=time.perf_counter() - start,
+            stopped=budget.stopped,
+            seconds=budget.seconds,
         )
+        budget.say(f"the parts after {splits.made} splits are given, wider than they need be")
         return found
 
 
 class Splits:
     """Parts of combinations, split as long as both sides satisfy the criterion."""
 
-    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int) -> None:
-        self.flat, self.check, self.monotone, self.tries = flat, check, monotone, tries
+    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, budget: Budget) -> None:
+        self.flat, self.check, self.monotone, self.tries, self.budget = flat, check, monotone, tries, budget
         self.made = self.tried = self.rows = 0
         ends = flat.node_at
         self.most = np.array([flat.cost[a:b].max() for a, b in pairwise(ends)])
@@ -128,6 +156,8 @@ class Splits:
         seeds = np.ones(len(part), np.bool_)
         side = np.empty(len(part), np.bool_)
         for _ in range(self.tries):
+            if not self.budget.take():
+                return None
             most = flat.costs(flat.bound(part[seeds])) if self.monotone else self.most
             first, second, _ = farthest(flat, part, seeds, most, np.argsort(-most))
             if first < 0:

@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from sfumato.cli.demo.stage import Stage
 
 if TYPE_CHECKING:
-    from sfumato.assessment.grid import Candidate
+    from sfumato.assessment.frontier.grid import Candidate
     from sfumato.seeds import Key
     from sfumato.table import Table
 
@@ -57,7 +57,7 @@ def ways(table: Table) -> list[Candidate]:
     from sfumato.anonymization.local.recode import LocalRecoding
     from sfumato.anonymization.optimal import OptimalRecoding
     from sfumato.anonymization.shape.methods import ClusterResample
-    from sfumato.assessment.grid import Candidate
+    from sfumato.assessment.frontier.grid import Candidate
     from sfumato.criteria import KAnonymity
     from sfumato.hierarchy import Hierarchy
     from sfumato.synthesis.lugs.method import LUGS
@@ -91,8 +91,8 @@ def ways(table: Table) -> list[Candidate]:
         Candidate("optimal", hidden(OptimalRecoding(max_suppressed=0.02)), {"k": 5}),
         Candidate("local", hidden(LocalRecoding(effort="fast")), {"k": 5}),
         Candidate("resample", hidden(ClusterResample()), {"k": 5}),
-        Candidate("PeGS", drawn(PeGS(total=_EPSILON), few), {"rows": few}),
-        Candidate("PeGS.rs", drawn(PeGS(total=_EPSILON, block=10), few), {"rows": few}),
+        Candidate("PeGS", drawn(PeGS(epsilon=_EPSILON), few), {"rows": few}),
+        Candidate("PeGS.rs", drawn(PeGS(epsilon=_EPSILON, block=10), few), {"rows": few}),
         Candidate("LUGS", drawn(LUGS(log_l=0.5)), {"log l": 0.5}),
         Candidate("private", drawn(PrivateSynthesizer(epsilon=_EPSILON, delta=1e-9)), {"epsilon": _EPSILON}),
     ]
