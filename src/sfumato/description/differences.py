@@ -87,9 +87,9 @@ class Differences:
             by_column.setdefault(d.column, []).append(d.what)
         if not by_column:
             return f"the data is what {self.schema} says."
-        said = [f"'{name}' ({', '.join(what)})" for name, what in by_column.items()]
-        verb = "column differs" if len(said) == 1 else "columns differ"
-        return f"{len(said)} {verb} from {self.schema}: {listed(said, _SHOWN)}."
+        columns = [f"'{name}' ({', '.join(what)})" for name, what in by_column.items()]
+        verb = "column differs" if len(columns) == 1 else "columns differ"
+        return f"{len(columns)} {verb} from {self.schema}: {listed(columns, _SHOWN)}."
 
     @property
     def hint(self) -> str:

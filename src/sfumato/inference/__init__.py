@@ -199,10 +199,10 @@ def _role(facts: _Facts, kind: Kind) -> tuple[Role, str]:
 
 def _weight(facts: _Facts) -> tuple[Role, str] | None:
     """A survey weight by name; 'weight' alone only if no body weighs that much."""
-    said = names.weight(facts.name)
-    if not said or facts.type not in ("integer", "real", "decimal") or facts.distinct < 2:
+    meaning = names.weight(facts.name)
+    if not meaning or facts.type not in ("integer", "real", "decimal") or facts.distinct < 2:
         return None
-    if said == "survey":
+    if meaning == "survey":
         return Role.WEIGHT, "the name is that of a survey weight"
     if (pc.quantile(facts.values.cast(pa.float64(), safe=False), 0.5)[0].as_py() or 0) > 1000:
         return Role.WEIGHT, "the name says weight and the numbers are those of a survey"

@@ -152,9 +152,9 @@ def _tell_errors(errors: Any, names: Sequence[str], where: str) -> None:
     counts: dict[int, int] = {}
     for error in errors.errors:
         counts[error.position[1]] = counts.get(error.position[1], 0) + 1
-    told = [f"{names[i]!r} ({n})" if i < len(names) else _letters(i) for i, n in sorted(counts.items())]
+    columns = [f"{names[i]!r} ({n})" if i < len(names) else _letters(i) for i, n in sorted(counts.items())]
     warnings.warn(
-        f"{where}: cells with a formula error are read as missing: {listed(told)}.",
+        f"{where}: cells with a formula error are read as missing: {listed(columns)}.",
         SfumatoWarning,
         stacklevel=5,
     )

@@ -323,11 +323,11 @@ def _kind(variable: _Variable, labelled: bool) -> tuple[Kind, str]:
     if variable.measure == "ordinal":
         return Kind.ORDINAL, "the file says ordinal"
     if variable.measure == "nominal" or (labelled and variable.measure != "scale"):
-        said = variable.measure == "nominal"
-        return Kind.NOMINAL, "the file says nominal" if said else "its values have labels"
+        declared = variable.measure == "nominal"
+        return Kind.NOMINAL, "the file says nominal" if declared else "its values have labels"
     if variable.content == "number":
-        said = variable.measure == "scale"
-        return Kind.NUMERIC, "the file says scale" if said else "a number without labels"
+        declared = variable.measure == "scale"
+        return Kind.NUMERIC, "the file says scale" if declared else "a number without labels"
     return Kind.NOMINAL, "text; the file does not say what kind"
 
 

@@ -110,25 +110,27 @@ def _key(key: Key | str | Path | None) -> Key:
 
 
 def _guarantee(recipe: PseudonymRecipe, key: Key) -> Guarantee:
-    said = [
+    assumptions = [
         "The key stays secret: whoever holds it can find the pseudonym of any id they can guess.",
         "Nobody finds a person by the other columns or the order of the rows: both are those of the input.",
     ]
     if recipe.shifted:
-        said.append(
+        assumptions.append(
             f"Dates ({listed(list(recipe.shifted), 20)}) were moved by 1 to {recipe.max_days} days, "
             "all dates of a person alike. Nobody knows a true date of a person: one gives away all others. "
             "No other release under the same key moves dates by up to another number of days: the "
             "difference would narrow both shifts."
         )
     if recipe.text:
-        said.append(f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody.")
+        assumptions.append(
+            f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody."
+        )
     if not recipe.replaced:
         nothing = NoGuarantee(
             "only left out", "Columns that name people were left out; all else can still identify."
         )
-        return Guarantee.of(nothing.assuming(*said[1:]))
-    guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*said))
+        return Guarantee.of(nothing.assuming(*assumptions[1:]))
+    guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*assumptions))
     return guarantee.seeded() if key.seeded else guarantee
 
 

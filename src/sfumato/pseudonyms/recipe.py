@@ -131,8 +131,10 @@ def _after(column: Column, recipe: PseudonymRecipe) -> Column:
     if column.name in recipe.replaced:
         # A pseudonym names nobody by itself, so it is no identifier any more.
         role = Role.PERSON if column.role is Role.PERSON else Role.OTHER
-        said = f"{column.description} (pseudonym)".strip()
-        return Column(column.name, Kind.NOMINAL, role, "text", missing=column.missing, description=said)
+        description = f"{column.description} (pseudonym)".strip()
+        return Column(
+            column.name, Kind.NOMINAL, role, "text", missing=column.missing, description=description
+        )
     if column.name in recipe.shifted:
         return replace(
             column, levels=None, labels={}, missing_codes=(), edges=_widened(column, recipe.max_days)

@@ -171,8 +171,8 @@ def _at_level(level: AggregateLevel, aggregates: Aggregates, counts: Counts) -> 
     found.outside_people = int(counts.n[group < 0].sum())
     found.empty = int((sizes == 0).sum())
     if level.sizes is not None:
-        said = level.sizes
-        found.unequal = int(((said != sizes) & (sizes > 0) & ~np.isnan(said)).sum())
+        declared = level.sizes
+        found.unequal = int(((declared != sizes) & (sizes > 0) & ~np.isnan(declared)).sum())
     for j, statistic in enumerate(aggregates.statistics):
         if statistic == "count":
             n = level.published[:, j]
