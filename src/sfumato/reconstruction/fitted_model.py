@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,29 +17,15 @@ from sfumato.errors import ParameterError, listed
 from sfumato.io import scan, to_native, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
+from sfumato.reconstruction.design import Rule
 from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
+from sfumato.reconstruction.uncertainty import Noise, Uncertainty, uncertainty
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource, EngineSource, engine_fault
 from sfumato.table import Table
 
-if TYPE_CHECKING:
-    from sfumato.reconstruction.uncertainty import Uncertainty
-
 Real = NDArray[np.float64]
-
-
-class Rule(Protocol):
-    """What turns the columns of a batch into reconstructed values."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
-        ...
-
-    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
-        """Values, (people, masked columns)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,15 +182,13 @@ class FittedReconstruction:
             )
         return _written_back(people, rule, names)
 
-    def uncertainty(self, noise: Any = "constant") -> Uncertainty:
+    def uncertainty(self, noise: Noise = "constant") -> Uncertainty:
         """How far reconstructed values may be off, and how much the aggregates pinned down.
 
         noise: "constant" (whatever held-out groups miss is put down to persons: wide), "components" (persons
         and groups told apart: narrower, and right only if the slopes are), or a standard deviation.
         """
-        from sfumato.reconstruction.uncertainty import uncertainty
-
-        return uncertainty(self, noise)
+        return uncertainty(self.grouping, self.rule, lambda: self.rests, self.corrected, noise)
 
 
 def _with_ends(names: Sequence[str]) -> tuple[str, ...]:
