@@ -110,7 +110,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
-    from sfumato.workloads.combine import combine_estimates as combine_estimates
+    from sfumato.workloads.combination import combine_estimates as combine_estimates
     from sfumato.workloads.market import market_risk as market_risk
     from sfumato.workloads.shift import shift_weights as shift_weights
     from sfumato.workloads.transfer import transfer_weights as transfer_weights
@@ -205,7 +205,7 @@ _HOME = {
     "assess_aggregates": "assessment.aggregates",
     "audit": "assessment.audit",
     "average_of": "reconstruction.uses",
-    "combine_estimates": "workloads.combine",
+    "combine_estimates": "workloads.combination",
     "describe": "description",
     "fit_lasso": "reconstruction.uses",
     "fit_random_intercepts": "reconstruction.uses",

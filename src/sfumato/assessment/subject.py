@@ -15,7 +15,7 @@ from sfumato.assessment.reading.files import is_release, opened
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
 from sfumato.release import Release
-from sfumato.release.dictionary import Seen
+from sfumato.release.dictionary import LevelsSeen
 from sfumato.release.fingerprint import fingerprint
 from sfumato.schema import Kind, Role, Schema, Value
 from sfumato.seeds import Key
@@ -150,7 +150,7 @@ def open_files(subject: Subject) -> Files:
 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
-    seen = Seen(released.schema)
+    seen = LevelsSeen(released.schema)
     held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)

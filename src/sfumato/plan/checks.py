@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.criteria import Wanted
+from sfumato.criteria import CriterionSpec
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
 from sfumato.methods.declaration import Does
@@ -240,7 +240,7 @@ def _criteria(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
         yield at, f"needs a hierarchy for {listed(bare)} in [columns]"
 
 
-def _readable(step: Step) -> tuple[Wanted, ...]:
+def _readable(step: Step) -> tuple[CriterionSpec, ...]:
     """The criteria of a step; none where they have faults, which are said with the step."""
     try:
         return step.criteria

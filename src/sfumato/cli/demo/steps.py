@@ -28,7 +28,7 @@ def simulate(stage: Stage) -> str:
 def describe(stage: Stage) -> str:
     """What the data gives away."""
     from sfumato.description import describe as look
-    from sfumato.description.show import percent
+    from sfumato.description.display import percent
     from sfumato.io import scan
 
     stage.command("describe", stage / "discharges.csv", "--schema", stage / "discharges.toml")
