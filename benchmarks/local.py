@@ -38,7 +38,7 @@ def main() -> None:
         print("SFUMATO_DATA is not set: nothing to measure on")
         return
     problem = adult(Path(folder))
-    sf.LocalRecoding("fast", seconds=1).search(problem, KAnonymity(3))  # compiles
+    sf.LocalRecoding("fast", work_limit=1_000).search(problem, KAnonymity(3))  # compiles
     print("effort     k    loss   wanted  / ARX   own bound  recorded bound  CPU s")
     for effort, wanted in WANTED.items():
         for k, most in wanted.items():

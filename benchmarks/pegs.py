@@ -21,7 +21,7 @@ from sfumato.io import scan
 from sfumato.samples import DISCHARGE_VARIABLES, discharges
 from sfumato.seeds import Key
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.sampling import CHUNK, Sampler
+from sfumato.synthesis.sampler import CHUNK, Sampler
 
 LIMITS = {(None, True): 5.0, (10, True): 2.0, (None, False): 2.0, (10, False): 1.2}
 
@@ -30,7 +30,7 @@ def sampling(rows: int) -> None:
     table = discharges(100_000, 1)
     print(f"sampling {rows:,} rows x 13 columns, m = 2, one core")
     for (block, seeded), limit in LIMITS.items():
-        method = PeGS(epsilon=1.0, columns=DISCHARGE_VARIABLES, parents=2, choose="data", block=block)
+        method = PeGS(epsilon_per_row=1.0, columns=DISCHARGE_VARIABLES, parents=2, choose="data", block=block)
         fitted = method.fit(table)
         key = Key.from_seed(1) if seeded else Key.fresh()
         sampler = Sampler(fitted.laws(rows), key, 1, block)
@@ -67,7 +67,7 @@ def fitting(rows: int) -> None:
 
         object.__setattr__(source, "open", counted)
         start, wall = time.process_time(), time.perf_counter()
-        fitted = PeGS(epsilon=1.0, parents=2, choose="data").fit(table)
+        fitted = PeGS(epsilon_per_row=1.0, parents=2, choose="data").fit(table)
         cpu, wall = time.process_time() - start, time.perf_counter() - wall
         held = sum(b.counts.cells for b in fitted.blocks.blocks)
         print(f"fit of {fitted.blocks.rows:,} rows x 13 from Parquet, parents from the data, m = 2")

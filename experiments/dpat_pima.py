@@ -26,7 +26,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import log_loss, roc_auc_score, roc_curve
 
 import sfumato as sf
-from sfumato.prediction import drawing
+from sfumato.prediction import tree_figures
 from sfumato.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -96,8 +96,8 @@ def curves(people: Table, split: int = 0, epsilon: float = 1.0) -> list[dict[str
     truth = np.array(test.to_arrow()["outcome"].to_pylist())
     answers = {
         "C4.5": sf.AlphaTree(1.0, min_leaf=20).fit(train, "outcome").predict_proba(test)[:, 1],
-        "DPaT": sf.DPaT(2.0, epsilon=epsilon).fit(train, "outcome").answer(test),
-        "EDPaT": sf.EDPaT(epsilon=epsilon).fit(train, "outcome").answer(test),
+        "DPaT": sf.DPaT(2.0, epsilon_per_call=epsilon).fit(train, "outcome").answer(test),
+        "EDPaT": sf.EDPaT(epsilon_per_call=epsilon).fit(train, "outcome").answer(test),
     }
     grid = np.linspace(0, 1, 51)
     rows = []
@@ -115,8 +115,8 @@ def structures(people: Table, out: Path) -> list[dict[str, Any]]:
     """Figures 5.3 and 5.4 as drawings; figure 5.5: gains and their ranges where it splits, and where not."""
     regular = sf.AlphaTree(1.0).fit(people, "outcome").tree_
     found = sf.DPaT(1.0).fit(people, "outcome").tree_
-    for name, tree in (("dpat_pima_tree", drawing.cut(regular, 8)), ("dpat_pima_structure", found)):
-        spec = json.dumps(drawing.spec(tree, "diabetes"))
+    for name, tree in (("dpat_pima_tree", tree_figures.cut(regular, 8)), ("dpat_pima_structure", found)):
+        spec = json.dumps(tree_figures.spec(tree, "diabetes"))
         (out / f"{name}.json").write_text(spec, encoding="utf-8")
     stopped = [n for n in found.nodes if n.is_leaf and n.candidates]
     largest = max(stopped, key=lambda n: n.size)

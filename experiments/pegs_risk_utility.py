@@ -33,7 +33,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.imputation.engines import ElasticNet
 from sfumato.synthesis.imputation.pmi import PMI
 from sfumato.synthesis.pegs import FittedPeGS, PeGS
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 from sfumato.table import Table
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
@@ -189,7 +189,9 @@ def _mean(found: Any) -> float:
 
 
 def fit(study: Study, m: int, block: int | None, epsilon: float) -> FittedPeGS:
-    return PeGS(epsilon=epsilon, parents=m, choose="data", block=block, domain="data").fit(study.table)
+    return PeGS(epsilon_per_row=epsilon, parents=m, choose="data", block=block, domain="data").fit(
+        study.table
+    )
 
 
 def synthetic(fitted: FittedPeGS, rows: int, key: Key) -> Coded:
@@ -221,7 +223,7 @@ def imputed(
     Each of its models sees all other columns: it has no m, and stands with m = 2.
     """
     engine = ElasticNet(folds=2, most_rows=most_rows)
-    fitted = PMI(epsilon=1.0, domain="data", engine=engine).fit(study.table)
+    fitted = PMI(epsilon_per_row=1.0, domain="data", engine=engine).fit(study.table)
     old, books = study.table.encode(), fitted.domain.books
     truth = coefficients(study, old)
     for epsilon in epsilons:

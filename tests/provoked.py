@@ -120,7 +120,7 @@ def pool_of_seeds_with_another_value(folder: Path) -> object:
     columns = tuple(Column(n, Kind.NOMINAL, levels=("x", "y"), confirmed=True) for n in "ab")
     data = Table.from_arrow(pa.table({"a": ["x"], "b": ["y"]}), Schema(columns))
     pool = Table.from_arrow(pa.table({"a": [CANARY], "b": ["y"]}))
-    return PeGS(epsilon=1.0, seeds=pool).fit(data)
+    return PeGS(epsilon_per_row=1.0, seeds=pool).fit(data)
 
 
 @provoke

@@ -286,7 +286,7 @@ def test_no_file_is_too_long_to_read() -> None:
 
 
 def test_import_takes_less_than_half_a_second() -> None:
-    script = "import time; t = time.perf_counter(); import sfumato; print(time.perf_counter() - t)"
+    script = "import time; t = time.process_time(); import sfumato; print(time.process_time() - t)"
     python("-c", script)  # the first run may write bytecode
     assert statistics.median(float(python("-c", script).stdout) for _ in range(5)) < 0.5
 

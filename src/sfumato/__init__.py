@@ -72,7 +72,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing import SigningKey as SigningKey
+    from sfumato.prediction.signing_key import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
@@ -99,7 +99,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.constraints import Never as Never
     from sfumato.synthesis.constraints import Ordered as Ordered
     from sfumato.synthesis.constraints import Within as Within
-    from sfumato.synthesis.imputation.missing import MissingValues as MissingValues
+    from sfumato.synthesis.imputation.missing_values import MissingValues as MissingValues
     from sfumato.synthesis.imputation.multiple import MultipleImputation as MultipleImputation
     from sfumato.synthesis.imputation.partial import PartialSynthesis as PartialSynthesis
     from sfumato.synthesis.imputation.pmi import PMI as PMI
@@ -167,7 +167,7 @@ _HOME = {
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",
     "MissingExtraError": "errors",
-    "MissingValues": "synthesis.imputation.missing",
+    "MissingValues": "synthesis.imputation.missing_values",
     "ModelGuided": "anonymization.greedy.guided",
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
@@ -194,7 +194,7 @@ _HOME = {
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
-    "SigningKey": "prediction.signing",
+    "SigningKey": "prediction.signing_key",
     "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",

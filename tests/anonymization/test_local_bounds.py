@@ -40,5 +40,5 @@ def test_never_above_the_optimum(seed: int, k: int) -> None:
         return
     ground = Ground(planted(problem), problem.leaves, problem.n, k)
     start = ground.partition(np.zeros(problem.combinations, np.int64))
-    bound = bounded(ground.forest, problem.leaves, problem.n, start, k, 10.0) / problem.rows
+    bound = bounded(ground.forest, problem.leaves, problem.n, start, k, None) / problem.rows
     assert bound <= optimum(problem, k) + 1e-9

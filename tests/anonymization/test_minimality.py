@@ -64,7 +64,7 @@ def test_the_smallest_box_tells_where_its_rows_lie(ages: list[int]) -> None:
     """
     leaves, n = np.unique(np.array(ages, np.int32), return_counts=True)
     problem = Problem(("age",), (AGE,), leaves[:, None].astype(np.int32), n)
-    for search in (sf.LocalRecoding("fast", seconds=1), sf.Mondrian()):
+    for search in (sf.LocalRecoding("fast", work_limit=10**9), sf.Mondrian()):
         found = search.search(problem, sf.KAnonymity(2))
         label, sizes = found.classes()
         for c in np.flatnonzero(sizes == 2):

@@ -21,7 +21,7 @@ from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import ArtefactError, FeatureError, canonical, load, write
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
-from sfumato.prediction.signing import SigningKey
+from sfumato.prediction.signing_key import SigningKey
 
 KEY = SigningKey(bytes(range(32)))
 

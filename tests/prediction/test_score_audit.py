@@ -14,10 +14,10 @@ import pytest
 from score_tables import numbers
 
 from sfumato.assessment.audit import Audit, audit
-from sfumato.prediction import additive, forest, growing
+from sfumato.prediction import additive, forest, private_tree
 from sfumato.prediction.additive import AdditiveScore
+from sfumato.prediction.content import content_of
 from sfumato.prediction.forest import AlphaForest
-from sfumato.prediction.reading import content_of
 from sfumato.privacy import noise
 from sfumato.privacy.grants import Grant
 
@@ -89,7 +89,7 @@ def test_too_little_noise_is_caught(mechanism: Any, monkeypatch: pytest.MonkeyPa
         big = real(np.asarray(values) * 1000, sensitivity, grant, **more)
         return noise.Noisy(np.rint(big.values / 1000).astype(np.int64), big.scale, big.law)
 
-    for module in (additive, forest, growing):
+    for module in (additive, forest, private_tree):
         monkeypatch.setattr(module, "laplace", weak)
     assert audited(mechanism, 220).refutes()
 
@@ -138,8 +138,8 @@ def test_nothing_published_is_read_off_the_data() -> None:
 
     random = np.random.default_rng(0)
     for kind in (AdditiveScore, AlphaForest):
+        score = kind(1.0, SCHEMA, declared_rows=300, anyway=True)
         fits = [
-            kind(1.0, SCHEMA, rows=300, anyway=True).fit(random.random((n, 3)) * 8, [label] * n).released()
-            for n, label in ((1, 0), (900, 1))
+            score.fit(random.random((n, 3)) * 8, [label] * n).released() for n, label in ((1, 0), (900, 1))
         ]
         assert frame(fits[0]) == frame(fits[1])

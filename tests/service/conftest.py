@@ -28,7 +28,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import sfumato as sf
     from sfumato.cli.demo_models import fit
     from sfumato.prediction.additive import AdditiveScore
-    from sfumato.prediction.signing import SigningKey
+    from sfumato.prediction.signing_key import SigningKey
 
     folder = tmp_path_factory.mktemp("released")
     fit(folder)
@@ -48,7 +48,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     table = sf.samples.diabetes(1500, seed=3)
     path = tmp_path_factory.mktemp("noisy") / "dpat.dpat"
-    DPaT(epsilon=0.5).fit(table, "diabetes").save(path, "dpat")
+    DPaT(epsilon_per_call=0.5).fit(table, "diabetes").save(path, "dpat")
     return path
 
 

@@ -17,9 +17,10 @@ from sfumato.privacy import Neighbours
 from sfumato.seeds import Key
 from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.pegs import FittedPeGS, PeGS
+from sfumato.synthesis.fitted_pegs import FittedPeGS
+from sfumato.synthesis.pegs import PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 from sfumato.table import Table
 
 DRAWS = 200_000
@@ -49,7 +50,7 @@ OTHER = tiny([(0, 1, 0)] * 1 + [(1, 0, 1)] * 2 + [(0, 0, 1)] * 2 + [(1, 1, 1)], 
 @pytest.mark.parametrize("neighbours", ["add/remove", "replace"])
 def test_pegs_passes(more: dict[str, Any], neighbours: str) -> None:
     rows = more.get("block", 1)
-    method = PeGS(epsilon=3.0 / rows, parents=CHAIN, neighbours=neighbours, **more)
+    method = PeGS(epsilon_per_row=3.0 / rows, parents=CHAIN, neighbours=neighbours, **more)
     found = audited(method, FULL, MORE if neighbours == "add/remove" else OTHER, 3.0)
     assert not found.refutes() and not found.replayed
     assert method.fit(FULL).sample(rows).guarantee.claims[0].epsilon == pytest.approx(3.0)  # type: ignore[attr-defined]
@@ -78,7 +79,7 @@ def test_parents_chosen_privately_pass() -> None:
 
 def test_half_the_prior_is_caught() -> None:
     data, neighbour = tiny([(0, 0)] * 4, (2, 2)), tiny([(0, 0)] * 4 + [(1, 1)], (2, 2))
-    alpha = min(PeGS(epsilon=2.0, parents={}).fit(data).alphas(1).values())
+    alpha = min(PeGS(epsilon_per_row=2.0, parents={}).fit(data).alphas(1).values())
     assert not audited(PeGS(alpha=alpha, parents={}), data, neighbour, 2.0, draws=400_000).refutes()
     assert audited(PeGS(alpha=alpha / 2, parents={}), data, neighbour, 2.0, draws=400_000).refutes()
 
@@ -87,7 +88,7 @@ def test_parents_from_the_data_are_caught() -> None:
     """v2 goes with v0 as much as with v1; one row decides with which, and the laws differ widely."""
     cells = {(0, 0, 0): 80, (1, 1, 1): 80, (0, 1, 0): 20, (1, 0, 1): 20, (0, 1, 1): 20, (1, 0, 0): 20}
     rows = [cell for cell, n in cells.items() for _ in range(n)]
-    method = PeGS(epsilon=0.5, parents=1, choose="data")
+    method = PeGS(epsilon_per_row=0.5, parents=1, choose="data")
     tied = tiny(rows, (2, 2, 2))
     chosen = method.fit(tied).blocks.parents
     # Whichever the tie goes to, one row more for the other one turns it.
@@ -95,14 +96,14 @@ def test_parents_from_the_data_are_caught() -> None:
     other = next(t for t in turned if method.fit(t).blocks.parents["v2"] != chosen["v2"])
     assert audited(method, tied, other, 0.5).refutes()
     assert "parents from the data" in method.fit(tied).sample(1).guarantee.claims[0].title
-    assert not audited(PeGS(epsilon=0.5, parents=chosen), tied, other, 0.5).refutes()
+    assert not audited(PeGS(epsilon_per_row=0.5, parents=chosen), tied, other, 0.5).refutes()
 
 
 def test_seeds_from_the_data_are_caught() -> None:
     ring = {"v0": ["v1"], "v1": ["v2"], "v2": ["v3"], "v3": ["v0"]}
     rows = [(0, 0, 0, 0)] * 300
     data, neighbour = tiny([*rows, (1, 1, 1, 1)], (2, 2, 2, 2)), tiny(rows, (2, 2, 2, 2))
-    method = PeGS(epsilon=0.5, parents=ring, seeds="data")
+    method = PeGS(epsilon_per_row=0.5, parents=ring, seeds="data")
     assert audited(method, data, neighbour, 0.5, draws=2_000_000).refutes()
     assert "seeds from the data" in method.fit(data).sample(1).guarantee.claims[0].title
     assert not audited(replace(method, seeds="uniform"), data, neighbour, 0.5).refutes()
@@ -112,7 +113,7 @@ def test_seeds_from_the_data_are_caught() -> None:
 
 def test_a_domain_from_the_data_is_caught() -> None:
     """A level that only one person has is drawn from one table, and never from the other."""
-    method = PeGS(epsilon=0.5, parents={}, domain="data")
+    method = PeGS(epsilon_per_row=0.5, parents={}, domain="data")
     tables = []
     for rows in ([(0, 0)] * 20, [(0, 0)] * 20 + [(1, 2)]):
         plain = tiny([*rows, (1, 1)], (3, 3))
@@ -132,7 +133,7 @@ def test_a_domain_from_the_data_is_caught() -> None:
 def test_a_missing_reset_is_caught() -> None:
     both = {"v0": ["v1"], "v1": ["v0"]}
     data, neighbour = tiny([(0, 1), (1, 0)] * 2, (2, 2)), tiny([(0, 1), (1, 0)] * 2 + [(1, 1)], (2, 2))
-    method = PeGS(epsilon=2.0 / 4, parents=both, block=4)
+    method = PeGS(epsilon_per_row=2.0 / 4, parents=both, block=4)
     models = {id(t): method.fit(t) for t in (data, neighbour)}
 
     def without_reset(table: Table, n: int) -> np.ndarray[Any, Any]:

@@ -140,7 +140,7 @@ def test_a_block_prints_as_the_papers_table() -> None:
 def test_loaded_blocks_keep_their_price(tmp_path: Path) -> None:
     """Parents that were chosen for an epsilon cannot pass for declared ones after a trip to the disk."""
     table = tiny([(0, 1, 0)] * 9 + [(1, 0, 1)] * 8 + [(0, 0, 1)] * 2, (2, 2, 2))
-    method = PeGS(epsilon=1.0, parents=1, parents_epsilon=0.5)
+    method = PeGS(epsilon_per_row=1.0, parents=1, parents_epsilon=0.5)
     made = method.fit(table)
     loaded = Blocks.load(made.blocks.save(tmp_path / "blocks"), Domain.of(table.schema))
     again = method.fit_blocks(loaded)
@@ -148,13 +148,13 @@ def test_loaded_blocks_keep_their_price(tmp_path: Path) -> None:
     assert again.spends(10) == made.spends(10) == pytest.approx(10.5)
     assert again.sample(50, key=key).data.to_arrow() == made.sample(50, key=key).data.to_arrow()
     for cheaper, words in (
-        (PeGS(epsilon=1.0, parents=1, parents_epsilon=0.25), "must be counted"),
-        (PeGS(epsilon=1.0, parents=loaded.parents), "must be counted"),
-        (PeGS(epsilon=1.0, parents={"v0": ["v1"]}, parents_epsilon=0.5), "not those"),
-        (PeGS(epsilon=1.0, parents=1, parents_epsilon=0.5, neighbours="replace"), "other neighbours"),  # type: ignore[arg-type]
-        (PeGS(epsilon=1.0, parents=1, parents_epsilon=0.5, seeds="data"), "need the data"),
+        (PeGS(epsilon_per_row=1.0, parents=1, parents_epsilon=0.25), "must be counted"),
+        (PeGS(epsilon_per_row=1.0, parents=loaded.parents), "must be counted"),
+        (PeGS(epsilon_per_row=1.0, parents={"v0": ["v1"]}, parents_epsilon=0.5), "not those"),
+        (PeGS(epsilon_per_row=1.0, parents=1, parents_epsilon=0.5, neighbours="replace"), "other neighbours"),  # type: ignore[arg-type]
+        (PeGS(epsilon_per_row=1.0, parents=1, parents_epsilon=0.5, seeds="data"), "need the data"),
     ):
         with pytest.raises(ParameterError, match=words):
             cheaper.fit_blocks(loaded)
-    from_data = PeGS(epsilon=1.0, parents=1, choose="data").fit(table).blocks
+    from_data = PeGS(epsilon_per_row=1.0, parents=1, choose="data").fit(table).blocks
     assert "parents from the data" in str(method.fit_blocks(from_data).sample(1).guarantee.claims[0].title)

@@ -19,9 +19,10 @@ from sfumato.privacy import PureDP
 from sfumato.seeds import Key
 from sfumato.synthesis import _kernels
 from sfumato.synthesis.constraints import Never
-from sfumato.synthesis.pegs import FittedPeGS, PeGS
+from sfumato.synthesis.fitted_pegs import FittedPeGS
+from sfumato.synthesis.pegs import PeGS
 from sfumato.synthesis.restricted import _kernels as restricted
-from sfumato.synthesis.sampling import Sampler, trace
+from sfumato.synthesis.sampler import Sampler, trace
 
 ROWS = [(0, 0, 0)] * 6 + [(0, 1, 1)] * 3 + [(1, 2, 1)] * 5 + [(1, 0, 0)] * 2 + [(0, 2, 0)]
 SIZES = (2, 3, 2)
@@ -207,7 +208,7 @@ def test_loops_agree_on_any_table(data: st.DataObject) -> None:
         for i in range(len(sizes))
     }
     block, sweeps = data.draw(st.none() | st.integers(1, 6)), data.draw(st.integers(1, 3))
-    method = PeGS(epsilon=data.draw(st.floats(1e-3, 20)), parents=parents, block=block, sweeps=sweeps)
+    method = PeGS(epsilon_per_row=data.draw(st.floats(1e-3, 20)), parents=parents, block=block, sweeps=sweeps)
     sampler = Sampler(method.fit(tiny(rows, sizes)).laws(60), Key.fresh(), sweeps, block)
     quick, book = sampler.codes(0, 60), sampler.book
     slow = np.empty((len(sizes), 60), book.dtype)

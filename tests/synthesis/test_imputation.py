@@ -19,7 +19,7 @@ from sfumato.samples import discharges
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.imputation.engines import Linear, Multinomial
-from sfumato.synthesis.imputation.missing import MissingValues
+from sfumato.synthesis.imputation.missing_values import MissingValues
 from sfumato.synthesis.imputation.multiple import MultipleImputation
 from sfumato.synthesis.imputation.partial import PartialSynthesis
 from sfumato.synthesis.imputation.trees import Forest, Marginal, Tree

@@ -19,7 +19,7 @@ from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.imputation import draws
 from sfumato.synthesis.imputation.engines import Linear
-from sfumato.synthesis.imputation.missing import MissingValues
+from sfumato.synthesis.imputation.missing_values import MissingValues
 from sfumato.synthesis.imputation.multiple import MultipleImputation
 from sfumato.synthesis.imputation.partial import PartialSynthesis
 from sfumato.table import Table

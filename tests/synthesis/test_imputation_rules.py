@@ -11,7 +11,7 @@ import pytest
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.synthesis.constraints import Implies, Never, Ordered, Within
-from sfumato.synthesis.imputation.missing import MissingValues
+from sfumato.synthesis.imputation.missing_values import MissingValues
 from sfumato.synthesis.imputation.multiple import MultipleImputation
 from sfumato.synthesis.imputation.partial import PartialSynthesis
 from sfumato.table import Table

@@ -26,7 +26,7 @@ from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.pegs import PeGS
 from sfumato.synthesis.perturbation import dirichlet_alpha, entropies
-from sfumato.synthesis.sampling import Sampler, trace
+from sfumato.synthesis.sampler import Sampler, trace
 from sfumato.table import Table
 
 GROUPS = ("a", "b", "c")
@@ -102,7 +102,7 @@ def test_bins_have_the_expected_value_and_square_of_the_law(mean: float, spread:
     column = Column(
         "y", Kind.NUMERIC, type="integer" if whole else "real", edges=(0, 1, 3, 9, 30), confirmed=True
     )
-    scale = models.Scale.of(Codebook.declared(column), family)
+    scale = models.BinScale.of(Codebook.declared(column), family)
     law = models.Family(family, scale)
     first, second = law.moments(np.array([mean]), spread)
     if whole:
@@ -207,7 +207,7 @@ def test_rows_are_drawn_from_the_laws(block: int | None, constraints: tuple[Neve
 
 
 def test_loops_agree_with_plain_python() -> None:
-    method = PeGS(epsilon=1.0, parents=PARENTS, block=4, models={"y": "gamma"})
+    method = PeGS(epsilon_per_row=1.0, parents=PARENTS, block=4, models={"y": "gamma"})
     sampler = Sampler(method.fit(simulated(300, 5)).laws(4), Key.fresh(), 1, 4)
     for row, codes in enumerate(sampler.codes(0, 8).T):
         assert (trace(sampler, row)[-1] == codes).all()
@@ -216,13 +216,15 @@ def test_loops_agree_with_plain_python() -> None:
 def test_a_model_is_paid_for_once() -> None:
     """Eq. (8) with two variables that pay, and the models' epsilon once for any number of rows."""
     table = simulated(300, 6)
-    fitted = PeGS(epsilon=0.5, parents=PARENTS, models={"y": "normal"}, models_epsilon=0.25).fit(table)
+    fitted = PeGS(epsilon_per_row=0.5, parents=PARENTS, models={"y": "normal"}, models_epsilon=0.25).fit(
+        table
+    )
     assert fitted.alphas(1) == {n: pytest.approx(dirichlet_alpha(0.5, 2)) for n in ("g", "h")}
     assert fitted.spends(10) == pytest.approx(5.25) and fitted.spends(1) == pytest.approx(0.75)
     claim = fitted.sample(10).guarantee.claims[0]
     assert claim.epsilon == pytest.approx(5.25)  # type: ignore[attr-defined]
     assert any("models of y" in text for text in claim.assumptions)
-    total = PeGS(total=2.0, parents=PARENTS, models={"y": "normal"}).fit(table)
+    total = PeGS(epsilon=2.0, parents=PARENTS, models={"y": "normal"}).fit(table)
     assert total.spends(100) == 2.0 and total.method.on_models == 0.2
     assert total.alphas(100)["g"] == pytest.approx(dirichlet_alpha(1.8 / 100, 2))
     assert PeGS(alpha=2.0, parents=PARENTS, models={"y": "normal"}).fit(table).spends(3) == pytest.approx(
@@ -231,7 +233,7 @@ def test_a_model_is_paid_for_once() -> None:
 
 
 def test_what_a_grant_must_cover_includes_the_models() -> None:
-    fitted = PeGS(epsilon=0.5, parents=PARENTS, models={"y": "normal"}, models_epsilon=1.0).fit(
+    fitted = PeGS(epsilon_per_row=0.5, parents=PARENTS, models={"y": "normal"}, models_epsilon=1.0).fit(
         simulated(50, 7)
     )
     ledger = Ledger.in_memory(Budget(epsilon=5.0))
@@ -245,7 +247,7 @@ def test_the_audit_passes_with_models_learnt_anew_each_time(draws: int) -> None:
     """Noise and rows together: a table and one with a person more at the far end."""
     rows: list[tuple[str, int, float | None]] = [("a", 0, 1.0)] * 3 + [("b", 1, 2.0)] * 2
     tables = made(rows, edges=(0, 10, 20, 30, 40)), made([*rows, ("c", 1, 39.0)], edges=(0, 10, 20, 30, 40))
-    method = PeGS(epsilon=1.0, parents=PARENTS, models={"y": "normal"}, models_epsilon=1.0)
+    method = PeGS(epsilon_per_row=1.0, parents=PARENTS, models={"y": "normal"}, models_epsilon=1.0)
 
     def run(table: Table, n: int) -> Any:
         blocks, fitted = blocks_of(table), method.fit(table)
@@ -286,12 +288,15 @@ def test_weighted_rows_have_models() -> None:
         ({"models": {"g": "normal"}}, "'g' is no number"),
         ({"models": {"y": "poisson"}}, "whole numbers"),
         ({"models": {"y": "normal"}, "models_epsilon": -1.0}, "models_epsilon"),
-        ({"models": {"y": "normal"}, "total": 1.0, "epsilon": None, "models_epsilon": 1.0}, "whole total"),
+        (
+            {"models": {"y": "normal"}, "epsilon": 1.0, "epsilon_per_row": None, "models_epsilon": 1.0},
+            "whole epsilon",
+        ),
         ({"models": {"y": "normal"}, "columns": ["y", "g"], "parents": {"y": ["h"]}}, "no such column"),
     ],
 )
 def test_refusals(more: dict[str, Any], words: str) -> None:
-    settings: dict[str, Any] = {"epsilon": 1.0, "parents": PARENTS} | more
+    settings: dict[str, Any] = {"epsilon_per_row": 1.0, "parents": PARENTS} | more
     with pytest.raises(ParameterError, match=words):
         PeGS(**settings).fit(simulated(20, 9))
 
@@ -299,4 +304,6 @@ def test_refusals(more: dict[str, Any], words: str) -> None:
 def test_ends_must_be_finite_and_gamma_is_never_negative() -> None:
     for edges, family in (((0, 10, math.inf), "normal"), ((-5, 0, 5), "gamma"), ((-5, 0, 5), "poisson")):
         with pytest.raises(ParameterError):
-            PeGS(epsilon=1.0, parents={}, models={"y": family}).fit(made([("a", 0, 1.0)], edges=edges))
+            PeGS(epsilon_per_row=1.0, parents={}, models={"y": family}).fit(
+                made([("a", 0, 1.0)], edges=edges)
+            )

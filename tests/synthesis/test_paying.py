@@ -16,15 +16,18 @@ from sfumato.table import Table
 
 SIZES = (2, 2, 2, 3)
 TABLE = table_of(chain(200), SIZES)
-PMI = sf.PMI(epsilon=0.1, engine=ElasticNet(folds=2))
+PMI = sf.PMI(epsilon_per_row=0.1, engine=ElasticNet(folds=2))
 
 
 @pytest.mark.parametrize(
     ("method", "cost"),
     [
-        (sf.PeGS(total=2.0), 2.0),  # parents and rows
-        (sf.PeGS(epsilon=0.25, parents=0), 5.0),  # of each of twenty rows
-        (sf.PeGS(epsilon=0.25, block=8), 6.25),  # of whole blocks, and as much as one row for the parents
+        (sf.PeGS(epsilon=2.0), 2.0),  # parents and rows
+        (sf.PeGS(epsilon_per_row=0.25, parents=0), 5.0),  # of each of twenty rows
+        (
+            sf.PeGS(epsilon_per_row=0.25, block=8),
+            6.25,
+        ),  # of whole blocks, and as much as one row for the parents
         (PMI, 2.0),
         (sf.PrivateSynthesizer(epsilon=3.0, delta=0), 3.0),
         (sf.MarginalBootstrap(epsilon=1.5), 1.5),
@@ -53,7 +56,7 @@ def test_the_debit_comes_before_the_draw(monkeypatch: pytest.MonkeyPatch) -> Non
     ledger = Ledger.in_memory(Budget(epsilon=10.0))
     monkeypatch.setattr(baselines, "laplace", dies)
     monkeypatch.setattr(parents, "noisy_max", dies)
-    for method, spent in ((sf.MarginalBootstrap(epsilon=1.0), 1.0), (sf.PeGS(total=2.0), 3.0)):
+    for method, spent in ((sf.MarginalBootstrap(epsilon=1.0), 1.0), (sf.PeGS(epsilon=2.0), 3.0)):
         with pytest.raises(KeyboardInterrupt):
             sf.synthesize(TABLE, method, 20, ledger=ledger)
         assert ledger.spent == spent
@@ -69,17 +72,17 @@ def bad(table: Table) -> Table:
 @pytest.mark.parametrize(
     ("method", "table", "kind", "words"),
     [
-        (sf.PeGS(total=2.0), bad(TABLE), DataError, "v3"),
-        (sf.PeGS(total=2.0, parents=0), bad(TABLE), DataError, "v3"),
+        (sf.PeGS(epsilon=2.0), bad(TABLE), DataError, "v3"),
+        (sf.PeGS(epsilon=2.0, parents=0), bad(TABLE), DataError, "v3"),
         (PMI, bad(TABLE), DataError, "v3"),
         (sf.PrivateSynthesizer(delta=0), bad(TABLE), DataError, "v3"),
         (sf.ContingencyTable(epsilon=1.0), bad(TABLE), DataError, "v3"),
-        (sf.PeGS(total=2.0, columns=["v0", "no"]), TABLE, SfumatoError, "no"),
-        (sf.PeGS(total=2.0, neighbours=Neighbours.REPLACE), TABLE, BudgetError, "neighbours"),
+        (sf.PeGS(epsilon=2.0, columns=["v0", "no"]), TABLE, SfumatoError, "no"),
+        (sf.PeGS(epsilon=2.0, neighbours=Neighbours.REPLACE), TABLE, BudgetError, "neighbours"),
         (sf.MarginalBootstrap(epsilon=1.0, neighbours=Neighbours.REPLACE), TABLE, BudgetError, "neighbours"),
         (sf.PrivateSynthesizer(delta=0, max_rows_per_person=2), TABLE, BudgetError, "person"),
         (sf.PeGS(log_l=0.1), TABLE, ParameterError, "promises no epsilon"),
-        (sf.PeGS(total=1.0, choose="data"), TABLE, ParameterError, "promises no epsilon"),
+        (sf.PeGS(epsilon=1.0, choose="data"), TABLE, ParameterError, "promises no epsilon"),
         (sf.PeGS(alpha=1.0), TABLE, ParameterError, "not known before"),
         (sf.LUGS(log_l=0.1), TABLE, ParameterError, "promises no epsilon"),
         (sf.MarginalBootstrap(), TABLE, ParameterError, "promises no epsilon"),
@@ -97,6 +100,6 @@ def test_what_is_refused_costs_nothing(
 def test_a_seed_that_ends_the_promise_is_refused_and_another_is_not() -> None:
     ledger = Ledger.in_memory(Budget(epsilon=10.0))
     with pytest.raises(ParameterError, match="seeded"):
-        sf.synthesize(TABLE, sf.PeGS(total=2.0), 20, seed=1, ledger=ledger)
+        sf.synthesize(TABLE, sf.PeGS(epsilon=2.0), 20, seed=1, ledger=ledger)
     sf.synthesize(TABLE, sf.MarginalBootstrap(epsilon=1.0), 20, seed=1, ledger=ledger)  # noise has no seed
     assert ledger.spent == 1.0 and np.isfinite(ledger.left)

@@ -23,7 +23,8 @@ from sfumato.samples import DISCHARGE_VARIABLES, discharges
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Implies, Never, Within
-from sfumato.synthesis.pegs import FittedPeGS, PeGS
+from sfumato.synthesis.fitted_pegs import FittedPeGS
+from sfumato.synthesis.pegs import PeGS
 from sfumato.synthesis.perturbation import Visit, cost, dirichlet_alpha, entropies, least_prior
 from sfumato.table import Table
 
@@ -47,12 +48,16 @@ def claim_of(release: sf.Release) -> PureDP:
 def test_alpha_is_the_papers() -> None:
     assert dirichlet_alpha(1, 13) == pytest.approx(12.506409624, abs=5e-10)
     # Ten rows for a total of epsilon: ten times less a row, or one block of ten at the whole.
-    for fitted, epsilon in ((fit(total=1.0), 0.1), (fit(total=1.0, block=10), 1.0)):
+    for fitted, epsilon in ((fit(epsilon=1.0), 0.1), (fit(epsilon=1.0, block=10), 1.0)):
         found = set(fitted.alphas(10).values())
         assert max(found) == pytest.approx(dirichlet_alpha(epsilon, 13), rel=1e-6)
         assert min(found) >= dirichlet_alpha(epsilon, 13)  # rounded up, never down
-    assert fit(epsilon=0.1, block=10).alphas(7)["sex"] == pytest.approx(dirichlet_alpha(1, 13), rel=1e-6)
-    assert fit(epsilon=1.0, sweeps=3).alphas(7)["sex"] == pytest.approx(dirichlet_alpha(1 / 3, 13), rel=1e-6)
+    assert fit(epsilon_per_row=0.1, block=10).alphas(7)["sex"] == pytest.approx(
+        dirichlet_alpha(1, 13), rel=1e-6
+    )
+    assert fit(epsilon_per_row=1.0, sweeps=3).alphas(7)["sex"] == pytest.approx(
+        dirichlet_alpha(1 / 3, 13), rel=1e-6
+    )
 
 
 @given(st.floats(1e-7, 50), st.sampled_from([1, 20, 32, 1024]), st.integers(2, 60), st.booleans())
@@ -68,11 +73,13 @@ def test_the_prior_pays_for_its_visit_and_hardly_more(budget: float, mass: int, 
 
 
 def test_totals_count_every_row_and_every_part() -> None:
-    assert claim_of(fit(epsilon=1.0).sample(50)).epsilon == 50
-    assert claim_of(fit(epsilon=0.1).sample(10)).epsilon == 1.0  # ten tenths make one
-    assert claim_of(fit(epsilon=0.1, block=10).sample(11)).epsilon == 2.0  # two blocks, one of them short
-    assert claim_of(fit(total=2.0).sample(5_000)).epsilon == 2.0
-    chosen = fit(epsilon=0.5, parents=1, parents_epsilon=0.25)
+    assert claim_of(fit(epsilon_per_row=1.0).sample(50)).epsilon == 50
+    assert claim_of(fit(epsilon_per_row=0.1).sample(10)).epsilon == 1.0  # ten tenths make one
+    assert (
+        claim_of(fit(epsilon_per_row=0.1, block=10).sample(11)).epsilon == 2.0
+    )  # two blocks, one of them short
+    assert claim_of(fit(epsilon=2.0).sample(5_000)).epsilon == 2.0
+    chosen = fit(epsilon_per_row=0.5, parents=1, parents_epsilon=0.25)
     assert claim_of(chosen.sample(4)).epsilon == 2.25
     text = claim_of(chosen.sample(4)).text()
     for words in (
@@ -82,16 +89,16 @@ def test_totals_count_every_row_and_every_part() -> None:
         "values that each column may have are public",
     ):
         assert words in text
-    replaced = claim_of(fit(epsilon=0.5, neighbours="replace").sample(2))
+    replaced = claim_of(fit(epsilon_per_row=0.5, neighbours="replace").sample(2))
     assert "had one row held any other values" in replaced.text()
-    blocks = claim_of(fit(epsilon=0.1, block=10).sample(20)).text()
+    blocks = claim_of(fit(epsilon_per_row=0.1, block=10).sample(20)).text()
     assert "blocks of 10, epsilon = 1 a block" in blocks
 
 
 def test_a_marginal_prior_has_its_cost() -> None:
     plain, marginal = (
-        fit(epsilon=0.1),
-        fit(epsilon=0.1, prior="marginal", prior_epsilon=2.0, prior_floor=0.25),
+        fit(epsilon_per_row=0.1),
+        fit(epsilon_per_row=0.1, prior="marginal", prior_epsilon=2.0, prior_floor=0.25),
     )
     claim = claim_of(marginal.sample(10))
     assert claim.epsilon == 3.0 and "noised the marginals" in claim.text()
@@ -102,7 +109,7 @@ def test_a_marginal_prior_has_its_cost() -> None:
 
 
 def test_smoothing_needs_less_prior_for_the_same_promise() -> None:
-    plain, smooth = fit(epsilon=1.0), fit(epsilon=1.0, smoothing=8)
+    plain, smooth = fit(epsilon_per_row=1.0), fit(epsilon_per_row=1.0, smoothing=8)
     assert smooth.alphas(1)["sex"] == plain.alphas(1)["sex"]  # sex has no order
     # Half of a row stays, but at the ends three quarters: that is the most it adds anywhere.
     assert smooth.alphas(1)["charge"] == pytest.approx(0.75 * plain.alphas(1)["charge"], rel=1e-6)
@@ -113,7 +120,7 @@ def test_weights_scale_the_prior() -> None:
     rows = tiny([(0, 0), (0, 1), (1, 1)] * 5, (2, 2))
     data = rows.to_arrow().append_column("w", pa.array([8.0, 4.0, 2.0] * 5))
     table = Table.from_arrow(data, Schema((*rows.schema, weight)))
-    fitted = PeGS(epsilon=1.0, parents={"v1": ["v0"]}, weight="w").fit(table)
+    fitted = PeGS(epsilon_per_row=1.0, parents={"v1": ["v0"]}, weight="w").fit(table)
     laws = fitted.laws(1).laws[1].weights[:2].astype(float)
     alpha = dirichlet_alpha(1, 2) * 8  # in the unit of the weights
     expected = np.array([[40, 20], [0, 10]]) + alpha
@@ -124,7 +131,7 @@ def test_weights_scale_the_prior() -> None:
 
 
 def test_without_parents_nothing_is_chosen_or_paid_for() -> None:
-    fitted = fit(epsilon=0.5, parents=0)
+    fitted = fit(epsilon_per_row=0.5, parents=0)
     assert not any(fitted.blocks.parents.values())
     assert claim_of(fitted.sample(4)).epsilon == 2.0
 
@@ -182,11 +189,11 @@ def test_a_small_group_of_details_is_capped_too() -> None:
         ({"parents": 2, "choose": "data"}, "parents from the data"),
         ({"seeds": "data"}, "seeds from the data"),
         ({"parents": "auto", "choose": "data", "declared_rows": 1}, "parents from the data"),
-        ({"alpha": 0, "epsilon": None}, "no noise"),
+        ({"alpha": 0, "epsilon_per_row": None}, "no noise"),
     ],
 )
 def test_what_looks_at_the_data_ends_the_promise(more: dict[str, Any], reason: str) -> None:
-    release = fit(**{"epsilon": 1.0, **more}).sample(3)
+    release = fit(**{"epsilon_per_row": 1.0, **more}).sample(3)
     assert not any(isinstance(c, PureDP) for c in release.guarantee)
     assert reason in {c.reason for c in release.guarantee if isinstance(c, NoGuarantee)}
 
@@ -194,15 +201,18 @@ def test_what_looks_at_the_data_ends_the_promise(more: dict[str, Any], reason: s
 def test_a_domain_from_the_data_ends_the_promise() -> None:
     table = TABLE.with_schema(TABLE.schema.with_("sex", confirmed=False))
     with pytest.raises(SchemaError, match="1 without a confirmed public domain: 'sex'"):
-        PeGS(epsilon=1.0, columns=["sex", "mdc"]).fit(table)
+        PeGS(epsilon_per_row=1.0, columns=["sex", "mdc"]).fit(table)
     found = (
-        PeGS(epsilon=1.0, columns=["sex", "mdc"], domain="data", parents={}).fit(table).sample(3).guarantee
+        PeGS(epsilon_per_row=1.0, columns=["sex", "mdc"], domain="data", parents={})
+        .fit(table)
+        .sample(3)
+        .guarantee
     )
     assert [c.reason for c in found if isinstance(c, NoGuarantee)] == ["domain from the data"]
 
 
 def test_a_seed_ends_the_promise() -> None:
-    release = fit(epsilon=1.0).sample(3, seed=1)
+    release = fit(epsilon_per_row=1.0).sample(3, seed=1)
     assert [c.reason for c in release.guarantee if isinstance(c, NoGuarantee)] == ["seeded"]
     assert not any(isinstance(c, PureDP) for c in release.guarantee)
     assert release.internal is not None and release.internal.seed == 1
@@ -216,7 +226,9 @@ def test_a_seed_ends_the_promise() -> None:
 )
 @pytest.mark.parametrize("seeded", [False, True])
 def test_a_key_gives_one_file_for_any_chunks_and_threads(more: dict[str, Any], seeded: bool) -> None:
-    fitted = PeGS(epsilon=0.3, columns=["sex", "mdc", "age_years", "admitted"], parents=1, **more).fit(TABLE)
+    fitted = PeGS(
+        epsilon_per_row=0.3, columns=["sex", "mdc", "age_years", "admitted"], parents=1, **more
+    ).fit(TABLE)
     key = Key.from_seed(3) if seeded else Key.fresh()
     whole = fitted.sample(5_003, key=key).data.to_arrow().combine_chunks()
     for chunk, threads in ((1, 1), (100, 1), (512, 2), (4_999, 2)):
@@ -231,7 +243,7 @@ def test_a_key_gives_one_file_for_any_chunks_and_threads(more: dict[str, Any], s
 
 
 def test_a_release_is_saved_verified_and_read_again(tmp_path: Path) -> None:
-    release = sf.synthesize(TABLE.select(["sex", "mdc", "los_days"]), PeGS(total=3.0, parents=1), rows=300)
+    release = sf.synthesize(TABLE.select(["sex", "mdc", "los_days"]), PeGS(epsilon=3.0, parents=1), rows=300)
     release.save(tmp_path / "out")
     assert verify(tmp_path / "out").ok
     back = sf.Release.load(tmp_path / "out")
@@ -241,7 +253,7 @@ def test_a_release_is_saved_verified_and_read_again(tmp_path: Path) -> None:
 
 
 def test_a_grant_pays_before_anything_is_drawn() -> None:
-    fitted = fit(epsilon=0.1)
+    fitted = fit(epsilon_per_row=0.1)
     ledger = Ledger.in_memory(Budget(epsilon=10.0))
     small = ledger.grant(epsilon=0.5, purpose="too little")
     with pytest.raises(BudgetError, match="does not cover"):
@@ -254,7 +266,7 @@ def test_a_grant_pays_before_anything_is_drawn() -> None:
 
 def test_a_grant_for_persons_does_not_pay_for_rows() -> None:
     """Someone with five rows loses five times the epsilon of a row."""
-    fitted = PeGS(epsilon=1.0, parents={}).fit(tiny([(0, 1), (1, 0)], (2, 2)))
+    fitted = PeGS(epsilon_per_row=1.0, parents={}).fit(tiny([(0, 1), (1, 0)], (2, 2)))
     ledger = Ledger.in_memory(Budget(epsilon=10.0, unit=Unit.person(5)))
     with pytest.raises(BudgetError, match="persons"):
         fitted.sample(2, grant=ledger.grant(epsilon=2.0, purpose="rows"))
@@ -264,7 +276,7 @@ def test_a_key_used_twice_does_not_show_where_two_tables_differ() -> None:
     """The same words under the laws of neighbours would give rows that differ next to nowhere."""
     key = Key.fresh()
     rows = [(i % 2, i % 3, i % 5) for i in range(3_000)]
-    one, other = (PeGS(epsilon=1.0, parents={}).fit(tiny(r, (2, 3, 5))) for r in (rows, rows[1:]))
+    one, other = (PeGS(epsilon_per_row=1.0, parents={}).fit(tiny(r, (2, 3, 5))) for r in (rows, rows[1:]))
     a, b = (f.sample(2_000, key=key).data.to_arrow().column("v2").to_numpy() for f in (one, other))
     assert abs(np.mean(a == b) - 0.2) < 6 * 0.4 / math.sqrt(2_000)
 
@@ -280,20 +292,22 @@ def test_details_are_drawn_within_their_group() -> None:
         members.setdefault(cell["mdc"], []).append(cell["dx"])
     rule = Within("dx", "mdc", members)
     for more in ({}, {"block": 3}):
-        fitted = PeGS(epsilon=2.0, parents={"dx": ["sex"], "mdc": ["sex"]}, constraints=[rule], **more).fit(
-            table
-        )
+        fitted = PeGS(
+            epsilon_per_row=2.0, parents={"dx": ["sex"], "mdc": ["sex"]}, constraints=[rule], **more
+        ).fit(table)
         assert fitted.blocks.parents["dx"] == ("mdc", "sex") and fitted.blocks.blocks[-1].column == "dx"
         rows = fitted.sample(3_000).data.to_arrow().to_pylist()
         assert all(r["dx"] in members[r["mdc"]] for r in rows)
         assert len({r["mdc"] for r in rows}) == 25
-    auto = PeGS(epsilon=2.0, parents=1, constraints=[rule]).fit(table)
+    auto = PeGS(epsilon_per_row=2.0, parents=1, constraints=[rule]).fit(table)
     assert auto.blocks.parents["dx"] == ("mdc",)
 
 
 def test_implications_hold_in_every_row() -> None:
     rule = Implies({"age": 0}, {"pay": ["private", "medi-cal"]})
-    fitted = PeGS(epsilon=0.5, columns=["age", "pay", "sex"], parents=1, constraints=[rule]).fit(TABLE)
+    fitted = PeGS(epsilon_per_row=0.5, columns=["age", "pay", "sex"], parents=1, constraints=[rule]).fit(
+        TABLE
+    )
     rows = fitted.sample(4_000).data.to_arrow().to_pylist()
     newborn = [r for r in rows if r["age"] == 0]
     assert newborn and all(r["pay"] in ("private", "medi-cal") for r in newborn)
@@ -302,7 +316,7 @@ def test_implications_hold_in_every_row() -> None:
 
 
 def test_a_trace_is_the_papers_table() -> None:
-    fitted, key = fit(epsilon=1.0), Key.fresh()
+    fitted, key = fit(epsilon_per_row=1.0), Key.fresh()
     steps = fitted.trace(key=key)
     assert steps.column("drawn").to_pylist() == ["seed", *DISCHARGE_VARIABLES]
     rows = steps.drop_columns("drawn").to_pylist()

@@ -163,7 +163,9 @@ def test_a_law_that_is_no_number_breaks_no_bound() -> None:
 def test_two_tables_with_nothing_in_common_reach_epsilon() -> None:
     """Models of constant columns are certain, so a row's odds are off by exactly the bound, M times over."""
     epsilon = 2.0
-    zeros, ones = (PMI(epsilon=epsilon, engine=QUICK).fit(tiny([(v,) * 3] * 20, (2, 2, 2))) for v in (0, 1))
+    zeros, ones = (
+        PMI(epsilon_per_row=epsilon, engine=QUICK).fit(tiny([(v,) * 3] * 20, (2, 2, 2))) for v in (0, 1)
+    )
     unit, a = zeros.priors(1)
     p, q = ((unit + a) / (unit + 2 * a), a / (unit + 2 * a))
     assert all(m.probabilities(np.zeros((3, 1), np.int64))[0, 0] == 1 for m in zeros.models)
@@ -174,18 +176,20 @@ def test_two_tables_with_nothing_in_common_reach_epsilon() -> None:
 
 def test_alpha_follows_the_paper() -> None:
     for epsilon in (0.1, 1.0, 10.0):
-        assert fitted(alpha=None, epsilon=epsilon).alpha() == pytest.approx(
+        assert fitted(alpha=None, epsilon_per_row=epsilon).alpha() == pytest.approx(
             dirichlet_alpha(epsilon, 3), rel=1e-4
         )
-    assert fitted(alpha=None, total=10.0).alpha(100) == pytest.approx(dirichlet_alpha(0.1, 3), rel=1e-4)
-    assert fitted(alpha=None, epsilon=1.0, sweeps=2).alpha() == pytest.approx(
+    assert fitted(alpha=None, epsilon=10.0).alpha(100) == pytest.approx(dirichlet_alpha(0.1, 3), rel=1e-4)
+    assert fitted(alpha=None, epsilon_per_row=1.0, sweeps=2).alpha() == pytest.approx(
         dirichlet_alpha(1.0, 6), rel=1e-4
     )
 
 
 def test_its_noise_does_not_shrink_with_the_data() -> None:
     """Why it loses: ten times the rows, and the law is as far from the data's as before."""
-    small, large = (PMI(epsilon=1.0, engine=QUICK).fit(tiny([(0, 0, 0)] * n, (2, 2, 2))) for n in (20, 2_000))
+    small, large = (
+        PMI(epsilon_per_row=1.0, engine=QUICK).fit(tiny([(0, 0, 0)] * n, (2, 2, 2))) for n in (20, 2_000)
+    )
     shares = [(m.codes(DRAWS, Key.fresh()) == 0).mean() for m in (small, large)]
     alpha = dirichlet_alpha(1.0, 3)
     expected = (1 + alpha) / (1 + 2 * alpha)
@@ -194,7 +198,7 @@ def test_its_noise_does_not_shrink_with_the_data() -> None:
 
 
 def test_the_guarantee_says_the_total_and_that_it_bounds_any_two_data_sets() -> None:
-    model = fitted(alpha=None, epsilon=1.0)
+    model = fitted(alpha=None, epsilon_per_row=1.0)
     [claim] = model.sample(40).guarantee
     assert isinstance(claim, PureDP) and claim.epsilon == 40
     assert "any two data sets" in claim.text() and "40 released rows" in claim.text()
@@ -221,8 +225,8 @@ def test_domains_from_the_data_end_the_promise() -> None:
 
     bare = table.with_schema(Schema(tuple(replace(c, levels=None, confirmed=False) for c in table.schema)))
     with pytest.raises(SchemaError, match="confirmed public domain"):
-        PMI(epsilon=1.0).fit(bare)
-    [claim] = PMI(epsilon=1.0, domain="data", engine=QUICK).fit(bare).sample(10).guarantee
+        PMI(epsilon_per_row=1.0).fit(bare)
+    [claim] = PMI(epsilon_per_row=1.0, domain="data", engine=QUICK).fit(bare).sample(10).guarantee
     assert isinstance(claim, NoGuarantee) and claim.reason == "domain from the data"
 
 
@@ -244,7 +248,7 @@ def test_a_key_used_for_other_models_gives_unrelated_words() -> None:
 
 
 def test_a_grant_is_used_up() -> None:
-    model = fitted(alpha=None, epsilon=0.5)
+    model = fitted(alpha=None, epsilon_per_row=0.5)
     ledger = Ledger.in_memory(Budget(epsilon=10.0))
     with pytest.raises(BudgetError, match="does not cover"):
         model.sample(10, grant=ledger.grant(epsilon=1.0, purpose="too little"))
@@ -271,11 +275,11 @@ def test_the_elastic_net_finds_what_matters_and_drops_what_does_not() -> None:
     ("parameters", "words"),
     [
         ({}, "one of epsilon"),
-        ({"epsilon": 1.0, "alpha": 1.0}, "one of epsilon"),
-        ({"epsilon": 0}, "above 0"),
-        ({"epsilon": math.nan}, "above 0"),
-        ({"epsilon": 1e9}, "at most 1000"),
-        ({"total": "1"}, "above 0"),
+        ({"epsilon_per_row": 1.0, "alpha": 1.0}, "one of epsilon"),
+        ({"epsilon_per_row": 0}, "above 0"),
+        ({"epsilon_per_row": math.nan}, "above 0"),
+        ({"epsilon_per_row": 1e9}, "at most 1000"),
+        ({"epsilon": "1"}, "above 0"),
         ({"alpha": -1.0}, "alpha must be"),
         ({"alpha": 1.0, "sweeps": 0}, "sweeps must be"),
         ({"alpha": 1.0, "engine": "trees"}, "engine must be"),

@@ -20,7 +20,7 @@ from sfumato.privacy import ApproxDP, Budget, PureDP
 from sfumato.privacy.base import Unit
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.private import PrivateModel, PrivateSynthesizer
-from sfumato.synthesis.private.counting import Counted, at_most
+from sfumato.synthesis.private.exact_counts import Counted, at_most
 
 SIZES = (2, 2, 2, 3)
 ROWS = 4_000
@@ -74,7 +74,8 @@ def test_a_ledger_pays_once_and_refuses_the_second_time() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"epsilon": 0}, {"epsilon": -1.0}, {"epsilon": 1e6}, {"epsilon": float("nan")}, {"delta": 0.5},
-     {"max_rows_per_person": 0}, {"rows": 0}, {"rows": 1.5}, {"target": 3}, {"columns": "v0"},
+     {"max_rows_per_person": 0}, {"declared_rows": 0}, {"declared_rows": 1.5}, {"target": 3},
+     {"columns": "v0"},
      {"constraints": ("x",)}],
 )  # fmt: skip
 def test_parameters_are_checked(wrong: dict[str, Any]) -> None:
@@ -84,7 +85,7 @@ def test_parameters_are_checked(wrong: dict[str, Any]) -> None:
 
 def test_all_faults_are_said_at_once() -> None:
     with pytest.raises(sf.ParameterError, match=r"epsilon.*delta.*rows"):
-        PrivateSynthesizer(epsilon=-1, delta=2, rows=-3)
+        PrivateSynthesizer(epsilon=-1, delta=2, declared_rows=-3)
     open_ = sf.Table.from_arrow(pa.table({"a": ["x", "y"], "b": ["x", "y"]}))
     with pytest.raises(sf.SchemaError, match=r"'a', 'b'"):
         PrivateSynthesizer().fit(open_)
@@ -133,7 +134,7 @@ def test_a_person_column_makes_the_promise_one_to_persons() -> None:
     assert fitted.guarantee.claims[0].unit == Unit.person(2)
     assert "who" not in fitted.columns
     assert abs(fitted.rows - 200) < 200  # 100 persons with two rows each, and noise
-    alone = PrivateSynthesizer(epsilon=5.0, rows=600).fit(table_of(codes, SIZES))
+    alone = PrivateSynthesizer(epsilon=5.0, declared_rows=600).fit(table_of(codes, SIZES))
     assert fitted.measured.own[0].sigma > 1.5 * alone.measured.own[0].sigma
 
 
@@ -199,7 +200,7 @@ def test_rows_count_by_weight(delta: float, tmp_path: Path) -> None:
 
 def test_weights_that_do_not_fit_are_refused() -> None:
     with pytest.raises(sf.ParameterError, match="not the sum of their weights"):
-        PrivateSynthesizer(weight="w", rows=100)
+        PrivateSynthesizer(weight="w", declared_rows=100)
     with pytest.raises(sf.SchemaError, match="largest weight that counts"):
         PrivateSynthesizer(weight="v0").fit(table_of(chain(50), SIZES))
 

@@ -15,9 +15,9 @@ from private_tables import grant
 
 from sfumato.assessment.audit import Audit, audit
 from sfumato.privacy import ZCDP, PureDP
-from sfumato.synthesis.private import spending
-from sfumato.synthesis.private.measure import distance
-from sfumato.synthesis.private.spending import Purse
+from sfumato.synthesis.private import purse
+from sfumato.synthesis.private.measurement import distance
+from sfumato.synthesis.private.purse import Purse
 
 COUNTS = np.array([[3, 0], [2, 1]])
 
@@ -32,15 +32,15 @@ def with_rows(cells: list[tuple[int, int]]) -> Any:
 @pytest.mark.parametrize("shape", [(2,), (5,), (2, 2), (3, 4), (2, 3, 4)])
 def test_a_row_adds_the_same_length_wherever_it_falls(shape: tuple[int, ...]) -> None:
     table = np.random.default_rng(1).integers(0, 9, shape)
-    before = spending.scaled_and_centred(table)
+    before = purse.scaled_and_centred(table)
     squared = math.prod(k * (k - 1) for k in shape)
     for cell in itertools.product(*map(range, shape)):
         more = table.copy()
         more[cell] += 1
-        assert ((spending.scaled_and_centred(more) - before) ** 2).sum() == squared
-    exact = spending.centred(table.astype(float)) * math.prod(shape)
+        assert ((purse.scaled_and_centred(more) - before) ** 2).sum() == squared
+    exact = purse.centred(table.astype(float)) * math.prod(shape)
     assert np.allclose(exact, before)
-    assert squared / math.prod(shape) ** 2 == pytest.approx(spending.kept_share(shape))
+    assert squared / math.prod(shape) ** 2 == pytest.approx(purse.kept_share(shape))
 
 
 def test_a_row_changes_a_score_by_one() -> None:
@@ -58,9 +58,9 @@ def audited(
 ) -> Audit:
     """A pair's measurement in many copies: the grant pays for one, the audit looks at each alone."""
     copies = [1]
-    as_it_is = spending.scaled_and_centred
+    as_it_is = purse.scaled_and_centred
     tiled = lambda t: np.broadcast_to(as_it_is(t), (copies[0], *t.shape)).copy()  # noqa: E731
-    monkeypatch.setattr(spending, "scaled_and_centred", tiled)
+    monkeypatch.setattr(purse, "scaled_and_centred", tiled)
 
     def mechanism(counts: Any, n: int) -> Any:
         copies[0] = n

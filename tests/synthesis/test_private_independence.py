@@ -25,7 +25,7 @@ def data() -> NDArray[np.int64]:
 
 def fitted(data: NDArray[np.int64]) -> PrivateModel:
     """Little noise: what is tested is the model and its sampler. All three pairs are measured."""
-    model = PrivateSynthesizer(epsilon=100.0, rows=ROWS).fit(table_of(data, (LEVELS,) * 3))
+    model = PrivateSynthesizer(epsilon=100.0, declared_rows=ROWS).fit(table_of(data, (LEVELS,) * 3))
     assert [m.columns for m in model.measured.pairs] == [(0, 1), (0, 2), (1, 2)]
     return model
 

@@ -19,7 +19,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.sampling import Sampler
+from sfumato.synthesis.sampler import Sampler
 
 SIZES = (2, 2, 2)
 TIED: list[State] = [(0, 0, 0)] * 6 + [(1, 1, 1)] * 6 + [(0, 1, 0)] * 2 + [(1, 0, 1)] * 2 + [(0, 1, 1)] * 2
@@ -81,7 +81,7 @@ def loss(laws: list[dict[Any, float]]) -> float:
 @pytest.mark.parametrize("block", [None, 2])
 @pytest.mark.parametrize("case", CASES)
 def test_the_exact_loss_is_within_the_claim(case: tuple[list[State], list[State]], block: int | None) -> None:
-    method = PeGS(epsilon=0.75 / (block or 1), parents=1, parents_epsilon=0.5, block=block)
+    method = PeGS(epsilon_per_row=0.75 / (block or 1), parents=1, parents_epsilon=0.5, block=block)
     claim = method.fit(tiny(case[0], SIZES)).sample(block or 1).guarantee.claims[0]
     assert claim.epsilon == pytest.approx(1.25)  # type: ignore[attr-defined]
     assert loss([whole_law(rows, method, block) for rows in case]) <= 1.25 * (1 + 1e-9)
@@ -89,7 +89,7 @@ def test_the_exact_loss_is_within_the_claim(case: tuple[list[State], list[State]
 
 def test_without_noise_in_the_choice_it_is_not() -> None:
     """The same count catches parents read off the data."""
-    method = PeGS(epsilon=0.75, parents=1, parents_epsilon=0.5)
+    method = PeGS(epsilon_per_row=0.75, parents=1, parents_epsilon=0.5)
     assert any(loss([whole_law(rows, method, None, noise=False) for rows in case]) > 1.25 for case in CASES)
 
 
@@ -97,7 +97,7 @@ def test_without_noise_in_the_choice_it_is_not() -> None:
 def test_whole_fits_follow_that_law(draws: int) -> None:
     """Parents, and rows, of fits that are made anew each time."""
     rows, table = CASES[0][1], tiny(CASES[0][1], SIZES)
-    method = PeGS(epsilon=3.0, parents=1, parents_epsilon=6.0)
+    method = PeGS(epsilon_per_row=3.0, parents=1, parents_epsilon=6.0)
     law = whole_law(rows, method, None)
     domain = Domain.of(table.schema)
     parents, drawn = np.empty((3, draws), np.int64), np.empty((3, draws), np.int64)

@@ -1,7 +1,7 @@
 """The whole fit, draw by draw: nothing of the data gets past the noise, and no draw sees more than it says.
 
 A fit is run, and its noisy answers are kept on a tape. A fit to a neighbour is then given the same answers.
-If the promise is proven as spending.py has it, then at every draw the same is asked for the same amount, the
+If the promise is proven as purse.py has it, then at every draw the same is asked for the same amount, the
 exact values differ by no more than the sensitivity the noise is scaled to, the amounts add up to no more than
 the total, and whatever comes out in the end is the same to the last byte.
 """
@@ -25,10 +25,10 @@ from sfumato.synthesis.constraints import Implies, Never
 from sfumato.synthesis.private import (
     PrivateModel,
     PrivateSynthesizer,
-    counting,
-    measure,
+    exact_counts,
+    measurement,
     potentials,
-    spending,
+    purse,
 )
 
 SCHEMA = sf.Schema(
@@ -59,7 +59,7 @@ class Tape:
     place: int | None = None  # while a neighbour is answered
 
     def draw(self, name: str, norm: Callable[[Any], float]) -> Callable[..., Any]:
-        real = getattr(spending, name)
+        real = getattr(purse, name)
 
         def drawn(values: Any, sensitivity: float, grant: Any) -> Any:
             exact = np.asarray(values).astype(np.int64)
@@ -88,10 +88,10 @@ def taped(monkeypatch: pytest.MonkeyPatch) -> Tape:
         "noisy_max": lambda d: float(np.abs(d).max()),
     }
     for name, norm in norms.items():
-        monkeypatch.setattr(spending, name, tape.draw(name, norm))
+        monkeypatch.setattr(purse, name, tape.draw(name, norm))
     monkeypatch.setattr(potentials, "_LEAST", 300)  # fewer particles: nothing here is about accuracy
     # The coins that choose a person's rows: the same for all persons that both tables have.
-    monkeypatch.setattr(counting, "Key", SimpleNamespace(fresh=lambda: sf.Key.from_seed(7)))
+    monkeypatch.setattr(exact_counts, "Key", SimpleNamespace(fresh=lambda: sf.Key.from_seed(7)))
     return tape
 
 
@@ -208,7 +208,7 @@ def test_a_person_of_weighted_rows_shows_in_nothing_but_the_noise(
 
 
 def test_rows_beyond_the_most_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(counting, "at_most", lambda persons, *_: np.ones(len(persons), bool))
+    monkeypatch.setattr(exact_counts, "at_most", lambda persons, *_: np.ones(len(persons), bool))
     method = PrivateSynthesizer(epsilon=2.0, max_rows_per_person=2)
     with pytest.raises(Refuted, match="sensitivity"):
         compare(monkeypatch, tmp_path, method, one() * 9, persons=True)
@@ -218,9 +218,7 @@ def test_noise_for_a_row_without_weight_is_noticed(monkeypatch: pytest.MonkeyPat
     """A row of the largest weight under noise for half of it."""
     from sfumato.synthesis.private import synthesizer
 
-    monkeypatch.setattr(
-        synthesizer, "Purse", lambda grant, most, unit: spending.Purse(grant, most, unit // 2)
-    )
+    monkeypatch.setattr(synthesizer, "Purse", lambda grant, most, unit: purse.Purse(grant, most, unit // 2))
     with pytest.raises(Refuted, match="sensitivity"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, weight="w"), one())
 
@@ -232,22 +230,22 @@ def test_scores_against_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tm
         m = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
         return int(np.abs(counts - m).sum() * 3)
 
-    monkeypatch.setattr(measure, "distance", naive)
+    monkeypatch.setattr(measurement, "distance", naive)
     with pytest.raises(Refuted, match="sensitivity"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one(sex="x"))
 
 
 def test_amounts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The split of the budget by the exact number of rows instead of the noisy one."""
-    as_it_is = counting.Counted
+    as_it_is = exact_counts.Counted
     exact = [0]
 
     def counted(sizes: Any, rows: int, *rest: Any) -> Any:
         exact[0] = rows
         return as_it_is(sizes, rows, *rest)
 
-    monkeypatch.setattr(counting, "Counted", counted)
-    monkeypatch.setattr(measure.budget, "one_way_share", lambda *_: 0.3 + 1e-4 * exact[0])
+    monkeypatch.setattr(exact_counts, "Counted", counted)
+    monkeypatch.setattr(measurement.budget, "one_way_share", lambda *_: 0.3 + 1e-4 * exact[0])
     with pytest.raises(Refuted, match="another amount"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one())
 

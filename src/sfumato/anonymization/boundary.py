@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import INTERRUPTED
 from sfumato.anonymization.incumbent import TIE, Incumbent
 from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
 
@@ -32,6 +33,7 @@ def search_boundary(lattice: Lattice, check: Check, found: Incumbent) -> None:
     order, plain = np.argsort(flat, kind="stable"), flat.tolist()
     sizes = [(math.prod(shape[j + 1 :]), size) for j, size in enumerate(shape)]
     try:
+        found.look(always=True)
         if not _tagged(lattice.top, check, tags, bounds, found):
             return
         at = _next(order, 0, tags)
@@ -40,7 +42,7 @@ def search_boundary(lattice: Lattice, check: Check, found: Incumbent) -> None:
             _cross(path, check, tags, bounds, found)
             at = _next(order, at, tags)
     except KeyboardInterrupt:
-        found.stop("interrupted")
+        found.stop(INTERRUPTED)
     if found.stopped:
         found.leave(float(flat[tags.reshape(-1) == _UNKNOWN].min(initial=np.inf)))
     for place in np.flatnonzero((tags.reshape(-1) == _YES) & (flat <= found.best + TIE)):
@@ -107,10 +109,10 @@ def _cross(
     found: Incumbent,
 ) -> None:
     """Where a path crosses the boundary. Its top first: once the best is known, most paths stay below."""
-    if not _tagged(_levels(path[-1], tags.shape), check, tags, bounds, found):
+    if not found.look() or not _tagged(_levels(path[-1], tags.shape), check, tags, bounds, found):
         return
     low, high = 0, len(path) - 2
-    while low <= high and not found.stopped:
+    while low <= high and found.look():
         middle = (low + high) // 2
         if _tagged(_levels(path[middle], tags.shape), check, tags, bounds, found):
             high = middle - 1
@@ -122,7 +124,6 @@ def _tagged(
     levels: Levels, check: Check, tags: NDArray[np.int8], bounds: NDArray[np.float64], found: Incumbent
 ) -> bool:
     """Check a node, and tag all that follows from it."""
-    found.look()
     if check(levels):
         tags[tuple(slice(level, None) for level in levels)] = _YES
         found.offer(levels, float(bounds[levels]))

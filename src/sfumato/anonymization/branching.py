@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from sfumato.anonymization.budget import INTERRUPTED
 from sfumato.anonymization.incumbent import Incumbent
 from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
 
@@ -19,7 +20,7 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
     base = lattice.base()
     walk = _Walk(lattice, limit, found)
     bottom, bound = lattice.bottom, lattice.bound(lattice.bottom)
-    found.look()
+    found.look(always=True)
     walk.judge(base, bottom)
     _top(walk, base, room)
     if threads == 1:
@@ -38,18 +39,18 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
             for task in tasks:
                 task.result()
         except KeyboardInterrupt:
-            found.stop("interrupted")
+            found.stop(INTERRUPTED)
             found.leave(bound)
 
 
 def _top(walk: _Walk, groups: Groups, room: Room) -> None:
-    """The most general node, whatever the clock says: if any node does what is asked, it does."""
+    """The most general node, whatever the budget says: if any node does what is asked, it does."""
     levels = walk.lattice.bottom
     for j in walk.order:
         while levels[j] < walk.lattice.top[j]:
             groups = walk.lattice.up(groups, levels, j, room)
             levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
-    walk.found.look()
+    walk.found.look(always=True)
     walk.judge(groups, levels)
 
 
@@ -113,5 +114,5 @@ class _Walk:
             self.judge(above, raised)
             self.into(above, raised, higher, self.rank[j], room)
         except KeyboardInterrupt:
-            found.stop("interrupted")
+            found.stop(INTERRUPTED)
             found.leave(higher)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.anonymization.lattice import Lattice
+from sfumato.anonymization.budget import Budget, refuse_limits
+from sfumato.anonymization.lattice import Lattice, Levels
 from sfumato.anonymization.loss import Loss
 from sfumato.anonymization.optimal import Judge
 from sfumato.anonymization.problem import Problem
@@ -23,13 +24,18 @@ class Datafly:
     """One level per column, raised greedily.
 
     max_suppressed: the share of rows that may be suppressed. None: as Sweeney has it, fewer than k rows.
+    time_limit: seconds on the clock; then all columns are released on their highest level. None: no limit.
+    work_limit: levels that may be raised; then the same. The same result on every machine.
     """
 
     max_suppressed: float | None = None
+    time_limit: float | None = None
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_suppressed is not None and not 0 <= self.max_suppressed <= 1:
             raise ParameterError("max_suppressed is a share from 0 to 1.", hint="max_suppressed=0.04")
+        refuse_limits(self.time_limit, self.work_limit)
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """Raise until at most the allowed rows would be suppressed; then suppress those."""
@@ -38,6 +44,7 @@ class Datafly:
         limit = (
             criterion.k - 1 if self.max_suppressed is None else int(self.max_suppressed * problem.rows + 1e-9)
         )
+        budget = Budget(self.time_limit, self.work_limit)
         levels = lattice.bottom
         steps = 0
         while True:
@@ -47,12 +54,12 @@ class Datafly:
                 break
             raisable = [j for j, level in enumerate(levels) if level < lattice.top[j]]
             if not raisable:
+                within = f"the search found nothing within {budget.named}: " if budget.stopped else ""
                 raise ParameterError(
-                    "even on the highest levels allowed, too many rows would be suppressed.",
+                    f"{within}even on the highest levels allowed, too many rows would be suppressed.",
                     hint="allow more rows to be suppressed, or higher levels",
                 )
-            most = max(raisable, key=lambda j: (_values(problem, j, levels[j]), -j))
-            levels = (*levels[:most], levels[most] + 1, *levels[most + 1 :])
+            levels = _raised(problem, levels, raisable) if budget.take() else lattice.top
             steps += 1
         recoding.about.update(
             method="Datafly",
@@ -64,8 +71,16 @@ class Datafly:
             bound=None,
             gap=None,
             optimal=False,
+            stopped=budget.stopped,
         )
+        budget.say("every column is released on its highest level")
         return recoding
+
+
+def _raised(problem: Problem, levels: Levels, raisable: list[int]) -> Levels:
+    """One level up in the column with the most values."""
+    most = max(raisable, key=lambda j: (_values(problem, j, levels[j]), -j))
+    return (*levels[:most], levels[most] + 1, *levels[most + 1 :])
 
 
 def _values(problem: Problem, j: int, level: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from dataclasses import dataclass, field
 
+from sfumato.anonymization.budget import Budget
 from sfumato.anonymization.lattice import Levels
 from sfumato.progress import report
 
@@ -20,14 +20,12 @@ class Incumbent:
     open: the lowest bound among nodes that were not looked into because the search was stopped.
     """
 
-    seconds: float | None = None
+    budget: Budget = field(default_factory=Budget)
     nodes: int | None = None
     best: float = math.inf
     ties: list[Levels] = field(default_factory=list)
     checked: int = 0
     open: float = math.inf
-    stopped: str = ""
-    _start: float = field(default_factory=time.perf_counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def offer(self, levels: Levels, score: float) -> None:
@@ -43,18 +41,25 @@ class Incumbent:
         """Whether nothing from this bound up can be as good as the best."""
         return bound > self.best + TIE
 
-    def look(self) -> bool:
-        """Count a node that is looked at; False when it is time to stop."""
+    @property
+    def stopped(self) -> str:
+        """Why no further node is looked at; "" while some are."""
+        return self.budget.stopped
+
+    def look(self, *, always: bool = False) -> bool:
+        """Count a node that is looked at; False when it is time to stop. always: whatever the budget says."""
+        if always:
+            self.budget.spent += 1
+        elif not self.budget.take():
+            return False
         self.checked += 1
         if not self.checked & 63:
             report("searching the lattice", self.checked, self.nodes)
-        if self.seconds is not None and time.perf_counter() - self._start > self.seconds:
-            self.stop("the time limit was reached")
-        return not self.stopped
+        return True
 
     def stop(self, why: str) -> None:
         """No further node is looked at."""
-        self.stopped = self.stopped or why
+        self.budget.stopped = self.budget.stopped or why
 
     def leave(self, bound: float) -> None:
         """A node that is not looked into any more."""

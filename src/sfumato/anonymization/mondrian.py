@@ -6,13 +6,13 @@ lowest nodes above its rows, so splits follow the hierarchies; ordered columns a
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import WORK, Budget, refuse_limits
 from sfumato.anonymization.local.asking import Asked, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.forest import planted
@@ -35,11 +35,16 @@ class Mondrian:
     ordered: columns whose leaves stand in order, to be cut at the median. The others are nominal: a region
         is split into the children of its node.
     max_suppressed: the share of rows that may be suppressed, where a maximum level forces it.
+    time_limit: seconds on the clock, asked before each round of splits; regions then stay as wide as they
+        are. None: no limit.
+    work_limit: splits that may be tried, those of the widest regions first: the same result on every machine.
     """
 
     kind: Literal["strict", "relaxed"] = "strict"
     ordered: tuple[str, ...] = ()
     max_suppressed: float = 0.0
+    time_limit: float | None = None
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("strict", "relaxed"):
@@ -50,17 +55,18 @@ class Mondrian:
         share = self.max_suppressed
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ParameterError("max_suppressed must be a share from 0 to 1.", hint="Mondrian()")
+        refuse_limits(self.time_limit, self.work_limit)
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
-        """The regions that cannot be split any further."""
+        """The regions that cannot be split any further, or not within the limits."""
         unknown = [f"'{c}'" for c in self.ordered if c not in problem.columns]
         if unknown:
             raise ParameterError(
                 f"{len(unknown)} ordered columns are no quasi-identifiers: {listed(unknown)}.",
                 hint="name columns of the problem",
             )
-        began = time.thread_time()
-        regions = _Regions(self, problem, criterion)
+        budget = Budget(self.time_limit, self.work_limit)
+        regions = _Regions(self, problem, criterion, budget)
         regions.split_all()
         recoding = regions.recoding()
         recoding.about.update(
@@ -69,16 +75,18 @@ class Mondrian:
             classes=len(recoding.classes()[1]),
             splits=regions.splits,
             rounds=regions.rounds,
-            seconds=round(time.thread_time() - began, 3),
+            stopped=budget.stopped,
+            seconds=round(budget.seconds, 3),
         )
+        budget.say(f"the regions after {regions.splits} splits are given, wider than they need be")
         return recoding
 
 
 class _Regions:
     """Pieces (of, n) and their regions. Each round every open region tries its next column, all at once."""
 
-    def __init__(self, method: Mondrian, problem: Problem, criterion: Criterion) -> None:
-        self.method, self.problem = method, problem
+    def __init__(self, method: Mondrian, problem: Problem, criterion: Criterion, budget: Budget) -> None:
+        self.method, self.problem, self.budget = method, problem, budget
         self.forest = planted(problem)
         self.k, self.by_rows = max(1, criterion.k), rows_decide(problem, criterion)
         self._ask = Asked(problem, criterion)
@@ -118,7 +126,7 @@ class _Regions:
         return self._ask(label, self.boxes(region))
 
     def split_all(self) -> None:
-        """Until no region can be split in any column. tried: (regions, columns)."""
+        """Until no region can be split in any column, or no split is left. tried: (regions, columns)."""
         count = int(self.region.max(initial=-1)) + 1
         tried = np.zeros((count, len(self.problem.columns)), bool)
         while count:
@@ -127,6 +135,9 @@ class _Regions:
             width = self.forest.loss[self.forest.base[:q][None, :] + box]
             untried = ~tried & (box != self._lowest(box))
             column = np.where(untried.any(axis=1), np.where(untried, width, -1.0).argmax(axis=1), -1)
+            if (column < 0).all():
+                return
+            column = self._affordable(column, width)
             if (column < 0).all():
                 return
             self.rounds += 1
@@ -138,6 +149,20 @@ class _Regions:
             origin[self.region[self.region >= 0]] = before[self.source][self.region >= 0]
             tried = tried[origin] & ~made[origin][:, None]
             count = len(origin)
+
+    def _affordable(self, column: Labels, width: NDArray[np.float64]) -> Labels:
+        """(regions,): the column each is to be split by, -1: none, also where no work is left for it."""
+        open_ = np.flatnonzero(column >= 0)
+        most = int(min(self.budget.left, len(open_)))
+        if most < len(open_):
+            widest = np.argsort(-width[open_, column[open_]], kind="stable")
+            column = column.copy()
+            column[open_[widest[most:]]] = -1
+        if not self.budget.take(most):
+            return np.full(len(column), -1, np.int64)
+        if most < len(open_):
+            self.budget.stopped = WORK  # after these
+        return column
 
     def _lowest(self, box: NDArray[np.int32]) -> NDArray[np.int32]:
         """A node that is a leaf cannot be split: (regions, columns), the node itself where it is one."""

@@ -8,14 +8,13 @@ satisfy what was asked are suppressed, up to a limit. Three ways through the lat
 - *ordered*: anything else: nodes in the order of their lower bound, until it passes the best score. Without
   a bound (the measure is not a sum over cells, or not monotone) every node is looked at.
 
-Stopped early (time limit, Ctrl-C), the best so far comes back with its gap to what is proven.
+Stopped early (a limit, Ctrl-C), the best so far comes back with its gap to what is proven.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization.boundary import SizeCheck, search_boundary
 from sfumato.anonymization.branching import branch
+from sfumato.anonymization.budget import INTERRUPTED, Budget, refuse_limits
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.incumbent import Incumbent
 from sfumato.anonymization.lattice import Lattice, Levels, Room
@@ -32,7 +32,7 @@ from sfumato.anonymization.measure import CellMeasure, Measure
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
-from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.errors import ParameterError
 
 _LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
 _SLOW = 2_000  # the same, where each node's classes are counted anew
@@ -45,23 +45,25 @@ class OptimalRecoding:
 
     loss: a measure, or its name: loss (ncp), entropy, discernibility, class-size, ambiguity.
     max_suppressed: the share of rows that may be suppressed, 0 to 1.
-    time_limit: seconds; then the best so far is given, with its gap. A lattice of more than two million
-        nodes gets a limit of 60 seconds where none is given; one of more than two thousand where criteria
-        look into the classes (persons, l, t), each node of which takes long.
+    time_limit: seconds on the clock; then the best so far is given, with its gap. A lattice of more than two
+        million nodes gets a limit of 60 seconds where neither limit is given; one of more than two thousand
+        where criteria look into the classes (persons, l, t), each node of which takes long.
     threads: how many search side by side, where class sizes are all that is asked.
+    work_limit: nodes of the lattice that may be looked at, beside the most and the least general one: the
+        same result on every machine. With several threads it hangs on them which nodes those are.
     """
 
     loss: Measure | str = "loss"
     max_suppressed: float = 0.0
     time_limit: float | None = None
     threads: int = 1
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", measure_of(self.loss))
         if isinstance(self.max_suppressed, bool) or not 0 <= self.max_suppressed <= 1:
             raise ParameterError("max_suppressed is a share from 0 to 1.", hint="max_suppressed=0.04")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ParameterError("time_limit is a number of seconds above 0.", hint="time_limit=60")
+        refuse_limits(self.time_limit, self.work_limit)
         if isinstance(self.threads, bool) or not isinstance(self.threads, int) or self.threads < 1:
             raise ParameterError("threads must be a whole number from 1 up.", hint="threads=2")
 
@@ -78,9 +80,13 @@ class OptimalRecoding:
         limit = math.floor(self.max_suppressed * problem.rows + 1e-9)
         way = self._way(lattice, criterion, limit)
         seconds = self.time_limit
-        if seconds is None and lattice.size > (_SLOW if way == "ordered" else _LARGE):
+        if (
+            seconds is None
+            and self.work_limit is None
+            and lattice.size > (_SLOW if way == "ordered" else _LARGE)
+        ):
             seconds = _PATIENCE
-        found = Incumbent(seconds, lattice.size)
+        found = Incumbent(Budget(seconds, self.work_limit), lattice.size)
         if way == "boundary":
             sizes = only_sizes(criterion, problem) and lattice.packs
             search_boundary(lattice, SizeCheck(lattice) if sizes else _Accepts(lattice, criterion), found)
@@ -102,11 +108,12 @@ class OptimalRecoding:
 
     def _given_back(self, lattice: Lattice, criterion: Criterion, found: Incumbent, way: str) -> Recoding:
         if not found.ties:
-            if found.stopped == "interrupted":
+            if found.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
-            reason = found.stopped or "no combination of levels suppresses few enough rows"
             raise ParameterError(
-                f"the search found nothing: {reason}.",
+                f"the search found nothing within {found.budget.named}."
+                if found.stopped
+                else "the search found nothing: no combination of levels suppresses few enough rows.",
                 hint="allow more rows to be suppressed, higher levels, or more time",
             )
         levels = found.choice()
@@ -118,14 +125,8 @@ class OptimalRecoding:
         )
         if found.stopped:
             gap = recoding.about["gap"]
-            warnings.warn(
-                f"the search was stopped ({found.stopped}): the best of {found.checked} nodes is given"
-                + (
-                    f", at most {gap:.4g} from the optimum." if gap is not None else "; its gap is not known."
-                ),
-                SfumatoWarning,
-                stacklevel=4,
-            )
+            known = f", at most {gap:.4g} from the optimum" if gap is not None else "; its gap is not known"
+            found.budget.say(f"the best of {found.checked} nodes is given{known}")
         return recoding
 
 
@@ -274,7 +275,7 @@ def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
     seen = {lattice.bottom}
     known: dict[Levels, float | None] = {}
     try:
-        score = judge.score(lattice.top)  # something to give back, whatever the clock says
+        score = judge.score(lattice.top)  # something to give back, whatever the budget says
         if score is not None:
             found.offer(lattice.top, score)
             if lattice.size > _SLOW:
@@ -296,6 +297,6 @@ def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
                     seen.add(higher)
                     heapq.heappush(heap, (lattice.bound(higher), steps + 1, higher))
     except KeyboardInterrupt:
-        found.stop("interrupted")
+        found.stop(INTERRUPTED)
     if found.stopped:
         found.leave(heap[0][0] if bounded and heap else -math.inf)

@@ -94,7 +94,7 @@ def fit(
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import evaluated, groups_of
     from sfumato.prediction.models import checked_name
-    from sfumato.prediction.signing import SigningKey
+    from sfumato.prediction.signing_key import SigningKey
     from sfumato.privacy.ledger import Ledger
 
     if method not in _METHODS:
@@ -156,7 +156,7 @@ def key(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The new key file.")],
 ) -> None:
     """Make a signing key: a file for its owner alone, and a public key to give to others."""
-    from sfumato.prediction.signing import SigningKey
+    from sfumato.prediction.signing_key import SigningKey
 
     made = SigningKey.fresh()
     made.save(file)

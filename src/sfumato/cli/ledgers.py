@@ -13,7 +13,7 @@ from sfumato.cli.commands import Overwrite
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sfumato.privacy import Entry, Ledger
+    from sfumato.privacy import Ledger, LedgerEntry
 
 LedgerAt = Annotated[
     str,
@@ -73,7 +73,7 @@ def new(
     from sfumato.errors import OutputError
     from sfumato.privacy import Budget, Ledger
     from sfumato.privacy.base import ROW, Unit
-    from sfumato.privacy.ledger.book import store_at
+    from sfumato.privacy.ledger.debit import store_at
 
     unit = ROW if max_rows_per_person == 1 else Unit.person(max_rows_per_person)
     budget = Budget(epsilon, rho, delta, unit)
@@ -158,7 +158,7 @@ def _grid(*columns: tuple[str, bool]) -> Grid:
     return grid
 
 
-def _log(ledger: Ledger, entries: tuple[Entry, ...]) -> Grid | None:
+def _log(ledger: Ledger, entries: tuple[LedgerEntry, ...]) -> Grid | None:
     grid = _grid(
         ("#", True), ("When", True), ("Purpose", False), ("Client", False), (ledger.budget.kind, True)
     )

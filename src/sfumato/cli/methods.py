@@ -87,7 +87,7 @@ def _local(given: Settings) -> Any:
     from sfumato.anonymization.local import LocalRecoding
 
     effort = {} if given["effort"] is None else {"effort": given["effort"]}
-    return LocalRecoding(**effort, seconds=given["time_limit"], max_suppressed=given["max_suppressed"])
+    return LocalRecoding(**effort, time_limit=given["time_limit"], max_suppressed=given["max_suppressed"])
 
 
 def _mondrian(given: Settings) -> Any:

@@ -19,7 +19,7 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, SfumatoError
 
 if TYPE_CHECKING:
-    from sfumato.service.running import Address
+    from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
 _NET = "Where it listens"
@@ -92,7 +92,7 @@ def serve(
 
     Scores come from released models, never from data. See docs/serve.md for TLS, keys and backup.
     """
-    from sfumato.service.running import Address
+    from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
     address = Address(host, port, workers, ssl_certfile, ssl_keyfile, ssl_ca_certs)
@@ -112,7 +112,7 @@ def serve(
 
 def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str) -> None:
     from sfumato.service.installation import Installation
-    from sfumato.service.running import check, run
+    from sfumato.service.server import check, run
 
     served = check(settings)
     with closing(Installation(settings.keys, create=True)) as installation:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.synthesis.synthesize import Method
+    from sfumato.synthesis.synthesize import SynthesisMethod
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read_constraints(path: Path) -> Any:
     return from_toml(text)
 
 
-def _private(asked: Asked) -> Method:
+def _private(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.private import PrivateSynthesizer
 
     given = asked.take(
@@ -57,7 +57,7 @@ def _private(asked: Asked) -> Method:
     return PrivateSynthesizer(epsilon=1.0 if asked.epsilon is None else asked.epsilon, **given)
 
 
-def _pegs(asked: Asked) -> Method:
+def _pegs(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.pegs import PeGS
 
     given = asked.take(
@@ -69,7 +69,11 @@ def _pegs(asked: Asked) -> Method:
         given["parents"] = "auto"
     if "models" in given:
         given["models"] = dict(_pair(m) for m in given["models"])
-    return PeGS(epsilon=asked.epsilon if per_row else None, total=None if per_row else asked.epsilon, **given)
+    return PeGS(
+        epsilon_per_row=asked.epsilon if per_row else None,
+        epsilon=None if per_row else asked.epsilon,
+        **given,
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -79,22 +83,22 @@ def _pair(text: str) -> tuple[str, str]:
     return name, family
 
 
-def _pmi(asked: Asked) -> Method:
+def _pmi(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.imputation.pmi import PMI
 
     given = asked.take("pmi", "per_row", "sweeps", "weight", "constraints")
     per_row, total = (asked.epsilon, None) if given.pop("per_row", False) else (None, asked.epsilon)
-    return PMI(epsilon=per_row, total=total, **given)
+    return PMI(epsilon_per_row=per_row, epsilon=total, **given)
 
 
-def _imputation(asked: Asked) -> Method:
+def _imputation(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.imputation.multiple import MultipleImputation
 
     given = {"engine": "trees"} | asked.take("imputation", "engine", "weight", "constraints")
     return _no_epsilon("imputation", asked, MultipleImputation(**given))
 
 
-def _partial(asked: Asked) -> Method:
+def _partial(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.imputation.partial import PartialSynthesis
 
     given = asked.take("partial", "risky", "by", "engine", "weight", "constraints")
@@ -103,20 +107,20 @@ def _partial(asked: Asked) -> Method:
     return _no_epsilon("partial", asked, PartialSynthesis(**given))
 
 
-def _missing(asked: Asked) -> Method:
-    from sfumato.synthesis.imputation.missing import MissingValues
+def _missing(asked: Asked) -> SynthesisMethod:
+    from sfumato.synthesis.imputation.missing_values import MissingValues
 
     given = asked.take("missing", "engine", "sweeps", "weight", "constraints")
     return _no_epsilon("missing", asked, MissingValues(**given))
 
 
-def _no_epsilon(name: str, asked: Asked, method: Method) -> Method:
+def _no_epsilon(name: str, asked: Asked, method: SynthesisMethod) -> SynthesisMethod:
     if asked.epsilon is not None:
         raise ParameterError(f"{name} promises no epsilon.", hint="--method private or pegs, or without it")
     return method
 
 
-def _marginals(asked: Asked) -> Method:
+def _marginals(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.baselines import MarginalBootstrap
 
     return MarginalBootstrap(
@@ -124,14 +128,14 @@ def _marginals(asked: Asked) -> Method:
     )
 
 
-def _table(asked: Asked) -> Method:
+def _table(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.baselines import ContingencyTable
 
     given = asked.take("table", "neighbours", "constraints", "weight")
     return ContingencyTable(epsilon=asked.epsilon, **given)
 
 
-def _lugs(asked: Asked) -> Method:
+def _lugs(asked: Asked) -> SynthesisMethod:
     from sfumato.synthesis.lugs.method import LUGS
     from sfumato.synthesis.lugs.parallel import PLUGS
 
@@ -149,7 +153,7 @@ def _lugs(asked: Asked) -> Method:
 # Methods that know how many rows there are to be.
 OWN_ROWS = ("private", "partial", "missing")
 # A further method is one line here. The first is the default.
-METHODS: dict[str, Callable[[Asked], Method]] = {
+METHODS: dict[str, Callable[[Asked], SynthesisMethod]] = {
     "private": _private,
     "pegs": _pegs,
     "pmi": _pmi,

@@ -10,10 +10,10 @@ from typing import Any
 from sfumato.criteria import Wanted
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
+from sfumato.methods.shapes import Fault
 from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private, wanted
 from sfumato.plan.plan import FORM, INPUT, Plan, Step, said
 from sfumato.plan.recipes import recipe
-from sfumato.plan.shape import Fault
 from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sfumato.plan.shape import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
+from sfumato.methods.shapes import Either, Flag, ListOf, Number, Record, Shape, TableOf, Text
 
 if TYPE_CHECKING:
     from sfumato.criteria import Wanted
@@ -100,8 +100,7 @@ def _optimal(given: Settings) -> Any:
 def _local(given: Settings) -> Any:
     from sfumato.anonymization.local import LocalRecoding
 
-    seconds = {"seconds": given["time_limit"]} if "time_limit" in given else {}
-    return LocalRecoding(**seconds, **_given(given, "effort", "max_suppressed"))
+    return LocalRecoding(**_given(given, "effort", "time_limit", "max_suppressed"))
 
 
 def _mondrian(given: Settings) -> Any:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.io.addresses import from_folder, noted
+from sfumato.methods.shapes import Fault, as_day
 from sfumato.plan.lines import Place, line_numbers, line_of
-from sfumato.plan.shape import Fault, as_day
 from sfumato.plan.spec import PLAN
 from sfumato.schema import Role, Schema
 

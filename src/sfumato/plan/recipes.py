@@ -20,7 +20,7 @@ from sfumato.hierarchy import (
     read_levels,
     zip_codes,
 )
-from sfumato.plan.shape import Either, ListOf, Number, Record, Tagged, Text
+from sfumato.methods.shapes import Either, ListOf, Number, Record, Tagged, Text
 
 _ROOT = "*"
 _KEEP = ListOf(Number("", 1, 100, whole=True), "How many characters each level keeps, falling.", least=1)

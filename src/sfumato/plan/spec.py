@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sfumato.methods.shapes import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
 from sfumato.plan.methods import METHODS
 from sfumato.plan.recipes import HIERARCHY
-from sfumato.plan.shape import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
 from sfumato.schema import Role
 
 VERSION = 1

@@ -111,7 +111,7 @@ def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
                 hint="[budget] ledger; if other people are in it now: --other-people",
             )
         return
-    from sfumato.privacy.ledger.book import store_at
+    from sfumato.privacy.ledger.debit import store_at
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = METHODS[step.method].make(_settings(plan, step))

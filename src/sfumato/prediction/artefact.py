@@ -21,12 +21,21 @@ from typing import Any
 
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io.atomic import atomic_file
+from sfumato.prediction.content import content_of, model_of
 from sfumato.prediction.inputs import Feature, FeatureError
-from sfumato.prediction.models import Explanation, ReleasedModel, Scored
-from sfumato.prediction.reading import content_of, model_of
-from sfumato.prediction.signing import SigningKey, signed
+from sfumato.prediction.models import ReleasedModel, Scored, ScoreExplanation
+from sfumato.prediction.signing_key import SigningKey, signed
 
-__all__ = ["ArtefactError", "Explanation", "Feature", "FeatureError", "Scored", "load", "load_model", "write"]
+__all__ = [
+    "ArtefactError",
+    "Feature",
+    "FeatureError",
+    "ScoreExplanation",
+    "Scored",
+    "load",
+    "load_model",
+    "write",
+]
 
 FORMAT = 1
 MOST_BYTES = 32 * 2**20

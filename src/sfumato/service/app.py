@@ -18,17 +18,17 @@ from starlette.responses import Response
 
 from sfumato.errors import DataError, SfumatoError
 from sfumato.privacy import Ledger
-from sfumato.service import logs, page, reading
+from sfumato.service import logs, page, request_parts
 from sfumato.service.answers import Answers
-from sfumato.service.front import NOTE, Front, Note
 from sfumato.service.installation import Installation
-from sfumato.service.keys import Key
+from sfumato.service.keys import ApiKey
 from sfumato.service.limits import Limits
 from sfumato.service.metrics import Metrics
+from sfumato.service.middleware import NOTE, Middleware, Note
 from sfumato.service.openapi import document
 from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
-from sfumato.service.scoring import Question, Scoring, left, released
+from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import VARIABLE, Settings
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -45,7 +45,7 @@ class Service:
         self.registry = Registry(settings, self.installation)
         self.ledger = Ledger.open(settings.ledger) if settings.ledger else None
         self.answers = Answers(settings.answers, self.installation.secret, settings.keep_hours)
-        self.scoring = Scoring(self.answers, self.ledger, share=settings.share_answers)
+        self.scoring = Scorer(self.answers, self.ledger, share=settings.share_answers)
         self.limits = Limits(Path(folder) / "limits")
         self.metrics = Metrics(folder)
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="answers")
@@ -59,7 +59,7 @@ class Service:
 
     # -- who asks ----------------------------------------------------------------------------------
 
-    def admit(self, request: Request, route: str) -> Key:
+    def admit(self, request: Request, route: str) -> ApiKey:
         """The key of a call that may go on; it is counted against the key's rate."""
         note: Note = request.scope[NOTE]
         note.route = route
@@ -73,7 +73,7 @@ class Service:
             raise Refusal("too_many_calls", headers={"retry-after": str(wait)})
         return key
 
-    def served(self, request: Request, key: Key, version: str) -> Served:
+    def served(self, request: Request, key: ApiKey, version: str) -> Served:
         """The model of the address; one that the key is not for is as unknown as one that is not there."""
         name = request.path_params["name"]
         found = self.registry.find(name, version) if key.may("score", name) else None
@@ -89,12 +89,12 @@ class Service:
     async def score(self, request: Request) -> Response:
         """Score one row or many."""
         key = self.admit(request, "score")
-        given = reading.parameters(request, "version", "explain")
-        version, explain = reading.version_of(given), reading.truth_of(given, "explain")
+        given = request_parts.parameters(request, "version", "explain")
+        version, explain = request_parts.version_of(given), request_parts.truth_of(given, "explain")
         served = self.served(request, key, version)
-        under = reading.idempotency_key(request)
-        body = await reading.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
-        rows, many = reading.rows_of(body, self.settings.most_rows, served.most_fields)
+        under = request_parts.idempotency_key(request)
+        body = await request_parts.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
+        rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
         if under is None and not served.noisy:
@@ -129,10 +129,10 @@ class Service:
     async def models(self, request: Request) -> Response:
         """The models this key may ask."""
         key = self.admit(request, "models")
-        reading.parameters(request)
+        request_parts.parameters(request)
         return _json({"models": [served.summary() for served in self.allowed(key)]})
 
-    def allowed(self, key: Key) -> list[Served]:
+    def allowed(self, key: ApiKey) -> list[Served]:
         """The current versions of the models that a key is for."""
         found = [self.registry.find(name) for name in self.registry.names if key.may("score", name)]
         return [served for served in found if served is not None]
@@ -140,7 +140,7 @@ class Service:
     async def model(self, request: Request) -> Response:
         """One model, with its guarantee in full."""
         key = self.admit(request, "model")
-        version = reading.version_of(reading.parameters(request, "version"))
+        version = request_parts.version_of(request_parts.parameters(request, "version"))
         served = self.served(request, key, version)
         current = self.registry.find(served.name)
         about = served.document() | {
@@ -154,13 +154,13 @@ class Service:
         key = self.admit(request, "activate")
         if not key.may("admin"):
             raise Refusal("not_allowed")
-        reading.parameters(request)
-        body = await reading.body_of(request, 4096, self.settings.seconds_to_send)
-        content = reading.parsed(body)
+        request_parts.parameters(request)
+        body = await request_parts.body_of(request, 4096, self.settings.seconds_to_send)
+        content = request_parts.parsed(body)
         version = (
             content.get("version") if isinstance(content, dict) and set(content) == {"version"} else None
         )
-        if not isinstance(version, str) or not reading.NAME.fullmatch(version) or version == "current":
+        if not isinstance(version, str) or not request_parts.NAME.fullmatch(version) or version == "current":
             raise Refusal("invalid", [Fault(0, "version", "an object with the version to activate")])
         name = request.path_params["name"]
         if self.registry.find(name, version) is None:
@@ -176,7 +176,7 @@ class Service:
         key = self.admit(request, "rollback")
         if not key.may("admin"):
             raise Refusal("not_allowed")
-        reading.parameters(request)
+        request_parts.parameters(request)
         name = request.path_params["name"]
         at_hand = self.registry.versions(name)
         if not at_hand:
@@ -199,7 +199,7 @@ class Service:
     async def budget(self, request: Request) -> Response:
         """What is left for this key's client."""
         key = self.admit(request, "budget")
-        reading.parameters(request)
+        request_parts.parameters(request)
         about: dict[str, Any] = {"client": key.client, "kind": None, "left": None, "left_of_client": None}
         if self.ledger is not None:
             about["kind"] = self.ledger.budget.kind
@@ -244,7 +244,7 @@ def _json(content: Any) -> Response:
     return Response(dumps(content), media_type="application/json")
 
 
-def build(service: Service) -> Front:
+def build(service: Service) -> Middleware:
     """The application: routes, refusals as JSON, and the front before them."""
     import sfumato
 
@@ -291,7 +291,7 @@ def build(service: Service) -> Front:
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
     _refuse_in_json(app)
-    return Front(app, service.metrics, secure=settings.secure)
+    return Middleware(app, service.metrics, secure=settings.secure)
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:
@@ -330,7 +330,7 @@ def _refuse_in_json(app: FastAPI) -> None:
         return answered(request, Refusal(code, headers=dict(error.headers or {})))
 
 
-def create() -> Front:
+def create() -> Middleware:
     """The application of a worker process, by the settings in its environment."""
     logs.set_up()
     return build(Service(Settings.from_json(os.environ[VARIABLE])))

@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.service import logs
 from sfumato.service.installation import Installation
-from sfumato.service.reading import NAME
+from sfumato.service.request_parts import NAME
 from sfumato.service.settings import Settings
 
 CURRENT = "current"

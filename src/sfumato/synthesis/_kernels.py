@@ -31,7 +31,7 @@ Words = NDArray[np.uint64]
 Codes = NDArray[np.unsignedinteger]
 
 
-class Shape(NamedTuple):
+class LawLayout(NamedTuple):
     """Which laws belong to which variable.
 
     parents, strides: (M, m): h = sum of x[parent] * stride; unused places have stride 0.
@@ -255,7 +255,7 @@ def pegs(
     sweeps: int,
     first_row: int,
     seeds: Seeds,
-    shape: Shape,
+    shape: LawLayout,
     laws: Laws,
     out: Codes,
 ) -> None:
@@ -294,7 +294,7 @@ def pegs_blocks(
     sweeps: int,
     first_row: int,
     seeds: Seeds,
-    shape: Shape,
+    shape: LawLayout,
     laws: Laws,
     out: Codes,
 ) -> None:

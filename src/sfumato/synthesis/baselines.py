@@ -14,7 +14,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, ParameterError
+from sfumato.methods.declaration import NOTHING, Declaration, Does, Need, Spending, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, PureDP
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
@@ -31,8 +34,17 @@ from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.debits import debit
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
-from sfumato.synthesis.paying import debit
+from sfumato.synthesis.parameters import (
+    COLUMNS,
+    CONSTRAINTS,
+    DOMAIN,
+    EPSILON,
+    NEIGHBOURS,
+    WEIGHT,
+    count,
+)
 from sfumato.synthesis.perturbation import MAX_ROWS, Visit, cost, total_cost
 from sfumato.table import Table
 
@@ -62,22 +74,31 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
     return faults
 
 
+@declares(
+    Declaration(
+        "marginals",
+        Does.SYNTHESIZE,
+        "Every column by itself: one-way tables are kept, and nothing else.",
+        page="baselines.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class MarginalBootstrap:
     """Every column by itself: the Bayesian bootstrap of its marginal (shares from a Dirichlet law of the
-    counts).
+    counts), or, with an epsilon, marginals that were noised once.
 
-    epsilon: noise the marginals instead, once. domain: "public", or "data".
-    constraints: what cannot be; rows that break one do not count, and a drawn one is drawn again as a whole.
-    weight: a column of survey weights; its last declared edge is the largest that counts.
+    Rows of the data that break a constraint do not count, and a drawn one is drawn again as a whole. Of
+    weights, the last declared edge is the largest that counts.
     """
 
-    epsilon: float | None = None
-    columns: Sequence[str] | None = None
-    constraints: Sequence[Constraint] = ()
-    weight: str | None = None
-    domain: str = "public"
-    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    epsilon: Annotated[float | None, EPSILON] = None
+    columns: Annotated[Sequence[str] | None, COLUMNS] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
+    domain: Annotated[str, DOMAIN] = "public"
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
         faults = _amount_faults(self.domain, self.neighbours, epsilon=self.epsilon)
@@ -85,6 +106,12 @@ class MarginalBootstrap:
             raise ParameterError(f"MarginalBootstrap: {'; '.join(faults)}.", hint="see docs/baselines.md")
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         object.__setattr__(self, "constraints", tuple(self.constraints))
+
+    def spends(self, rows: int | None) -> Spending:
+        """What any number of rows costs: the counts are noised once."""
+        if self.epsilon is None or self.domain == "data":
+            return NOTHING
+        return Spending(epsilon=float(self.epsilon), claimed=True)
 
     def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
         """Count each column, and noise the counts where an epsilon was given; a ledger pays before that.
@@ -129,23 +156,33 @@ class MarginalBootstrap:
         return tuple(out)
 
 
+@declares(
+    Declaration(
+        "table",
+        Does.SYNTHESIZE,
+        "All columns at once: the whole table of counts, which tells of people.",
+        page="baselines.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class ContingencyTable:
-    """All columns at once: cells of the full table, for domains so small that it can be held.
-
-    alpha: added to every cell. epsilon: noise every cell instead, once. constraints: cells that cannot be.
-    weight: a column of survey weights; its last declared edge is the largest that counts.
-    most_cells: a larger table is refused before anything is counted.
+    """All columns at once, from the table of all their combinations. Without epsilon and alpha it repeats
+    the people; with an epsilon the cells are noised once, with an alpha each row is perturbed a little.
     """
 
-    epsilon: float | None = None
-    alpha: float | None = None
-    columns: Sequence[str] | None = None
-    constraints: Sequence[Constraint] = ()
-    weight: str | None = None
-    domain: str = "public"
-    neighbours: Neighbours = Neighbours.ADD_REMOVE
-    most_cells: int = 1_000_000
+    epsilon: Annotated[float | None, EPSILON] = None
+    alpha: Annotated[
+        float | None,
+        Parameter(Number("A prior for each cell instead; what rows cost follows from it.", 0, 1e6)),
+    ] = None
+    columns: Annotated[Sequence[str] | None, COLUMNS] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
+    domain: Annotated[str, DOMAIN] = "public"
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = Neighbours.ADD_REMOVE
+    most_cells: Annotated[int, count("A larger table is refused.", 1)] = 1_000_000
 
     def __post_init__(self) -> None:
         faults = _amount_faults(self.domain, self.neighbours, epsilon=self.epsilon, alpha=self.alpha)
@@ -168,6 +205,12 @@ class ContingencyTable:
     @property
     def _visit(self) -> Visit:
         return Visit(_unit(self), _unit(self), 2)
+
+    def spends(self, rows: int | None) -> Spending:
+        """What any number of rows costs where counts are noised once; with alpha it is known afterwards."""
+        if self.domain == "data" or (self.epsilon is None and not self.alpha):
+            return NOTHING
+        return Spending(epsilon=None if self.epsilon is None else float(self.epsilon), claimed=True)
 
     def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
         """Count the full table, and noise it where an epsilon was given; a ledger pays before that.

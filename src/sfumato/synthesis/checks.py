@@ -35,9 +35,9 @@ def whole(name: str, number: Any) -> int:
 def faults(method: PeGS) -> list[str]:
     """Everything wrong with the parameters, as sentences."""
     found = []
-    kinds = ("epsilon", "total", "alpha", "log_l")
+    kinds = ("epsilon", "epsilon_per_row", "alpha", "log_l")
     if sum(getattr(method, k) is not None for k in kinds) != 1:
-        found.append("give one of epsilon (a row), total (all rows), alpha and log_l")
+        found.append("give one of epsilon (all rows), epsilon_per_row, alpha and log_l")
     more = ("parents_epsilon", "prior_epsilon", "models_epsilon", "prior_floor")
     amounts = {k: getattr(method, k) for k in (*kinds, *more)}
     for name, amount in amounts.items():
@@ -72,8 +72,8 @@ def _clashes(method: PeGS) -> list[str]:
     faults = []
     if not 0.01 <= method.prior_floor <= 1:
         faults.append("prior_floor must be between 0.01 and 1")
-    if method.total is not None and method.before >= exact(method.total):
-        faults.append("parents, prior and models take the whole total")
+    if method.epsilon is not None and method.before >= exact(method.epsilon):
+        faults.append("parents, prior and models take the whole epsilon")
     if method.log_l is not None and (method.block or method.prior != "uniform" or method.smoothing):
         faults.append("block, prior and smoothing go with differential privacy, not with log_l")
     if method.weight is not None and method.prior == "marginal":

@@ -10,16 +10,18 @@ anything is counted: one row at a time, so that neighbouring data sets stay neig
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import Codebook
-from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.schema import Kind
 
 Bools = NDArray[np.bool_]
@@ -225,7 +227,16 @@ def _ends(book: Codebook) -> tuple[list[Any], list[tuple[Any, bool]]]:
     )
 
 
-def from_toml(text: str) -> tuple[Constraint, ...]:
+# -- as people write them down -----------------------------------------------------------------------
+
+_KINDS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "implies": (Implies, ("when", "then")),
+    "ordered": (Ordered, ("first", "second")),
+    "within": (Within, ("column", "group", "members")),
+}
+
+
+def from_toml(text: str, folder: Path = Path()) -> tuple[Constraint, ...]:
     """Constraints as a person writes them down: tables `never`, `implies`, `ordered`, `within`, each a list.
 
     [[never]]
@@ -235,30 +246,74 @@ def from_toml(text: str) -> tuple[Constraint, ...]:
     [[implies]]
     when = {age = 0}
     then = {pay = ["private", "medi-cal"]}
+
+    folder: where files that `within` names lie.
     """
-    kinds: dict[str, tuple[type, tuple[str, ...]]] = {
-        "implies": (Implies, ("when", "then")),
-        "ordered": (Ordered, ("first", "second")),
-        "within": (Within, ("column", "group", "members")),
-    }
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
             f"the constraints are not TOML: {error}.", hint="[[never]], [[implies]]"
         ) from None
+    return from_document(found, folder)
+
+
+def read_file(path: Path) -> tuple[Constraint, ...]:
+    """The constraints of a TOML file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"{path.name} cannot be read.", hint="a TOML file of constraints") from None
+    return from_toml(text, path.parent)
+
+
+def from_document(found: Mapping[str, Any], folder: Path = Path()) -> tuple[Constraint, ...]:
+    """The same from tables that were read already."""
     out: list[Constraint] = []
     for kind, entries in found.items():
-        if kind not in ("never", *kinds) or not isinstance(entries, list):
+        if kind not in ("never", *_KINDS) or not isinstance(entries, list | tuple):
             raise ParameterError(
-                f"no constraint is called '{kind}'.", hint=f"[[never]], [[{']], [['.join(kinds)}]]"
+                f"no constraint is called '{kind}'.", hint=f"[[never]], [[{']], [['.join(_KINDS)}]]"
             )
         for entry in entries:
             if kind == "never":
                 out.append(Never(entry))
                 continue
-            make, names = kinds[kind]
-            if not isinstance(entry, dict) or set(entry) != set(names):
-                raise ParameterError(f"[[{kind}]] has {' and '.join(names)}.", hint="nothing more or less")
+            make, names = _KINDS[kind]
+            if kind == "within" and isinstance(entry, Mapping) and set(entry) == {"column", "group", "file"}:
+                codes = _groups(folder / entry["file"])
+                entry = {"column": entry["column"], "group": entry["group"], "members": codes}
+            if not isinstance(entry, Mapping) or set(entry) != set(names):
+                file = ", or a file instead of the members" if kind == "within" else ""
+                raise ParameterError(
+                    f"[[{kind}]] has {' and '.join(names)}{file}.", hint="nothing more or less"
+                )
             out.append(make(**entry))
     return tuple(out)
+
+
+def to_document(constraints: Sequence[Constraint]) -> dict[str, Any]:
+    """Constraints as `from_document` reads them."""
+    out: dict[str, Any] = {}
+    for one in constraints:
+        if isinstance(one, Never):
+            out.setdefault("never", []).append(dict(one.combination))
+            continue
+        kind, names = next((k, names) for k, (make, names) in _KINDS.items() if isinstance(one, make))
+        out.setdefault(kind, []).append({n: getattr(one, n) for n in names})
+    return out
+
+
+def _groups(path: Path) -> dict[str, list[str]]:
+    """{group: its codes} from a CSV file of code and group with a header."""
+    members: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file))[1:]
+    except (OSError, ValueError, csv.Error):
+        raise DataError(f"{path.name} cannot be read.", hint="a CSV file of code and group") from None
+    if not rows or any(len(row) != 2 for row in rows):
+        raise DataError(f"{path.name} is no table of code and group.", hint="two columns and a header")
+    for code, group in rows:
+        members.setdefault(group, []).append(code)
+    return members

@@ -21,8 +21,8 @@ from sfumato.errors import ParameterError, SchemaError, listed
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
+from sfumato.synthesis.bin_values import draw_within
 from sfumato.synthesis.constraints import Constraint, Ordered, Within, Zero, compile_zeros
-from sfumato.synthesis.decoding import draw_within
 from sfumato.table import Table
 
 WEIGHT_UNITS = 1024  # a weight is counted in this many parts of the largest one allowed

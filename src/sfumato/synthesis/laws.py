@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.synthesis.blocks import Block, Blocks, law_counts
-from sfumato.synthesis.perturbation import MAX_ROWS, Spread, diverse_weights
+from sfumato.synthesis.perturbation import MAX_ROWS, OrdinalSmoothing, diverse_weights
 from sfumato.synthesis.restricted import packed
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Prior:
 
     unit: int
     least: NDArray[np.int64]
-    spread: Spread
+    spread: OrdinalSmoothing
     log_l: float | None = None
     model: NDArray[np.uint64] | None = None
 
@@ -98,7 +98,7 @@ class LawBook:
         return np.dtype(np.uint8 if widest <= 2**8 else np.uint16 if widest <= 2**16 else np.uint32)
 
     @cached_property
-    def shape(self) -> _kernels.Shape:
+    def shape(self) -> _kernels.LawLayout:
         """Which laws belong to which variable."""
         from sfumato.synthesis import _kernels
 
@@ -117,7 +117,7 @@ class LawBook:
         sizes_ = np.array([law.size for law in self.laws])
         prior = np.array([law.without_data for law in self.laws])
         first = np.cumsum(rows) - rows, np.cumsum(cells) - cells
-        return _kernels.Shape(parents, strides, *first, sizes_, prior, group, stride)
+        return _kernels.LawLayout(parents, strides, *first, sizes_, prior, group, stride)
 
     @cached_property
     def exact(self) -> _kernels.Laws:

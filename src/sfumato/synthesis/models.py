@@ -35,8 +35,8 @@ from sfumato.privacy import Budget, Ledger, Neighbours
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
 from sfumato.schema import Kind
+from sfumato.synthesis.bin_values import ends
 from sfumato.synthesis.blocks import Blocks
-from sfumato.synthesis.decoding import ends
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.parents import whole_units
 
@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class BinScale:
     """A column's bins on the scale its model works on, as parts of the range.
 
     low, high: (bins,) where each begins and ends; of counts the first and the last whole number instead.
@@ -60,7 +60,7 @@ class Scale:
     span: float
 
     @classmethod
-    def of(cls, book: Codebook, family: str) -> Scale:
+    def of(cls, book: Codebook, family: str) -> BinScale:
         """From the declared edges alone."""
         first, last, whole = ends(book)
         first, last = first.astype(np.float64), last.astype(np.float64)
@@ -130,7 +130,7 @@ def learn(
 
 def laws(table: Floats, books: Sequence[Codebook], family: str, sigma: float = 0.0) -> NDArray[np.uint64]:
     """(keys, C) weights from counts that were paid for.  table: (keys, C), sigma: the noise of a cell."""
-    book, scale = books[-1], Scale.of(books[-1], family)
+    book, scale = books[-1], BinScale.of(books[-1], family)
     bins = len(scale.low)
     x, n = features(books[:-1]), table[:, :bins]
     noise = sigma * math.sqrt(bins)  # of a key's rows
@@ -146,7 +146,7 @@ def laws(table: Floats, books: Sequence[Codebook], family: str, sigma: float = 0
     return (1 + np.floor(found * _LAW)).astype(np.uint64)
 
 
-def _fitted(n: Floats, there: Floats, x: Floats, scale: Scale, family: str, penalty: float) -> Floats:
+def _fitted(n: Floats, there: Floats, x: Floats, scale: BinScale, family: str, penalty: float) -> Floats:
     """(keys, bins): EM on counts n (some keys, bins) with features `there`; laws of all keys, features x."""
     law, rows = Family(family, scale), n.sum(axis=1)
     middle = (scale.low + scale.high) / 2 / scale.span
@@ -231,7 +231,7 @@ class Family:
     """
 
     name: str
-    scale: Scale
+    scale: BinScale
 
     def spread(self, n: Floats, s: Floats, q: Floats, mu: Floats) -> float:
         """From sums of values s and of squares q at each key, by moments."""

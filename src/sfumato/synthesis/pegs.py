@@ -1,12 +1,12 @@
 """PeGS and PeGS.rs: rows drawn one variable after the other from counts with a prior (Park and Ghosh 2014).
 
-    sf.PeGS(epsilon=1.0, parents=2)              # Eq. (8): epsilon for each released row
-    sf.PeGS(epsilon=0.1, parents=2, block=10)    # PeGS.rs, Eq. (9): blocks of ten rows with resets
-    sf.PeGS(total=2.0).fit(table).sample(5_000)  # epsilon 2 for all rows together: alpha follows
-    sf.PeGS(log_l=0.5)                           # l-diverse laws instead
+    sf.PeGS(epsilon=2.0).fit(table).sample(5_000)        # epsilon 2 for all rows together: alpha follows
+    sf.PeGS(epsilon=2.0, block=10)                       # PeGS.rs, Eq. (9): blocks of ten rows with resets
+    sf.PeGS(epsilon_per_row=0.1)                         # Eq. (8): for each row; the total grows with them
+    sf.PeGS(log_l=0.5)                                   # l-diverse laws instead
 
-Epsilon is spent on every row, so n rows cost n times epsilon: the guarantee states the total. A method that
-noises the counts once is the better choice for more than a few rows.
+Epsilon is spent on every row, so n rows cost n times epsilon_per_row: the guarantee states the total. A
+method that noises the counts once is the better choice for more than a few rows.
 """
 
 from __future__ import annotations
@@ -15,81 +15,155 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import BudgetError, ParameterError, listed
-from sfumato.privacy import Grant, Neighbours
-from sfumato.privacy.base import ROW
+from sfumato.errors import ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Either, Flag, ListOf, Number, TableOf, Text
+from sfumato.privacy import Neighbours
 from sfumato.privacy.rounding import exact, up
-from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind
-from sfumato.seeds import Key
-from sfumato.synthesis import checks, promises
+from sfumato.synthesis import checks
 from sfumato.synthesis.blocks import Blocks
-from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
-from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
-from sfumato.synthesis.laws import LawBook, Prior
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.fitted_pegs import FittedPeGS
 from sfumato.synthesis.marginals import noised_marginals
-from sfumato.synthesis.models import check, learn
-from sfumato.synthesis.perturbation import Spread, Visit, cost, least_prior, total_cost
-from sfumato.synthesis.sampling import CHUNK, Sampler, pool_codes, trace
+from sfumato.synthesis.models import FAMILIES, check, learn
+from sfumato.synthesis.parameters import (
+    COLUMNS,
+    CONSTRAINTS,
+    DOMAIN,
+    EPSILON,
+    EPSILON_PER_ROW,
+    NEIGHBOURS,
+    WEIGHT,
+    amount,
+    count,
+)
+from sfumato.synthesis.sampler import pool_codes
 from sfumato.table import Table
 
 _MOST_SMOOTHED = 4096
 _ORDERED = (Kind.ORDINAL, Kind.NUMERIC, Kind.DATE)
 
 
+_OF_EPSILON = "by default a tenth of epsilon, or what a row costs"
+
+
+@declares(
+    Declaration(
+        "pegs",
+        Does.SYNTHESIZE,
+        "The perturbed Gibbs sampler: drawing a row is its noise.",
+        page="pegs.md",
+        claims=("PureDP", "DiverseLaw", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class PeGS:
-    """The perturbed Gibbs sampler. One of epsilon, total, alpha and log_l says how much it perturbs.
+    """The perturbed Gibbs sampler. One of epsilon, epsilon_per_row, alpha and log_l says how much."""
 
-    epsilon: of each released row. total: of all released rows together, with all that was spent before.
-    alpha: the prior itself. log_l: the entropy that every law is lifted to; cap=True leaves columns that
-        have too few levels for it at their most.
-    parents: {column: parents}, or how many to choose, or "auto": as many as leave thirty rows a cell.
-    choose: "privately", for parents_epsilon (by default a tenth of the total, or what a row costs); or
-        "data", by mutual information as in the paper, which is not differentially private.
-    declared_rows: a public number of rows for parents="auto"; otherwise n is noised for a part of that.
-    block: rows from one seed with resets (PeGS.rs). sweeps: over all variables for each released row.
-    seeds: "uniform"; a table that is public; or "data", which is not differentially private.
-    prior: "uniform", or "marginal": in proportion to marginals noised for prior_epsilon, with prior_floor
-        of it even.
-    smoothing: the share of a row, in sixteenths, that is counted at the levels next to its own in ordered
-        columns.
-    models: {numeric column: "normal", "lognormal", "gamma" or "poisson"}: drawn from a generalized linear
-        model of its parents instead of counts, noised once for models_epsilon.
-    columns: by default all but identifiers, persons and weights. weight: the column to count rows by.
-    domain: "public", or "data" for columns that nobody has confirmed: not differentially private.
-    """
-
-    epsilon: float | None = None
-    total: float | None = None
-    alpha: float | None = None
-    log_l: float | None = None
-    cap: bool = False
-    parents: Mapping[str, Sequence[str]] | int | str = 2
-    choose: str = "privately"
-    parents_epsilon: float | None = None
-    declared_rows: int | None = None
-    block: int | None = None
-    sweeps: int = 1
-    seeds: str | Table = "uniform"
-    prior: str = "uniform"
-    prior_epsilon: float | None = None
-    prior_floor: float = 0.5
-    smoothing: int = 0
-    models: Mapping[str, str] = field(default_factory=dict)
-    models_epsilon: float | None = None
-    columns: Sequence[str] | None = None
-    constraints: Sequence[Constraint] = ()
-    weight: str | None = None
-    domain: str = "public"
-    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    epsilon: Annotated[float | None, EPSILON] = None
+    epsilon_per_row: Annotated[float | None, EPSILON_PER_ROW] = None
+    alpha: Annotated[float | None, Parameter(Number("The prior itself; 0 for none.", 0, 1e9))] = None
+    log_l: Annotated[
+        float | None,
+        Parameter(Number("The entropy that every law is lifted to, instead of a promise of epsilon.", 0)),
+    ] = None
+    cap: Annotated[
+        bool, Parameter(Flag("Columns with too few levels for log_l are drawn evenly, instead of refused."))
+    ] = False
+    parents: Annotated[
+        Mapping[str, Sequence[str]] | int | str,
+        Parameter(
+            Either(
+                (Number("", 0, 8, whole=True), Text("", ("auto",)), TableOf(ListOf(Text()))),
+                "a whole number up to 8, 'auto', or a table of columns and their parents",
+                "The columns each is drawn given: how many to choose, 'auto' for as many as leave thirty "
+                "rows a cell, or a table of columns and their parents.",
+            ),
+            beginner=True,
+        ),
+    ] = 2
+    choose: Annotated[
+        str,
+        Parameter(
+            Text(
+                "How parents are chosen: 'privately', for parents_epsilon; or by the 'data', as in the "
+                "paper, which is not differentially private.",
+                ("privately", "data"),
+            )
+        ),
+    ] = "privately"
+    parents_epsilon: Annotated[
+        float | None, amount(f"The part of epsilon that chooses parents; {_OF_EPSILON}.")
+    ] = None
+    declared_rows: Annotated[
+        int | None,
+        count("The number of rows of the data, if it is public: for parents = 'auto'; otherwise noised.", 1),
+    ] = None
+    block: Annotated[int | None, count("Rows drawn from one seed with resets (PeGS.rs).", 1)] = None
+    sweeps: Annotated[int, count("Sweeps over all columns for each released row.", 1)] = 1
+    seeds: Annotated[
+        str | Table,
+        Parameter(
+            Text(
+                "Where a row starts: 'uniform'; 'data', which is not differentially private; in Python also "
+                "a table that is public.",
+                ("uniform", "data"),
+            )
+        ),
+    ] = "uniform"
+    prior: Annotated[
+        str,
+        Parameter(
+            Text(
+                "'uniform', or 'marginal': in proportion to marginals noised for prior_epsilon.",
+                ("uniform", "marginal"),
+            )
+        ),
+    ] = "uniform"
+    prior_epsilon: Annotated[
+        float | None, amount(f"The part of epsilon that noises the marginals of the prior; {_OF_EPSILON}.")
+    ] = None
+    prior_floor: Annotated[
+        float, Parameter(Number("The share of a marginal prior that is even.", 0.01, 1))
+    ] = 0.5
+    smoothing: Annotated[
+        int,
+        Parameter(
+            Number(
+                "Sixteenths of a row counted at the levels next to its own, in ordered columns.",
+                0,
+                10,
+                whole=True,
+            )
+        ),
+    ] = 0
+    models: Annotated[
+        Mapping[str, str],
+        Parameter(
+            TableOf(
+                Text("", FAMILIES),
+                "Numeric columns drawn from a generalized linear model of their parents instead of counts, "
+                "noised once for models_epsilon.",
+            ),
+            columns=True,
+        ),
+    ] = field(default_factory=dict)
+    models_epsilon: Annotated[
+        float | None, amount(f"The part of epsilon that noises the models; {_OF_EPSILON}.")
+    ] = None
+    columns: Annotated[Sequence[str] | None, COLUMNS] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
+    domain: Annotated[str, DOMAIN] = "public"
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
         faults = checks.faults(self)
@@ -133,20 +207,34 @@ class PeGS:
         """How many times the laws are used from the beginning: once a row, or once a block."""
         return -(-rows // self.block) if self.block else rows
 
-    def spends(self, rows: int) -> float | None:
+    def spends(self, rows: int | None) -> Spending:
+        """What so many rows cost, known before the data are looked at unless it follows from alpha."""
+        if not self.claimed or rows is None:
+            return Spending(claimed=self.claimed)
+        return Spending(epsilon=self.total(rows), claimed=True)
+
+    @property
+    def claimed(self) -> bool:
+        """Whether an epsilon is claimed: nothing that it rests on is read off the data."""
+        declared = isinstance(self.parents, Mapping) or self.parents == 0
+        chosen = self.choose == "data" and not declared
+        seeds = isinstance(self.seeds, str) and self.seeds == "data"
+        return self.private and self.domain != "data" and not chosen and not seeds
+
+    def total(self, rows: int) -> float | None:
         """The epsilon of so many rows that was asked for; None where it is none, or follows from alpha."""
         if not self.private or self.alpha is not None:
             return None
-        if self.total is not None:
-            return float(self.total)
-        assert self.epsilon is not None
+        if self.epsilon is not None:
+            return float(self.epsilon)
+        assert self.epsilon_per_row is not None
         times = self.units(rows) * (self.block or 1)
-        return up(exact(self.epsilon) * times + self.before)
+        return up(exact(self.epsilon_per_row) * times + self.before)
 
     def _part(self, asked: float | None) -> float:
         if asked is not None:
             return float(asked)
-        return float(self.total / 10 if self.total is not None else min(self.epsilon or 1.0, 1.0))
+        return float(self.epsilon / 10 if self.epsilon is not None else min(self.epsilon_per_row or 1.0, 1.0))
 
     def fit(self, table: Table) -> FittedPeGS:
         """Disintegrate the table. What is wrong with schema, parents or pool is said before data are read."""
@@ -204,185 +292,3 @@ class PeGS:
                 f"log l = {self.log_l} is above the logarithm of the levels of {listed(narrow)}.",
                 hint="a smaller log_l; or cap=True, which draws these evenly and says so",
             )
-
-
-@dataclass(frozen=True, eq=False)
-class FittedPeGS:
-    """Building blocks to sample from. Each release from them with another key costs its epsilon again."""
-
-    method: PeGS
-    blocks: Blocks
-    marginals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
-    pool: NDArray[Any] | None = field(default=None, repr=False)
-    models: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict, repr=False)
-
-    def sample(
-        self,
-        rows: int,
-        *,
-        key: Key | None = None,
-        seed: int | None = None,
-        grant: Grant | None = None,
-        chunk: int = CHUNK,
-        threads: int = 1,
-    ) -> Release:
-        """So many rows, drawn when they are read or saved; the same whenever, for any chunk and threads.
-
-        key: a secret one by default. seed: for tests and teaching; then nothing is promised.
-        grant: from a ledger, for at least the total; it is used up before anything is drawn.
-        """
-        rows = whole("rows", rows)
-        chunk, threads = whole("chunk", chunk), whole("threads", threads)
-        if key is not None and seed is not None:
-            raise ParameterError("a key and a seed were given.", hint="give one of them")
-        spent = self.spends(rows)
-        if grant is not None:
-            self._charge(grant, spent)
-        key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
-        sampler = self._sampler(rows, key)
-        promised = promises.guarantee(self, rows, spent)
-        record = InternalRecord(
-            key=key, seed=seed, plan=promises.plan(self.method, rows), tables=_tables(self),
-            extra={"rows counted": self.blocks.rows, "rows dropped": self.blocks.dropped,
-                   "parents": {n: list(p) for n, p in self.blocks.parents.items()},
-                   "alpha": self.alphas(rows)},
-        )  # fmt: skip
-        return Release(
-            sampler.table(rows, chunk, threads),
-            promised.seeded() if key.seeded else promised,
-            record,
-            promises.about(self),
-        )
-
-    def trace(self, row: int = 0, *, key: Key | None = None, rows: int = 1) -> pa.Table:
-        """How one row came about, step by step (the paper's table 3): the seed, then a line for each draw.
-
-        It shows what the sampler's secret is. For teaching, on data that may be shown.
-        """
-        sampler = self._sampler(max(rows, row + 1), key or Key.fresh())
-        codes = np.stack(trace(sampler, row), axis=1)
-        steps = ["seed"] + [b.column for b in self.blocks.blocks] * ((codes.shape[1] - 1) // len(codes))
-        arrays = [book.decode(line) for book, line in zip(self.blocks.domain.books, codes, strict=True)]
-        return pa.table([pa.array(steps), *arrays], names=["drawn", *self.blocks.domain.names])
-
-    # -- what it costs ---------------------------------------------------------------------------
-
-    def units(self, rows: int) -> int:
-        """How many times the laws are used from the beginning: once a row, or once a block."""
-        return self.method.units(rows)
-
-    def spends(self, rows: int) -> float | None:
-        """The epsilon of so many rows, with what parents and prior cost; None where there is none."""
-        method, before = self.method, self.method.before
-        if not method.private or method.alpha is None:
-            return method.spends(rows)
-        each = [cost(v, unit, a, both=self._both) for _, v, (unit, a) in self._paying(rows)]
-        visits = self.units(rows) * (1 if method.block else method.sweeps)
-        return total_cost([*each, before / visits], visits)
-
-    def alphas(self, rows: int) -> dict[str, float]:
-        """The prior of each variable in rows: what Eq. (6) calls alpha. Empty for l-diverse laws."""
-        if self.method.log_l is not None:
-            return {}
-        return {name: a / (unit * v.mass) for name, v, (unit, a) in self._paying(rows)}
-
-    def _paying(self, rows: int) -> list[tuple[str, Visit, tuple[int, int]]]:
-        """The variables whose every visit costs: those drawn from counts, not those of models."""
-        found = zip(self.blocks.blocks, self._visits, self._least(rows), strict=True)
-        return [(b.column, v, least) for b, v, least in found if b.column not in self.models]
-
-    @property
-    def _spreads(self) -> list[Spread]:
-        domain = self.blocks.domain
-        out = []
-        for block in self.blocks.blocks:
-            book = domain.books[domain.place(block.column)]
-            ordered = book.column.kind in _ORDERED and block.column not in domain.details
-            smooth = self.method.smoothing if ordered and self.method.log_l is None else 0
-            out.append(Spread.neighbours(book.size, len(book.levels), smooth) if smooth else Spread.none())
-        return out
-
-    @property
-    def _visits(self) -> list[Visit]:
-        domain = self.blocks.domain
-        row = WEIGHT_UNITS if domain.weight is not None else 1
-        smallest = domain.fewest
-        few = len(domain.constraints) > len(domain.details)
-        return [
-            Visit(s.top * row, s.whole * row, 2 if few else max(2, smallest[b.column]))
-            for s, b in zip(self._spreads, self.blocks.blocks, strict=True)
-        ]
-
-    @property
-    def _both(self) -> bool:
-        """Whether a visit may change in two ways at once; see `perturbation`."""
-        domain = self.blocks.domain
-        entangled = self.method.block is not None or bool(domain.zeros) or domain.weight is not None
-        return self.method.neighbours is Neighbours.REPLACE and entangled
-
-    def _least(self, rows: int) -> list[tuple[int, int]]:
-        """(unit, a) of each variable."""
-        method = self.method
-        if method.alpha is not None:
-            alpha = exact(method.alpha)
-            return [(v.unit, math.ceil(alpha * v.unit * v.mass)) for v in self._visits]
-        if method.total is not None:
-            each = (exact(method.total) - method.before) / self.units(rows)
-        else:
-            each = exact(method.epsilon) * (method.block or 1)
-        visits = (len(self.blocks.blocks) - len(self.models)) * (1 if method.block else method.sweeps)
-        return [least_prior(v, Fraction(each) / visits, both=self._both) for v in self._visits]
-
-    def _charge(self, grant: Grant, spent: float | None) -> None:
-        if spent is None or grant.epsilon is None or grant.epsilon < spent:
-            raise BudgetError(
-                "the grant does not cover these rows.", hint="fitted.spends(rows) says how much"
-            )
-        if grant.budget.neighbours is not self.method.neighbours or grant.budget.unit != ROW:
-            raise BudgetError(
-                "the grant is for other neighbours, or for persons.",
-                hint="PeGS(neighbours=...), by rows",
-            )
-        grant.burn()
-
-    # -- laws ------------------------------------------------------------------------------------
-
-    def laws(self, rows: int) -> LawBook:
-        """The perturbed building blocks for a release of so many rows."""
-        method = self.method
-        if method.log_l is not None:
-            plain = zip(self.blocks.blocks, self._spreads, strict=True)
-            none = np.zeros(1, np.int64)
-            return LawBook.of(
-                self.blocks,
-                tuple(Prior(1, none, s, method.log_l, self.models.get(b.column)) for b, s in plain),
-            )
-        least = zip(self.blocks.blocks, self._spreads, self._least(rows), strict=True)
-        return LawBook.of(
-            self.blocks,
-            tuple(
-                Prior(unit, self._added(b.column, a), s, model=self.models.get(b.column))
-                for b, s, (unit, a) in least
-            ),
-        )
-
-    def _added(self, column: str, a: int) -> NDArray[np.int64]:
-        """a for every category; with a marginal prior more where the marginal has more, and never less."""
-        share = self.marginals.get(column)
-        if share is None:
-            return np.full(1, a, np.int64)
-        more = (1 - self.method.prior_floor) / self.method.prior_floor * len(share)
-        return a + np.floor(a * more * share).astype(np.int64)
-
-    def _sampler(self, rows: int, key: Key) -> Sampler:
-        return Sampler(self.laws(rows), key, self.method.sweeps, self.method.block, self.pool)
-
-
-def _tables(fitted: FittedPeGS) -> dict[str, pa.Table]:
-    """The counts by codes and the laws of models, for the internal record: to draw the release again."""
-    out = {f"model {n}": pa.table({str(j): w for j, w in enumerate(m.T)}) for n, m in fitted.models.items()}
-    for block in fitted.blocks.blocks:
-        names = [*block.parents, block.column]
-        arrays = [pa.array(block.counts.codes[:, i]) for i in range(len(names))]
-        out[f"block {block.column}"] = pa.table([*arrays, pa.array(block.counts.n)], names=[*names, "rows "])
-    return out

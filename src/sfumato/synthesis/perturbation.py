@@ -50,7 +50,7 @@ def dirichlet_alpha(epsilon: float, variables: int) -> float:
 
 
 @dataclass(frozen=True)
-class Spread:
+class OrdinalSmoothing:
     """How a row's count is shared among the levels of an ordered column: ordinal smoothing.
 
     shares: (C, C) whole numbers; column k is where a row of level k is counted. They sum to `whole`.
@@ -65,12 +65,12 @@ class Spread:
         return int(self.shares.max())
 
     @classmethod
-    def none(cls) -> Spread:
+    def none(cls) -> OrdinalSmoothing:
         """Each row where it is; the shares are not written out."""
         return cls(np.ones((1, 1), np.int64), 1)
 
     @classmethod
-    def neighbours(cls, size: int, ordered: int, sixteenths: int) -> Spread:
+    def neighbours(cls, size: int, ordered: int, sixteenths: int) -> OrdinalSmoothing:
         """`sixteenths`/16 of a row go to the next levels, half of it to each side; the first `ordered`
         levels are in order, what comes after (missing) stays where it is. At an end that half stays.
         """

@@ -19,7 +19,8 @@ from sfumato.privacy.rounding import down, exact, shown, up
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from sfumato.synthesis.pegs import FittedPeGS, PeGS
+    from sfumato.synthesis.fitted_pegs import FittedPeGS
+    from sfumato.synthesis.pegs import PeGS
 
 
 def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:

@@ -11,11 +11,11 @@ from sfumato.privacy import Ledger
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
-from sfumato.synthesis.paying import paid
+from sfumato.synthesis.payment import paid
 from sfumato.table import Table
 
 
-class Fitted(Protocol):
+class FittedSynthesis(Protocol):
     """What a method learnt, ready to be sampled from."""
 
     def sample(self, rows: Any, *, key: Key | None = None, seed: int | None = None) -> Release:
@@ -23,17 +23,17 @@ class Fitted(Protocol):
         ...
 
 
-class Method(Protocol):
+class SynthesisMethod(Protocol):
     """A way to synthesize: parameters that check themselves."""
 
-    def fit(self, table: Table) -> Fitted:
+    def fit(self, table: Table) -> FittedSynthesis:
         """Learn from a table."""
         ...
 
 
 def synthesize(
     table: Table,
-    method: Method | None = None,
+    method: SynthesisMethod | None = None,
     rows: int | None = None,
     *,
     key: Key | None = None,

@@ -1,7 +1,8 @@
 """Disjoint classes from greedy sets: each row is in exactly one, so the classes of the file are these.
 
 Rows that are alike and enough by themselves form a class at no cost. Such a combination may give the rows
-it can spare to a class that lacks some. What is left at the end joins the class where that adds least.
+it can spare to a class that lacks some. What is left at the end joins the class where that adds least; what
+a limit left over is one class, so that it satisfies what was asked all the same.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import Budget
 from sfumato.anonymization.greedy.checking import Check
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
+_LABEL = "greedy classes"
+_LATE = 16  # mergers after a stop
 
 
 @dataclass
@@ -42,6 +46,15 @@ class Classes:
         self.nodes[one] = self.flat.bound(unique)
         for parts in (self.members, self.rows, self.nodes):
             parts.pop(other)
+
+    def unite(self, places: Longs) -> None:
+        """All of these become one class, the last."""
+        unique, place = np.unique(np.concatenate([self.members[p] for p in places]), return_inverse=True)
+        rows = np.bincount(place, np.concatenate([self.rows[p] for p in places])).astype(np.int64)
+        for p in sorted(places.tolist(), reverse=True):
+            for parts in (self.members, self.rows, self.nodes):
+                parts.pop(p)
+        self.add(unique, rows)
 
     def nearest(self, place: int) -> int:
         """The class whose union with the one at `place` adds least to the summed measure of all rows."""
@@ -71,7 +84,9 @@ class Classes:
             out = path[level, others]
 
 
-def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, label: str) -> Classes | None:
+def close(
+    flat: Flat, block: Longs, check: Check, width: int, monotone: bool, budget: Budget
+) -> Classes | None:
     """The classes of one block; None where not even all of it together satisfies the criterion.
 
     Splitting rows that are alike over two classes is only done where class sizes are all that is asked, and
@@ -93,13 +108,16 @@ def close(flat: Flat, block: Longs, check: Check, width: int, monotone: bool, la
     else:
         free[block[enough]] = False
     seeds = in_order(flat, block[~enough])
-    stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, label)
+    stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, budget)
+    over = seeds[free[seeds]]
     for t in block[enough]:
         rows = left[t] + check.k if lends else flat.n[t]
         found.add(np.array([t]), np.array([rows]))
     for t in stuck:
         found.add(np.array([t]), np.array([flat.n[t]]))
-    repair(found, check)
+    if len(over):
+        found.add(over, flat.n[over])
+    repair(found, check, budget)
     return found
 
 
@@ -130,25 +148,30 @@ def _grow_all(
     free: NDArray[np.bool_],
     gives: NDArray[np.bool_],
     found: Classes,
-    label: str,
+    budget: Budget,
 ) -> list[int]:
-    """Grow a class from each seed that is still free; returns the seeds that could not be completed."""
+    """Grow a class from each seed that is still free; returns the seeds that could not be completed.
+
+    Seeds that are free at the end were not reached within the budget.
+    """
     from sfumato.anonymization.greedy._kernels import grow
 
     stuck = []
     for i, seed in enumerate(seeds):
         if i % 256 == 0:
-            report(label, i, len(seeds))
+            report(_LABEL, i, len(seeds))
         if not free[seed]:
             continue
         k = check.k
-        while True:
+        while budget.take():
             best, taken = np.empty(k, np.int64), np.empty(k, np.int64)
             count, _ = grow(flat, seed, k, width, monotone, left, gives, free, best, taken)
             members, rows = best[:count], taken[:count]
             if count == 0 or check.only_size or check.all_hold(members):
                 break
             k = int(rows.sum()) + max(1, int(rows.sum()) // 4)
+        if budget.stopped:
+            break
         if count == 0:
             stuck.append(int(seed))
             free[seed] = False
@@ -156,17 +179,27 @@ def _grow_all(
         found.add(members.copy(), rows.copy())
         left[members] -= rows
         free[members] = left[members] > 0
-    report(label, len(seeds), len(seeds))
+    report(_LABEL, len(seeds), len(seeds))
     return stuck
 
 
-def repair(found: Classes, check: Check) -> None:
-    """Merge each class that does not satisfy the criterion with the nearest, until all do."""
+def repair(found: Classes, check: Check, budget: Budget) -> None:
+    """Merge each class that does not satisfy the criterion with the nearest, until all do.
+
+    After a stop, quickly: those that do not are made one class, which may merge a few times more; then all
+    are made one.
+    """
+    late = 0
     while len(found.members) > 1:
         of = np.concatenate(found.members)
         label = np.repeat(np.arange(len(found.members)), [len(m) for m in found.members])
         broken = np.flatnonzero(~check.holds(of, np.concatenate(found.rows), label, len(found.members)))
         if not len(broken):
             return
+        if not budget.take(0):
+            late += 1
+            if len(broken) > 1 or late > _LATE:
+                found.unite(broken if late == 1 else np.arange(len(found.members)))
+                continue
         place = int(broken[-1])
         found.merge(*sorted((place, found.nearest(place))))

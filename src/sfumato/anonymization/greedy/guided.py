@@ -7,13 +7,13 @@ is asked about all candidates of a step at once.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import Budget, limit_faults
 from sfumato.anonymization.degradation import Model, Target, halves, learn
 from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closing import Classes, in_order, repair
@@ -38,6 +38,9 @@ class ModelGuided:
     shortlist: only that many candidates, the least general by height, are asked about; 0: all of them.
     leaking: guide by |prediction - outcome| instead, as the thesis does. The classes then tell something
     about each row's outcome that no criterion counts; the guarantee says so.
+    time_limit: seconds on the clock; the rows that are in no class yet are then released as one. None: no
+        limit.
+    work_limit: rows that may be added to a set; then the same. The same result on every machine.
     """
 
     target: str
@@ -46,6 +49,8 @@ class ModelGuided:
     leaking: bool = False
     share: float = 0.5
     seed: int = 0
+    time_limit: float | None = None
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         faults = [] if self.target else ["a target column must be named"]
@@ -53,6 +58,7 @@ class ModelGuided:
             faults.append("shortlist must not be negative")
         if not 0 < self.share < 1:
             faults.append("share must be between 0 and 1")
+        faults += limit_faults(self.time_limit, self.work_limit)
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="ModelGuided(target='charge')")
 
@@ -73,7 +79,7 @@ class ModelGuided:
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding; `about` has the mean change of a prediction, and whether the outcome leaked."""
-        start = time.perf_counter()
+        budget = Budget(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, Height().cost(problem))
         check = Check(problem, criterion, flat)
@@ -84,7 +90,7 @@ class ModelGuided:
         model = learn(problem, target, learnt, self.estimator)
         before = model.predict(problem.leaves)
         guide = _Guide(problem, flat, model, target, _aims(target, before) if self.leaking else before)
-        found = _classes(problem, guide, check, self.shortlist)
+        found = _classes(problem, guide, check, self.shortlist, budget)
         after = model.predict(found.nodes)
         change = target.change(after, before[found.of])
         found.about.update(
@@ -93,8 +99,10 @@ class ModelGuided:
             score=float((change * found.n).sum() / max(found.n.sum(), 1)),
             reads_outcome=True,
             leaks=self.target if self.leaking else "",
-            seconds=time.perf_counter() - start,
+            stopped=budget.stopped,
+            seconds=budget.seconds,
         )
+        budget.say("what was in no class yet is released together, more general than it need be")
         return found
 
 
@@ -146,7 +154,7 @@ def _joins(nodes: NDArray[np.int32], node: int, rep: int, leaves: NDArray[np.int
     return out
 
 
-def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int) -> Recoding:
+def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, budget: Budget) -> Recoding:
     flat = guide.flat
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts = []
@@ -166,13 +174,18 @@ def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int) -> R
             report("model-guided greedy", done, problem.combinations)
             if not free[seed]:
                 continue
+            if budget.stopped:
+                break
             members = np.array([seed])
             free[seed] = False
-            while not check.all_hold(members) and free.any():
+            while not check.all_hold(members) and free.any() and budget.take():
                 best = guide.nearest(members, np.flatnonzero(free), shortlist)
                 free[best] = False
                 members = np.append(members, best)
             found.add(members, flat.n[members])
-        repair(found, check)
+        over = np.flatnonzero(free)
+        if len(over):
+            found.add(over, flat.n[over])
+        repair(found, check, budget)
         parts.extend((m, r, b, False) for m, r, b in zip(found.members, found.rows, found.nodes, strict=True))
     return checked(pieces(problem, parts, claim="classes"), check)

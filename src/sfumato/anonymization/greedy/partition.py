@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import Budget, limit_faults
 from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
@@ -31,11 +31,16 @@ class Partition:
     rule: 'printed' gives a part up as soon as one split cuts off too few rows, so that a single outlier can
     freeze the whole table. 'retrying' (default) then sets the end that drew too few aside, and takes the
     farthest pair of the others; at most `tries` times.
+    time_limit: seconds on the clock, asked before each split; the parts then stay as they are. None: no
+        limit.
+    work_limit: splits that may be tried; then the same. The same result on every machine.
     """
 
     loss: CellMeasure = field(default_factory=Height)
     rule: Literal["retrying", "printed"] = "retrying"
     tries: int = 64
+    time_limit: float | None = None
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -45,6 +50,7 @@ class Partition:
             faults.append("tries must be at least 1")
         if not isinstance(self.loss, CellMeasure):
             faults.append("loss must be a measure that is a sum over cells")
+        faults += limit_faults(self.time_limit, self.work_limit)
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="Partition(loss=ColumnMI(target='charge'))")
 
@@ -64,13 +70,13 @@ class Partition:
             from sfumato.anonymization.greedy.posets import search_posets
 
             return search_posets(self, problem, criterion)
-        start = time.perf_counter()
+        budget = Budget(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
         check = Check(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
-        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries)
+        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, budget)
         for block in blocks(problem):
             if not check.all_hold(block):
                 suppressed[block] = True
@@ -89,16 +95,18 @@ class Partition:
             reads_outcome=self.loss.reads_outcome,
             splits=splits.made,
             tries=splits.tried,
-            seconds=time.perf_counter() - start,
+            stopped=budget.stopped,
+            seconds=budget.seconds,
         )
+        budget.say(f"the parts after {splits.made} splits are given, wider than they need be")
         return found
 
 
 class Splits:
     """Parts of combinations, split as long as both sides satisfy the criterion."""
 
-    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int) -> None:
-        self.flat, self.check, self.monotone, self.tries = flat, check, monotone, tries
+    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, budget: Budget) -> None:
+        self.flat, self.check, self.monotone, self.tries, self.budget = flat, check, monotone, tries, budget
         self.made = self.tried = self.rows = 0
         ends = flat.node_at
         self.most = np.array([flat.cost[a:b].max() for a, b in pairwise(ends)])
@@ -128,6 +136,8 @@ class Splits:
         seeds = np.ones(len(part), np.bool_)
         side = np.empty(len(part), np.bool_)
         for _ in range(self.tries):
+            if not self.budget.take():
+                return None
             most = flat.costs(flat.bound(part[seeds])) if self.monotone else self.most
             first, second, _ = farthest(flat, part, seeds, most, np.argsort(-most))
             if first < 0:

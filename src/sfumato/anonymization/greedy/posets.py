@@ -7,7 +7,6 @@ values has several least upper bounds. Time grows with the square of the distinc
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import Budget
 from sfumato.anonymization.greedy.bounds import MEASURES, Bounds, Longs, tallest
 from sfumato.anonymization.greedy.checking import Check, checked
 from sfumato.anonymization.greedy.partition import Partition
@@ -28,6 +28,7 @@ from sfumato.hierarchy.numbered import Numbered
 from sfumato.hierarchy.poset import Poset
 from sfumato.progress import report
 
+_OVER = "what it did not come to is released together, or suppressed where a highest level forbids it"
 Row = tuple[Hashable, ...]
 Class = list[int]
 Holds = Callable[[Sequence[Class]], NDArray[np.bool_]]  # which classes satisfy what is asked
@@ -51,7 +52,7 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
                that a literal row covers.
     Tested by: tests/anonymization/test_poset_releases.py
     """
-    start = time.perf_counter()
+    budget = Budget(method.time_limit, method.work_limit)
     refuse_unfit(method)
     bounds = _bounds_of(problem, method.loss.name)
     check = Check(problem, criterion, None)
@@ -67,7 +68,7 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
         label = np.repeat(np.arange(len(classes)), [len(c) for c in classes])
         return check.holds(of, problem.n[of], label, len(classes))
 
-    sets = _sets(method, bounds, holds)
+    sets = _sets(method, bounds, holds, budget)
     nodes = np.array([bounds.bound(sets[t]) for t in range(problem.combinations)], np.int32)
     costs = np.array([bounds.measure(members) for members in sets])
     suppressed = ~np.isfinite(costs)
@@ -87,8 +88,10 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
         measure=method.loss.name,
         score=float((row_costs * problem.n).sum() / max(problem.rows, 1)),
         reads_outcome=False,
-        seconds=time.perf_counter() - start,
+        stopped=budget.stopped,
+        seconds=budget.seconds,
     )
+    budget.say(_OVER)
     return found
 
 
@@ -98,6 +101,7 @@ class Generalized:
 
     nodes: one row of nodes for each row given, None where it is suppressed. label: (rows,), the class, -1
     suppressed; where sets were not closed, the rows with the same nodes. claim: 'classes' or 'ambiguity'.
+    stopped: the limit that was reached, "" none.
     """
 
     posets: Mapping[str, Poset[Any]]
@@ -105,6 +109,7 @@ class Generalized:
     label: NDArray[np.int64]
     claim: str
     measure: float
+    stopped: str = ""
 
     def labels(self) -> list[dict[str, str]]:
         """How each row is written; a suppressed one with its tops."""
@@ -140,7 +145,9 @@ def generalize(
     def holds(classes: Sequence[Class]) -> NDArray[np.bool_]:
         return np.array([int(bounds.n[members].sum()) >= k for members in classes], bool)
 
-    sets = _sets(method, bounds, holds)
+    budget = Budget(method.time_limit, method.work_limit)
+    sets = _sets(method, bounds, holds, budget)
+    budget.say(_OVER)
     found = [bounds.bound(members) for members in sets]
     told = [tuple(order.at(x) for order, x in zip(orders, row, strict=True)) for row in found]
     nodes = tuple(told[t] for t in of_row)
@@ -148,7 +155,7 @@ def generalize(
     label = np.array([classes.setdefault(row, len(classes)) for row in nodes], np.int64)
     mean = sum(bounds.measure(sets[t]) for t in of_row) / len(nodes)
     literal = isinstance(method, Beam) and not method.closed
-    return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean)
+    return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean, budget.stopped)
 
 
 def drawn_up(
@@ -189,11 +196,11 @@ def _enough(sets: Sequence[Class], holds: Holds) -> NDArray[np.bool_]:
     return np.array([ok[id(members)] for members in sets], bool)
 
 
-def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds) -> list[Class]:
+def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
     """The set of each row."""
     if isinstance(method, Partition):
-        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1)
-    return _closed(bounds, holds) if method.closed else _literal(bounds, holds)
+        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1, budget)
+    return _closed(bounds, holds, budget) if method.closed else _literal(bounds, holds, budget)
 
 
 # -- Greedy ----------------------------------------------------------------------------------------
@@ -219,23 +226,31 @@ def _grow(bounds: Bounds, seed: int, free: NDArray[np.bool_], holds: Holds) -> C
     return members
 
 
-def _literal(bounds: Bounds, holds: Holds) -> list[Class]:
-    """Each row's own set."""
-    sets = []
+def _literal(bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
+    """Each row's own set; all rows for those that are not reached within the budget."""
+    sets: list[Class] = []
     for seed in range(len(bounds.n)):
+        if not budget.take():
+            return [*sets, *[list(range(len(bounds.n)))] * (len(bounds.n) - seed)]
         report("greedy sets", seed, len(bounds.n))
         sets.append(_grow(bounds, seed, np.ones(len(bounds.n), bool), holds))
     return sets
 
 
-def _closed(bounds: Bounds, holds: Holds) -> list[Class]:
-    """Disjoint classes; what is left at the end joins the class where that adds least."""
+def _closed(bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
+    """Disjoint classes; what is left at the end joins the class where that adds least.
+
+    What the budget left over is one class.
+    """
     alone = holds([[t] for t in range(len(bounds.n))])
     classes: list[Class] = [[int(t)] for t in np.flatnonzero(alone)]
     free = ~alone
     for seed in range(len(bounds.n)):
         if not free[seed]:
             continue
+        if not budget.take():
+            classes.append(np.flatnonzero(free).tolist())
+            break
         report("greedy classes", seed, len(bounds.n))
         classes.append(_grow(bounds, seed, free, holds))
         free[classes[-1]] = False
@@ -273,14 +288,14 @@ def _added(bounds: Bounds, one: Class, other: Class) -> float:
 # -- Partition -------------------------------------------------------------------------------------
 
 
-def _partition(bounds: Bounds, holds: Holds, tries: int) -> list[Class]:
+def _partition(bounds: Bounds, holds: Holds, tries: int, budget: Budget) -> list[Class]:
     """Split at the two rows farthest apart, as long as both sides satisfy; see `Partition`."""
     todo = [list(range(len(bounds.n)))]
     sets: list[Class] = [[] for _ in range(len(bounds.n))]
     done = 0
     while todo:
         part = todo.pop()
-        sides = _split(bounds, part, holds, tries)
+        sides = _split(bounds, part, holds, tries, budget)
         if sides is None:
             for t in part:
                 sets[t] = part
@@ -291,9 +306,13 @@ def _partition(bounds: Bounds, holds: Holds, tries: int) -> list[Class]:
     return sets
 
 
-def _split(bounds: Bounds, part: Class, holds: Holds, tries: int) -> tuple[Class, Class] | None:
+def _split(
+    bounds: Bounds, part: Class, holds: Holds, tries: int, budget: Budget
+) -> tuple[Class, Class] | None:
     seeds = np.array(part)
     for _ in range(tries):
+        if len(part) < 2 or not budget.take():
+            return None
         found = _farthest(bounds, seeds)
         if found is None:
             return None

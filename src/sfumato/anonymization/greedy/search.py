@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.budget import Budget, refuse_limits
 from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closing import close
 from sfumato.anonymization.greedy.flat import Flat
@@ -35,11 +35,16 @@ class Beam:
     closed: disjoint classes, so that the release is k-anonymous (default). Otherwise the thesis' literal
     algorithm: each row is released as the bound of its own set. That is k-*ambiguity*: the released rows
     are not alike, and whoever matches all people with all rows at once finds some.
+    time_limit: seconds on the clock; the rows no set was grown for are then released as one class (literal:
+        as the bound of all that may share one). None: no limit.
+    work_limit: sets that may be grown; then the same. The same result on every machine.
     """
 
     width: int = 5
     loss: CellMeasure = field(default_factory=Height)
     closed: bool = True
+    time_limit: float | None = None
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -49,6 +54,7 @@ class Beam:
                 "this search is guided by a measure that is a sum over cells.",
                 hint="Height(), ColumnMI(target=...); ModelGuided() is for models",
             )
+        refuse_limits(self.time_limit, self.work_limit)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -70,10 +76,10 @@ class Beam:
             from sfumato.anonymization.greedy.posets import search_posets
 
             return search_posets(self, problem, criterion)
-        start = time.perf_counter()
+        budget = Budget(self.time_limit, self.work_limit)
         check_levels(problem)
         found = searched(
-            problem, criterion, self.loss.cost(problem), self.width, self.loss.monotone, self.closed
+            problem, criterion, self.loss.cost(problem), self.width, self.loss.monotone, self.closed, budget
         )
         found.about.update(
             method=type(self).__name__.lower(),
@@ -81,8 +87,10 @@ class Beam:
             measure=self.loss.name,
             score=self.loss.score(found),
             reads_outcome=self.loss.reads_outcome,
-            seconds=time.perf_counter() - start,
+            stopped=budget.stopped,
+            seconds=budget.seconds,
         )
+        budget.say(f"what {budget.spent} sets left over is released together, more general than it need be")
         return found
 
 
@@ -94,7 +102,13 @@ class Greedy(Beam):
 
 
 def searched(
-    problem: Problem, criterion: Criterion, costs: Costs, width: int, monotone: bool, closed: bool
+    problem: Problem,
+    criterion: Criterion,
+    costs: Costs,
+    width: int,
+    monotone: bool,
+    closed: bool,
+    budget: Budget,
 ) -> Recoding:
     """Greedy on tables of costs; what guides it is settled."""
     flat = Flat.of(problem, costs)
@@ -105,15 +119,17 @@ def searched(
             hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
         )
     if not closed:
-        return _literal(problem, flat, check, width, monotone)
-    return _closed(problem, flat, check, width, monotone)
+        return _literal(problem, flat, check, width, monotone, budget)
+    return _closed(problem, flat, check, width, monotone, budget)
 
 
-def _closed(problem: Problem, flat: Flat, check: Check, width: int, monotone: bool) -> Recoding:
+def _closed(
+    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, budget: Budget
+) -> Recoding:
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts: list[Part] = []
     for block in blocks(problem):
-        found = close(flat, block, check, width, monotone, "greedy classes")
+        found = close(flat, block, check, width, monotone, budget)
         if found is None:
             parts.append((block, problem.n[block], roots, True))
         else:
@@ -139,7 +155,9 @@ def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
     )
 
 
-def _literal(problem: Problem, flat: Flat, check: Check, width: int, monotone: bool) -> Recoding:
+def _literal(
+    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, budget: Budget
+) -> Recoding:
     """Each combination's own set and its bound.
 
     Guarantee: k-ambiguity, no more: every released row covers at least k original rows.
@@ -160,12 +178,22 @@ def _literal(problem: Problem, flat: Flat, check: Check, width: int, monotone: b
             continue
         free = np.zeros(problem.combinations, np.bool_)
         free[block] = True
+        before = done
         for part in np.array_split(block, -(-len(block) // _CHUNK)):
-            out = np.empty((len(part), len(problem.columns)), np.int32)
-            grow_each(flat, part, check.k, width, monotone, free, out)
-            nodes[part] = out
-            done += len(part)
+            most = int(min(budget.left, len(part)))
+            if not budget.take(most):
+                most = 0
+            out = np.empty((most, len(problem.columns)), np.int32)
+            grow_each(flat, part[:most], check.k, width, monotone, free, out)
+            nodes[part[:most]] = out
+            done += most
+            if most < len(part):
+                budget.take(len(part) - most)  # notes which limit it is
+                break
             report("greedy sets", done, problem.combinations)
+        if budget.stopped:
+            over = block[done - before :]
+            nodes[over] = flat.bound(block)  # above k rows and more
     kept = ~suppressed
     patterns = np.unique(nodes[kept], axis=0)
     counts = np.empty(len(patterns), np.int64)

@@ -30,14 +30,16 @@ class Ground:
     n: NDArray[np.int64]
     k: int
 
-    def neighbours(self) -> NDArray[np.int32]:
-        """(combinations, NEAR): the nearest of each."""
+    def neighbours(self, pace: Pace) -> NDArray[np.int32]:
+        """(combinations, NEAR): the nearest of each; of the first only, when time is up."""
         from sfumato.anonymization.local.neighbours import _kernels as kernels
 
         items = np.arange(len(self.n))
         tree = kernels.planted_tree(self.forest, self.leaves, self.n, items, 6)
         found = [np.empty((0, min(NEAR, max(len(items) - 1, 1))), np.int32)]
         for start in range(0, len(items), 10_000):
+            if pace.is_late():
+                break
             part = items[start : start + 10_000]
             found.append(kernels.nearest_of(self.forest, tree, self.leaves, part, found[0].shape[1]))
             report("finding neighbours", start + len(part), len(items))
@@ -68,16 +70,17 @@ def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint6
 
     f, k, best = ground.forest, ground.k, start
     state = thawed(ground.leaves, start, losses(f, start.nodes), k)
-    chunk = max(1, -(-pace.moves // CHUNKS))
+    chunk = max(1, -(-pace.planned // CHUNKS))
     step = max(1, min(chunk, int(10_000 / per_move(k))))  # tenths of a second, so that Ctrl-C is heard
     loss = start.loss
     try:
-        near = ground.neighbours()
+        near = ground.neighbours(pace)
         while (over := pace.fraction()) < 1:
+            moves = pace.next_moves(step)
             loss += kernels.anneal(
-                f, ground.leaves, state, near, k, POOL, step, heat(start, pace.hot, over), rng
+                f, ground.leaves, state, near, k, POOL, moves, heat(start, pace.hot, over), rng
             )
-            pace.done += step
+            pace.done += moves
             report(LABEL, int(1000 * pace.fraction()), 1000)
             if over > 0.8 and loss < best.loss - 1e-9:
                 best = frozen(state)
@@ -94,7 +97,7 @@ def annealed_by_asking(
     """The same for any criterion: many pools are proposed, judged together, and each is taken or left."""
     found = [start]
     try:
-        near = ground.neighbours()
+        near = ground.neighbours(pace)
         _anneal_by_asking(ground, near, found, ask, pace, rng)
     except KeyboardInterrupt:
         pace.interrupted = True
@@ -119,11 +122,12 @@ def _anneal_by_asking(
     while (over := pace.fraction()) < 1:
         state = thawed(ground.leaves, now, losses(f, now.nodes), ground.k)
         label, pool_of = now.label.copy(), np.full(len(n), -1, np.int64)
+        tries = pace.next_moves(3 * pools)
         count = kernels.propose(
-            f, ground.leaves, state, near, ground.k, POOL, 3 * pools, heat(start, pace.hot, over), rng, label,
+            f, ground.leaves, state, near, ground.k, POOL, tries, heat(start, pace.hot, over), rng, label,
             pool_of, old, new,
         )  # fmt: skip
-        pace.done += 3 * pools
+        pace.done += tries
         report(LABEL, int(1000 * pace.fraction()), 1000)
         if count:
             label = _taken(ground, ask, now.label, label, pool_of)

@@ -1,38 +1,68 @@
-"""How far a search may go: by moves, which repeat exactly, and by CPU seconds, which a machine sets."""
+"""How far a search may go: by moves, which repeat exactly, and by the clock, which a machine sets."""
 
 from __future__ import annotations
 
-import time
+import math
 from dataclasses import dataclass, field
+
+from sfumato.anonymization import budget
 
 
 @dataclass
 class Pace:
-    """moves: to be made in all. seconds: of CPU time of this thread; whichever comes first ends the search.
+    """moves: to be made in all. allowed: how many of them may be, None: all; fewer where work is limited.
+    seconds: on the clock, None: as long as it takes; whichever comes first ends the search.
     hot: how hot the annealing begins, as a share of the mean loss of a class.
+    end: when even the start is cut short, by the clock; None: never.
 
     While time is ample, how hot the annealing is depends on moves alone, and a seed repeats the result.
     """
 
     moves: int
-    seconds: float
+    seconds: float | None = None
     hot: float = 0.004
+    allowed: int | None = None
+    end: float | None = None
     done: int = 0
     hurried: bool = False
+    late: bool = False
     interrupted: bool = False
-    started: float = field(default_factory=time.thread_time)
+    started: float = field(default_factory=lambda: budget.clock())
 
     @property
     def spent(self) -> float:
-        """CPU seconds so far."""
-        return time.thread_time() - self.started
+        """Seconds so far."""
+        return budget.clock() - self.started
+
+    @property
+    def planned(self) -> int:
+        """The moves there is work for."""
+        return self.moves if self.allowed is None else min(self.moves, self.allowed)
+
+    @property
+    def stopped(self) -> str:
+        """Which limit kept the search from all of its moves; "" none."""
+        if self.late or (self.hurried and self.done < self.planned):
+            return budget.TIME
+        return budget.WORK if self.planned < self.moves else ""
 
     def fraction(self) -> float:
         """How much of the search is over, 0 to 1."""
-        if self.interrupted:
+        if self.interrupted or self.done >= self.planned or self.is_late():
             return 1.0
-        by_moves = min(1.0, self.done / max(self.moves, 1))
-        by_time = self.spent / self.seconds
+        by_moves = self.done / self.planned
+        if self.seconds is None:
+            return by_moves
+        by_time = self.spent / self.seconds if self.seconds > 0 else math.inf
         if by_time > by_moves and (by_time >= 1 or by_time > 0.25):
             self.hurried = True
         return min(1.0, max(by_moves, by_time if self.hurried else 0.0))
+
+    def is_late(self) -> bool:
+        """Whether the start must end too, as good as it is."""
+        self.late = self.late or (self.end is not None and budget.clock() > self.end)
+        return self.late
+
+    def next_moves(self, most: int) -> int:
+        """How many moves to make at once: `most`, or what the work limit leaves."""
+        return most if self.allowed is None else max(1, min(most, self.allowed - self.done))

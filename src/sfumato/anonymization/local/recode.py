@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import budget
 from sfumato.anonymization.local.asking import Asked, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
@@ -28,7 +28,7 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.15}  # share of the seconds kept for the bound
-_FOREVER = 1e9
+_AMPLE = 10**9  # moves: more than any effort makes
 _END = 0.05  # share kept for putting the parts together
 
 
@@ -37,23 +37,26 @@ class LocalRecoding:
     """The same value may become different nodes in different rows: less is lost than with one level for all.
 
     effort: "fast" merges small classes and improves them for a while; "thorough" goes on, under annealing.
-    seconds: of CPU time, none given: 10 or 60. The best so far is returned then, and on Ctrl-C.
+    time_limit: seconds on the clock; the best so far is returned then, and on Ctrl-C. Where neither limit is
+        given, improving ends after 10 or 60 seconds, by effort.
     seed: decides what is tried; with ample time the same seed gives the same recoding.
     max_suppressed: the share of rows that may be suppressed where a column's maximum level leaves rows
         with too few others. Rows are suppressed nowhere else: it never lowers the loss.
+    work_limit: moves (pools that are clustered anew), of those the effort makes; and as many combinations
+        are bounded from below. The start is always made. The same result on every machine.
     """
 
     effort: Literal["fast", "thorough"] = "thorough"
-    seconds: float | None = None
+    time_limit: float | None = None
     seed: int = 0
     max_suppressed: float = 0.0
+    work_limit: int | None = None
 
     def __post_init__(self) -> None:
         faults = []
         if self.effort not in _SECONDS:
             faults.append("effort must be fast or thorough")
-        if self.seconds is not None and not (_number(self.seconds) and self.seconds > 0):
-            faults.append("seconds must be a number above 0")
+        faults += budget.limit_faults(self.time_limit, self.work_limit)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
             faults.append("seed must be a whole number from 0 up")
         if not (_number(self.max_suppressed) and 0 <= self.max_suppressed <= 1):
@@ -64,7 +67,7 @@ class LocalRecoding:
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
         warm(_tried)
-        began = time.thread_time()
+        began = budget.clock()
         run = _Run(self, problem, criterion)
         recoding = run.recoding()
         score = recoding.loss()
@@ -75,8 +78,11 @@ class LocalRecoding:
             gap=score - bound,
             start=run.start / max(problem.rows, 1),
             classes=len(recoding.classes()[1]),
-            seconds=round(time.thread_time() - began, 3),
+            seconds=round(budget.clock() - began, 3),
         )
+        if run.stopped:
+            why = budget.limit_named(run.stopped, run.seconds, self.work_limit)
+            budget.say_stopped(why, "the best classes found so far are given")
         return recoding
 
 
@@ -86,7 +92,7 @@ def _tried(problem: Problem, by_rows: bool) -> None:
     It ends by its moves: a time limit would be used up by compiling, and leave loops that were not reached to
     be compiled when the clock of a real search is running.
     """
-    run = _Run(LocalRecoding("fast", seconds=_FOREVER), problem, KAnonymity(2))
+    run = _Run(LocalRecoding("fast", work_limit=_AMPLE), problem, KAnonymity(2))
     run.by_rows, run.k = by_rows, 2 if by_rows else 1
     run.recoding()
     if run.interrupted:
@@ -98,20 +104,30 @@ def _number(value: object) -> bool:
 
 
 class _Run:
-    """One search: block by block, each with its share of the time."""
+    """One search: block by block, each with its share of the time and of the work."""
 
     def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
-        began = time.thread_time()
+        self.began = budget.clock()
         self.method, self.problem, self.criterion = method, problem, criterion
         self.forest: Forest = planted(problem)
         self.k = max(1, criterion.k)
         self.by_rows = rows_decide(problem, criterion)
         self.ask = Asked(problem, criterion)
-        self.seconds = method.seconds or _SECONDS[method.effort]
+        self.seconds = method.time_limit
+        if method.time_limit is None and method.work_limit is None:
+            self.seconds = _SECONDS[method.effort]
+        # The start is cut short by a limit that was given, not by the one that stands in for it.
+        self.end = None if method.time_limit is None else self.began + (1 - _END) * method.time_limit
         self.rng = np.array([_scrambled(method.seed)], np.uint64)
         self.bound = self.start = 0.0
-        self.moves, self.hurried, self.interrupted = 0, False, False
-        self.before = time.thread_time() - began
+        self.rows = self.moves = 0
+        self.hurried, self.interrupted, self.limit = False, False, ""
+        self.before = budget.clock() - self.began
+
+    @property
+    def stopped(self) -> str:
+        """Why the search did not come to its end; "" if it did."""
+        return budget.INTERRUPTED if self.interrupted else self.limit
 
     def recoding(self) -> Recoding:
         """All blocks together."""
@@ -152,8 +168,10 @@ class _Run:
         share = float(n.sum()) / max(self.problem.rows, 1)
         effort = self.method.effort
         moves = int(_MOVES[effort] * len(n) / per_move(self.k)) + 1
-        seconds = share * ((1 - _END) * self.seconds - self.before)
-        pace = Pace(moves, seconds * (1 - _BOUND[effort]), _HOT[effort], interrupted=self.interrupted)
+        seconds = None if self.seconds is None else share * ((1 - _END) * self.seconds - self.before)
+        improving = None if seconds is None else seconds * (1 - _BOUND[effort])
+        work = self._work(int(n.sum()))
+        pace = Pace(moves, improving, _HOT[effort], work, self.end, interrupted=self.interrupted)
         label = agglomerated(self.forest, leaves, n, self.k, pace)
         ask = self._within(members)
         if not self.by_rows:
@@ -167,10 +185,21 @@ class _Run:
         self.interrupted = pace.interrupted
         self.start += start.loss
         self.moves += pace.done
-        self.hurried |= pace.hurried
-        limit = min(seconds - pace.spent, 2.0 * share if self.interrupted else np.inf)
-        self.bound += bounded(self.forest, leaves, n, found, self.k, limit)
+        self.hurried |= pace.hurried or pace.late
+        if start.loss > 0:  # else there was nothing to improve
+            self.limit = pace.stopped or self.limit
+        limit = None if seconds is None else seconds - pace.spent
+        if self.interrupted:
+            limit = 2.0 * share if limit is None else min(limit, 2.0 * share)
+        self.bound += bounded(self.forest, leaves, n, found, self.k, limit, work)
         return found
+
+    def _work(self, rows: int) -> int | None:
+        """Moves a block of so many rows may make: its share, and what the blocks before it left."""
+        if self.method.work_limit is None:
+            return None
+        self.rows += rows
+        return max(0, self.method.work_limit * self.rows // max(self.problem.rows, 1) - self.moves)
 
     def _within(self, members: NDArray[np.int64]) -> Asked:
         """Asks about the classes of one block."""
@@ -193,7 +222,7 @@ class _Run:
             "seed": self.method.seed,
             "moves": self.moves,
             "repeatable": not (self.hurried or self.interrupted),
-            "stopped": "interrupted" if self.interrupted else "time" if self.hurried else "end",
+            "stopped": self.stopped,
         }
         return Recoding(self.problem, of[order], n[order], nodes[order], lost[of[order]], about)
 

@@ -20,21 +20,23 @@ Labels = NDArray[np.int64]
 def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace) -> Labels:
     """(combinations,): the class of each; every class has k rows, if there are so many.
 
-    Stopped by Ctrl-C it leaves the small classes that remain in one.
+    Stopped by Ctrl-C or a time limit it leaves the small classes that remain in one.
     """
     from sfumato.anonymization.local.agglomeration import _kernels as kernels
 
     x, size, into = leaves.copy(), n.copy(), np.arange(len(n))
     try:
-        while kernels.agglomerate(f, x, size, into, k, STEPS) == STEPS:
+        while not pace.is_late():
+            if kernels.agglomerate(f, x, size, into, k, STEPS) < STEPS:
+                return _numbered(into)
             report("merging small classes", int((into != np.arange(len(n))).sum()), len(n))
     except KeyboardInterrupt:
         pace.interrupted = True
-        live = np.flatnonzero(into == np.arange(len(n)))
-        small = live[size[live] < k]
-        if small.size:
-            rest = live if n[np.isin(_roots(into), small)].sum() < k else small
-            into[rest] = rest[0]
+    live = np.flatnonzero(into == np.arange(len(n)))
+    small = live[size[live] < k]
+    if small.size:
+        rest = live if n[np.isin(_roots(into), small)].sum() < k else small
+        into[rest] = rest[0]
     return _numbered(into)
 
 
@@ -70,15 +72,16 @@ def widened(
     One that finds none near may wait and look farther in the next round, or merge with the nearest there is.
     For t-closeness it should wait: what is near lacks the same, and merging makes it wider and no better. For
     different values it should not: it takes few to satisfy many. Both are tried, and the better is taken.
-    Ends at once on Ctrl-C, with the unsatisfied in one class.
+    Ends at once on Ctrl-C or when time is up, with the unsatisfied in one class.
     """
     try:
-        patient = _widened(f, leaves, n, label, ask, patient=True, most=np.inf)
-        if ask.judge(label) is None:
-            return patient
-        lost = _loss(f, leaves, n, patient)
-        hasty = _widened(f, leaves, n, label, ask, patient=False, most=lost)
-        return hasty if _loss(f, leaves, n, hasty) < lost else patient
+        patient = _widened(f, leaves, n, label, ask, pace, patient=True, most=np.inf)
+        if patient is not None:
+            if pace.is_late() or ask.judge(label) is None:
+                return patient
+            lost = _loss(f, leaves, n, patient)
+            hasty = _widened(f, leaves, n, label, ask, pace, patient=False, most=lost)
+            return patient if hasty is None or _loss(f, leaves, n, hasty) >= lost else hasty
     except KeyboardInterrupt:
         pace.interrupted = True
     bad = ~ask(label, boxes(f, leaves, label))
@@ -97,11 +100,15 @@ def _widened(
     n: NDArray[np.int64],
     label: Labels,
     ask: Asked,
+    pace: Pace,
     *,
     patient: bool,
     most: float,
-) -> Labels:
-    """Ends when all satisfy, with one class, or unfinished when more than `most` is lost: it never falls."""
+) -> Labels | None:
+    """Ends when all satisfy, with one class, or unfinished when more than `most` is lost: it never falls.
+
+    None: time was up before.
+    """
     few = MORE if patient else CHOICES
     while True:
         nodes = boxes(f, leaves, label)
@@ -109,6 +116,8 @@ def _widened(
         report("widening classes", len(nodes) - len(bad), len(nodes))
         if not bad.size or len(nodes) == 1 or _loss(f, leaves, n, label) >= most:
             return label
+        if pace.is_late():
+            return None
         judge = ask.judge(label)
         reach = CHOICES if judge is None else max(CHOICES, min(few, PAIRS // len(bad)))
         size = np.bincount(label, n, len(nodes)).astype(np.int64)

@@ -91,8 +91,8 @@ def ways(table: Table) -> list[Candidate]:
         Candidate("optimal", hidden(OptimalRecoding(max_suppressed=0.02)), {"k": 5}),
         Candidate("local", hidden(LocalRecoding(effort="fast")), {"k": 5}),
         Candidate("resample", hidden(ClusterResample()), {"k": 5}),
-        Candidate("PeGS", drawn(PeGS(total=_EPSILON), few), {"rows": few}),
-        Candidate("PeGS.rs", drawn(PeGS(total=_EPSILON, block=10), few), {"rows": few}),
+        Candidate("PeGS", drawn(PeGS(epsilon=_EPSILON), few), {"rows": few}),
+        Candidate("PeGS.rs", drawn(PeGS(epsilon=_EPSILON, block=10), few), {"rows": few}),
         Candidate("LUGS", drawn(LUGS(log_l=0.5)), {"log l": 0.5}),
         Candidate("private", drawn(PrivateSynthesizer(epsilon=_EPSILON, delta=1e-9)), {"epsilon": _EPSILON}),
     ]

@@ -12,11 +12,11 @@ import secrets
 from pathlib import Path
 
 from sfumato.errors import OutputError
-from sfumato.privacy.ledger import chain, gaps
+from sfumato.privacy.ledger import chain, recovery
+from sfumato.privacy.ledger.create import copy_in, copy_out
 from sfumato.privacy.ledger.files import BackupStore, FileStore, MemoryStore, faults_named
-from sfumato.privacy.ledger.making import copy_in, copy_out
 from sfumato.privacy.ledger.postgres import PostgresStore
-from sfumato.privacy.ledger.tables import Connection, Row, State
+from sfumato.privacy.ledger.tables import Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness, sync_directory
 
 
@@ -40,7 +40,9 @@ def write(store: FileStore | PostgresStore | MemoryStore, path: Path, overwrite:
         beside.unlink(missing_ok=True)
 
 
-def restore(backup: Path, store: FileStore | PostgresStore, amount: gaps.Amount, delta: gaps.Amount) -> None:
+def restore(
+    backup: Path, store: FileStore | PostgresStore, amount: recovery.Amount, delta: recovery.Amount
+) -> None:
     """Make a ledger from a backup where there is none, with a line for what was spent since."""
     if store.exists():
         raise OutputError(
@@ -53,18 +55,19 @@ def restore(backup: Path, store: FileStore | PostgresStore, amount: gaps.Amount,
         budget = chain.check(connection, source.name)
         state = chain.where(connection, source.name)
     with witness.held(state.id, store.name) as held, source.transaction(write=False) as connection:
-        gaps.require_at_home(connection, witness, store.place, state, store.name)
+        recovery.require_at_home(connection, witness, store.place, state, store.name)
         gap = _gap(connection, witness, held, state, store.name)
         lost = gap.lost(budget, amount, delta)
         copy = copy_out(connection, source.name)
-        after: list[State] = []
+        after: list[LedgerState] = []
 
         def fill(target: Connection) -> None:
             copy_in(target, copy)
             now = store.now(target).isoformat(timespec="microseconds")
             row = Row(
-                state.number + 1, now, "restored from a backup", "restore", gaps.next_era(state, held), *lost,
-                state.total + lost[0], state.total_delta + lost[1], note=gap.head, writer=witness.writer,
+                state.number + 1, now, "restored from a backup", "restore", recovery.next_era(state, held),
+                *lost, state.total + lost[0], state.total_delta + lost[1], note=gap.head,
+                writer=witness.writer,
             )  # fmt: skip
             after.append(chain.append(target, state, row, store.name))
 
@@ -76,7 +79,7 @@ def restore(backup: Path, store: FileStore | PostgresStore, amount: gaps.Amount,
     witness.remember(store.place, state.id, store.name)
 
 
-def _gap(connection: Connection, witness: Witness, held: Held, state: State, name: str) -> gaps.Gap:
+def _gap(connection: Connection, witness: Witness, held: Held, state: LedgerState, name: str) -> recovery.Gap:
     """What was spent since the backup, as far as this place can know it.
 
     The witness knows all of it only if nobody else has written to this ledger. Otherwise a person must say
@@ -86,9 +89,9 @@ def _gap(connection: Connection, witness: Witness, held: Held, state: State, nam
     alone = chain.alone(connection, witness.writer)
     seen = held.seen
     if seen is None or held.damaged:
-        return gaps.Gap(state.head, None, here, here)
-    if gaps.holds(connection, state, seen, name):
-        return gaps.Gap(state.head, here, here, here, stated=not alone)
-    gap = gaps.found(connection, witness, held, "", state)
+        return recovery.Gap(state.head, None, here, here)
+    if recovery.holds(connection, state, seen, name):
+        return recovery.Gap(state.head, here, here, here, stated=not alone)
+    gap = recovery.found(connection, witness, held, "", state)
     assert gap is not None
     return dataclasses.replace(gap, stated=not alone)

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError
-from sfumato.privacy.ledger.making import lay_out
+from sfumato.privacy.ledger.create import lay_out
 from sfumato.privacy.ledger.tables import Connection
 from sfumato.privacy.ledger.witness import sync_directory
 

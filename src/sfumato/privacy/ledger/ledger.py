@@ -26,13 +26,13 @@ from typing import NoReturn
 from sfumato.errors import BudgetError, DataError, ParameterError
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import _MINT, DELTA_UNIT, UNIT, Budget, Grant, claim_for, debit
-from sfumato.privacy.ledger import chain, gaps, payers
+from sfumato.privacy.ledger import bindings, chain, recovery
 from sfumato.privacy.ledger.backup import restore, write
-from sfumato.privacy.ledger.book import Book, store_at, unlock
+from sfumato.privacy.ledger.create import lay_out, started
+from sfumato.privacy.ledger.debit import Book, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
-from sfumato.privacy.ledger.making import lay_out, started
-from sfumato.privacy.ledger.records import Client, Entry, client_of, entry_of
-from sfumato.privacy.ledger.tables import Account, Connection, State
+from sfumato.privacy.ledger.records import Client, LedgerEntry, client_of, entry_of
+from sfumato.privacy.ledger.tables import Account, Connection, LedgerState
 from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
@@ -92,8 +92,8 @@ class Ledger:
                 raise DataError(
                     f"no ledger {store.name}.", hint="give a budget to start one, or correct the path"
                 )
-            gaps.require_unused(Witness(), store.place, store.name)
-            payers.require_first(Witness(), dataset, "", store.name)
+            recovery.require_unused(Witness(), store.place, store.name)
+            bindings.require_first(Witness(), dataset, "", store.name)
             meta = started(wanted, secrets.token_hex(16), dataset)
             store.create(lambda connection: lay_out(connection, meta))
         ledger = cls.look(path, seen=seen)
@@ -108,7 +108,7 @@ class Ledger:
                 hint="sfumato ledger show LEDGER says which; a name is not changed",
             )
         if not any(ledger._spent()):
-            payers.require_first(Witness(), ledger.dataset, ledger._book.id, store.name)
+            bindings.require_first(Witness(), ledger.dataset, ledger._book.id, store.name)
         ledger._book.settle(ledger.dataset)
         return ledger
 
@@ -137,13 +137,13 @@ class Ledger:
         other_people: the source holds other people now than those the other ledger has paid for.
         """
         if self._book.witness is not None:
-            payers.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
-            self._sources[payers.located(source)] = other_people
+            bindings.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
+            self._sources[bindings.located(source)] = other_people
 
     @staticmethod
     def payer_of(source: str | os.PathLike[str]) -> str:
         """The name of the ledger that has paid for a file or URL here; empty if none is known."""
-        return payers.payer_of(Witness(), source)
+        return bindings.payer_of(Witness(), source)
 
     # -- spending ----------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Ledger:
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
         sources = dict(self._sources)
-        held = payers.held_for(self._book.witness, sources, self._book.id, self._book.name)
+        held = bindings.held_for(self._book.witness, sources, self._book.id, self._book.name)
         with held, self._book.writing() as step:
             # What cannot all be paid is refused before the first line.
             self._require(self._own(step.state), number * amount, number * delta_units)
@@ -237,8 +237,8 @@ class Ledger:
 
     def unlock(
         self,
-        lost: gaps.Amount = None,
-        lost_delta: gaps.Amount = None,
+        lost: recovery.Amount = None,
+        lost_delta: recovery.Amount = None,
         *,
         reason: str = "unlocked by a person",
     ) -> float:
@@ -260,8 +260,8 @@ class Ledger:
         backup: str | os.PathLike[str],
         path: str | os.PathLike[str],
         *,
-        lost: gaps.Amount = None,
-        lost_delta: gaps.Amount = None,
+        lost: recovery.Amount = None,
+        lost_delta: recovery.Amount = None,
     ) -> Ledger:
         """Make a ledger from a backup, counting as spent what was spent since.
 
@@ -272,7 +272,7 @@ class Ledger:
         restore(Path(backup), store_at(path), lost, lost_delta)
         return cls.open(path)
 
-    def _own(self, state: State) -> Account:
+    def _own(self, state: LedgerState) -> Account:
         return Account("", *self._units, state.total, state.total_delta)
 
     def _account(self, connection: Connection, client: str) -> Account:
@@ -352,7 +352,7 @@ class Ledger:
             delta,
         )
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """The whole log, oldest first; the chain is checked on the way."""
         with self._book.reading() as connection:
             chain.check(connection, self._book.name)

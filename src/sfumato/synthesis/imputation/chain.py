@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.schema import Kind, Schema
 from sfumato.synthesis.imputation.draws import Draw, Floats
-from sfumato.synthesis.imputation.engines import ElasticNet, Engine, Law, Learned, Linear, Multinomial
+from sfumato.synthesis.imputation.engines import (
+    ConditionalLaw,
+    ElasticNet,
+    Engine,
+    Learned,
+    Linear,
+    Multinomial,
+)
 from sfumato.synthesis.imputation.trees import Forest, Marginal, Tree
-from sfumato.synthesis.imputation.variables import Frame, Variable, Variables
+from sfumato.synthesis.imputation.variables import Frame, ModelVariable, Variables
 
 # The engine of numbers and that of levels, by the name one asks for them.
 ENGINES: dict[str, tuple[Engine, Engine]] = {
@@ -55,7 +62,7 @@ class Choice:
         if faults:
             raise ParameterError(f"{'; '.join(faults)}.", hint="engines={column: engine}")
 
-    def of(self, variable: Variable) -> Engine:
+    def of(self, variable: ModelVariable) -> Engine:
         """The engine of one column."""
         asked = (self.engines or {}).get(variable.name, self.engine)
         if not isinstance(asked, str):
@@ -74,29 +81,29 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ColumnModel:
     """One column given others, learnt. gaps: whether a number is missing, where some are."""
 
-    target: Variable
+    target: ModelVariable
     given: tuple[str, ...]
     values: Learned
     gaps: Learned | None = None
 
-    def law(self, draw: Draw | None) -> StepLaw:
+    def law(self, draw: Draw | None) -> ColumnLaw:
         """With parameters drawn, or at their estimates."""
-        return StepLaw(
+        return ColumnLaw(
             self.target, self.given, self.values.law(draw), None if self.gaps is None else self.gaps.law(draw)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class StepLaw:
+class ColumnLaw:
     """A step with its parameters."""
 
-    target: Variable
+    target: ModelVariable
     given: tuple[str, ...]
-    values: Law
-    gaps: Law | None
+    values: ConditionalLaw
+    gaps: ConditionalLaw | None
 
     def draw(self, variables: Variables, frame: Mapping[str, Floats], rows: int, draw: Draw) -> Floats:
         """A cell for each row, from what the frame holds of the columns it is given."""
@@ -110,7 +117,7 @@ class StepLaw:
 def learn(
     choice: Choice, variables: Variables, frame: Frame, name: str, given: Sequence[str],
     rows: NDArray[np.bool_] | None = None, *, with_gaps: bool = True, weights: Floats | None = None,
-) -> Step:  # fmt: skip
+) -> ColumnModel:  # fmt: skip
     """One column given others, from all rows or some.
 
     with_gaps: a number's gaps are learnt as well, so that drawn rows have them too. weights: of rows.
@@ -127,7 +134,7 @@ def learn(
             about: Engine = choice.of_gaps() if x.shape[1] else Marginal()
             gaps = _learnt(about, x, (~there).astype(np.float64), 2, name, own)
         x, y, own = x[there], y[there], None if own is None else own[there]
-    return Step(target, tuple(given), _learnt(engine, x, y, target.size, name, own), gaps)
+    return ColumnModel(target, tuple(given), _learnt(engine, x, y, target.size, name, own), gaps)
 
 
 def _learnt(

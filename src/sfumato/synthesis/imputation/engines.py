@@ -11,19 +11,21 @@ import importlib
 import inspect
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number
 from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights, chi_square, normals, places
 
 _PATH = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # shares of the penalty that leaves no coefficient
 _FLOOR = 1e-9  # probability of a class that a fold has not seen
 
 
-class Law(Protocol):
+class ConditionalLaw(Protocol):
     """A model with its parameters at hand."""
 
     def draw(self, x: Floats, draw: Draw) -> Floats:
@@ -34,7 +36,7 @@ class Law(Protocol):
 class Learned(Protocol):
     """What an engine learnt."""
 
-    def law(self, draw: Draw | None) -> Law:
+    def law(self, draw: Draw | None) -> ConditionalLaw:
         """With parameters drawn from their posterior law, or at their estimate (None)."""
         ...
 
@@ -150,13 +152,14 @@ class Multinomial:
 class ElasticNet:
     """Multinomial logistic regression with an elastic net, its strength by cross-validation (PeGS section 4).
 
-    mix: the share of the absolute penalty. folds: rows are dealt out in turn, as they come.
-    most_rows: more rows than this are thinned evenly, for time.
+    Rows are dealt out to the folds in turn, as they come.
     """
 
-    mix: float = 0.5
-    folds: int = 5
-    most_rows: int = 20_000
+    mix: Annotated[float, Parameter(Number("The share of the absolute penalty.", 0, 1))] = 0.5
+    folds: Annotated[int, Parameter(Number("Folds of the cross-validation.", 2, whole=True))] = 5
+    most_rows: Annotated[
+        int, Parameter(Number("More rows than this are thinned evenly, for time.", 10, whole=True))
+    ] = 20_000
 
     kinds = ("levels",)
 

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import ListOf, Text
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
@@ -27,36 +30,55 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, Step, StepLaw, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, ColumnModel, learn
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import held
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
 from sfumato.synthesis.imputation.variables import Variables, look
+from sfumato.synthesis.parameters import (
+    COLUMNS,
+    CONSTRAINTS,
+    ENGINE,
+    ENGINES,
+    PROPER,
+    WEIGHT,
+)
 from sfumato.table import Table
 
 CHUNK = 65_536  # rows drawn together; part of the law of the stream, so it is fixed
 
 
+@declares(
+    Declaration(
+        "imputation",
+        Does.SYNTHESIZE,
+        "A chain of models; it promises nothing.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class MultipleImputation:
     """Columns one after the other, each drawn from a model given those before it.
 
-    engine: models (linear and multinomial), elastic-net, trees, forests, marginals; or an engine of your own.
-    engines: {column: engine} for some columns.
-    columns: which are synthesized; by default all but identifiers, persons and weights.
-    order: the order they are drawn in; by default that of the schema.
-    proper: draw the models' parameters anew for each data set, as intervals from several sets need.
-    weight: the column of survey weights; the models are those of the population that rows stand for.
-    constraints: what cannot be; rows that break one are not learnt from, and none is drawn.
+    With a weight, the models are those of the population that rows stand for. Rows that break a constraint
+    are not learnt from, and none is drawn.
     """
 
-    engine: str | Engine = "models"
-    engines: Mapping[str, str | Engine] = field(default_factory=dict)
-    columns: Sequence[str] | None = None
-    order: Sequence[str] | None = None
-    proper: bool = True
-    weight: str | None = None
-    constraints: Sequence[Constraint] = ()
+    engine: Annotated[str | Engine, ENGINE] = "models"
+    engines: Annotated[Mapping[str, str | Engine], ENGINES] = field(default_factory=dict)
+    columns: Annotated[Sequence[str] | None, COLUMNS] = None
+    order: Annotated[
+        Sequence[str] | None,
+        Parameter(
+            ListOf(Text(), "The order columns are drawn in; by default that of the schema.", least=1),
+            columns=True,
+        ),
+    ] = None
+    proper: Annotated[bool, PROPER] = True
+    weight: Annotated[str | None, WEIGHT] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
 
     def __post_init__(self) -> None:
         faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
@@ -98,7 +120,7 @@ class FittedImputation:
 
     method: MultipleImputation
     variables: Variables
-    steps: tuple[Step, ...] = field(repr=False)
+    steps: tuple[ColumnModel, ...] = field(repr=False)
     rules: Rules = field(repr=False)
     dropped: int = field(default=0, repr=False)
 
@@ -127,7 +149,7 @@ class FittedImputation:
         return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
 
 
-def _table(rules: Rules, laws: Sequence[StepLaw], rows: int, key: Key) -> Table:
+def _table(rules: Rules, laws: Sequence[ColumnLaw], rows: int, key: Key) -> Table:
     variables = rules.variables
     fields = pa.schema([pa.field(v.name, canonical_type(v.column)) for v in variables.columns])
 

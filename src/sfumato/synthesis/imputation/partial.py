@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, ListOf, Text
 from sfumato.privacy import Guarantee
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
@@ -27,38 +30,70 @@ from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, Step, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnModel, learn
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, rows_of, usable
+from sfumato.synthesis.parameters import (
+    CONSTRAINTS,
+    ENGINE,
+    ENGINES,
+    PROPER,
+    WEIGHT,
+    count,
+)
 from sfumato.table import Table
 
 NAMING = (Role.IDENTIFIER, Role.PERSON)
 
 
+@declares(
+    Declaration(
+        "partial",
+        Does.SYNTHESIZE,
+        "The rows of people, with chosen columns or risky cells drawn anew.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class PartialSynthesis:
     """Chosen columns of every row, or of risky rows, drawn anew; all other cells stay as they are.
 
-    columns: which are drawn, in this order. given: what the models look at besides; by default every column
-    they can.
-    risky: draw only in rows whose combination of `by` fewer than so many rows have; by: the
-    quasi-identifiers.
-    shuffle: put the rows in a new order, so that their place tells nothing. engine, engines, proper, weight,
-    constraints: as in `MultipleImputation`; rows of the data that break a constraint are left out.
+    Rows of the data that break a constraint are left out.
     """
 
-    columns: Sequence[str]
-    risky: int | None = None
-    by: Sequence[str] | None = None
-    given: Sequence[str] | None = None
-    engine: str | Engine = "trees"
-    engines: Mapping[str, str | Engine] = field(default_factory=dict)
-    proper: bool = True
-    shuffle: bool = True
-    weight: str | None = None
-    constraints: Sequence[Constraint] = ()
+    columns: Annotated[
+        Sequence[str],
+        Parameter(
+            ListOf(Text(), "The columns that are drawn, in this order.", least=1), beginner=True, columns=True
+        ),
+    ]
+    risky: Annotated[
+        int | None,
+        count("Draw only in rows whose combination of `by` fewer than so many rows have.", 2, beginner=True),
+    ] = None
+    by: Annotated[
+        Sequence[str] | None,
+        Parameter(ListOf(Text(), "What an intruder knows: the quasi-identifiers.", least=1), columns=True),
+    ] = None
+    given: Annotated[
+        Sequence[str] | None,
+        Parameter(
+            ListOf(Text(), "What the models look at besides; by default every column they can.", least=1),
+            columns=True,
+        ),
+    ] = None
+    engine: Annotated[str | Engine, ENGINE] = "trees"
+    engines: Annotated[Mapping[str, str | Engine], ENGINES] = field(default_factory=dict)
+    proper: Annotated[bool, PROPER] = True
+    shuffle: Annotated[
+        bool, Parameter(Flag("Put the rows in a new order, so that their place tells nothing."))
+    ] = True
+    weight: Annotated[str | None, WEIGHT] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
 
     def __post_init__(self) -> None:
         faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
@@ -118,7 +153,7 @@ class FittedPartial:
     method: PartialSynthesis
     variables: Variables
     frame: Frame = field(repr=False)
-    steps: tuple[Step, ...] = field(repr=False)
+    steps: tuple[ColumnModel, ...] = field(repr=False)
     changed: NDArray[np.bool_] = field(repr=False)
     kept: pa.Table = field(repr=False)
     schema: Schema = field(repr=False)

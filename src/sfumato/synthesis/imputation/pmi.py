@@ -1,7 +1,7 @@
 """PMI: multiple imputation whose every law is mixed with the even one (Park and Ghosh 2014, section 3.5).
 
-    sf.PMI(epsilon=50.0).fit(table).sample(1_000)     # epsilon for each released row
-    sf.PMI(total=20.0)                                # for all rows together: alpha follows
+    sf.PMI(epsilon=20.0).fit(table).sample(1_000)     # for all rows together: alpha follows
+    sf.PMI(epsilon_per_row=50.0)                      # for each released row; the total grows with them
     sf.PMI(alpha=0)                                   # no perturbation, and no promise
 
 Each column is drawn in turn from an elastic-net multinomial model given all others, whose probability g
@@ -15,7 +15,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import BudgetError, DataError, ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
+from sfumato.methods.parameters import Parameter, nested
+from sfumato.methods.shapes import Number
 from sfumato.privacy import Claim, Grant, Guarantee, NoGuarantee, PureDP
 from sfumato.privacy.rounding import exact, shown
 from sfumato.progress import report
@@ -36,6 +39,15 @@ from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import ElasticNet, Softmax
 from sfumato.synthesis.imputation.promises import key_of
+from sfumato.synthesis.parameters import (
+    COLUMNS,
+    CONSTRAINTS,
+    DOMAIN,
+    EPSILON,
+    EPSILON_PER_ROW,
+    WEIGHT,
+    count,
+)
 from sfumato.synthesis.perturbation import Visit, cost, least_prior, stated, total_cost
 from sfumato.table import Table
 
@@ -44,33 +56,39 @@ _MOST = 1000.0
 _TRIES = 2_000
 
 
+@declares(
+    Declaration(
+        "pmi",
+        Does.SYNTHESIZE,
+        "Perturbed multiple imputation, the baseline of the PeGS paper.",
+        page="imputation.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class PMI:
-    """Perturbed multiple imputation. One of epsilon, total and alpha says how much it perturbs.
+    """Perturbed multiple imputation. One of epsilon, epsilon_per_row and alpha says how much it perturbs."""
 
-    epsilon: of each released row. total: of all of them together. alpha: the perturbation itself; 0 for none.
-    sweeps: how often all columns are drawn, beginning with an even seed; each costs its part of epsilon.
-    engine: the elastic net. columns: which are synthesized.
-    constraints: what cannot be; rows that break one are not learnt from, and none is drawn.
-    weight: a column of survey weights; missing and negative ones count as 0.
-    domain: "public", or "data", which ends the promise.
-    """
-
-    epsilon: float | None = None
-    total: float | None = None
-    alpha: float | None = None
-    sweeps: int = 1
-    engine: ElasticNet = field(default_factory=ElasticNet)
-    columns: Sequence[str] | None = None
-    constraints: Sequence[Constraint] = ()
-    weight: str | None = None
-    domain: str = "public"
+    epsilon: Annotated[float | None, EPSILON] = None
+    epsilon_per_row: Annotated[float | None, EPSILON_PER_ROW] = None
+    alpha: Annotated[float | None, Parameter(Number("The perturbation itself; 0 for none.", 0))] = None
+    sweeps: Annotated[
+        int, count("How often all columns are drawn; each time costs its part of epsilon.", 1)
+    ] = 1
+    engine: Annotated[ElasticNet, nested(ElasticNet, "The elastic net that columns are drawn from.")] = field(
+        default_factory=ElasticNet
+    )
+    columns: Annotated[Sequence[str] | None, COLUMNS] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
+    domain: Annotated[str, DOMAIN] = "public"
 
     def __post_init__(self) -> None:
         faults = []
-        amounts = {"epsilon": self.epsilon, "total": self.total, "alpha": self.alpha}
+        amounts = {n: getattr(self, n) for n in ("epsilon", "epsilon_per_row", "alpha")}
         if sum(a is not None for a in amounts.values()) != 1:
-            faults.append("give one of epsilon (a row), total (all rows) and alpha")
+            faults.append("give one of epsilon (all rows), epsilon_per_row and alpha")
         for name, amount in amounts.items():
             real = isinstance(amount, (int, float)) and not isinstance(amount, bool) and math.isfinite(amount)
             if amount is None or (real and (0 < amount <= _MOST or (name == "alpha" and amount >= 0))):
@@ -85,6 +103,20 @@ class PMI:
         faults += rules.faults(self.constraints, self.weight)
         if faults:
             raise ParameterError(f"PMI: {'; '.join(faults)}.", hint="see docs/imputation.md")
+
+    def spends(self, rows: int | None) -> Spending:
+        """What so many rows cost, known before the data are looked at unless it follows from alpha."""
+        claimed = self.alpha != 0 and self.domain != "data"
+        if not claimed or rows is None or self.alpha is not None:
+            return Spending(claimed=claimed)
+        return Spending(epsilon=self.total(rows), claimed=True)
+
+    def total(self, rows: int) -> float:
+        """The epsilon of so many rows that was asked for, in one or the other way."""
+        if self.epsilon is not None:
+            return float(self.epsilon)
+        assert self.epsilon_per_row is not None
+        return stated(float(self.epsilon_per_row), rows)
 
     def fit(self, table: Table) -> FittedPMI:
         """A model of each column given all others. Faults of the schema are said before data are read."""
@@ -201,7 +233,8 @@ class FittedPMI:
         visit = Visit(1, 1, 2)
         if self.method.alpha is not None:
             return visit.unit, math.ceil(exact(self.method.alpha) * visit.unit)
-        epsilon = exact(self.method.epsilon) if self.method.total is None else exact(self.method.total) / rows
+        whole_, each = self.method.epsilon, self.method.epsilon_per_row
+        epsilon = exact(each) if whole_ is None else exact(whole_) / rows
         return least_prior(visit, epsilon / self.visits, both=False)
 
     def alpha(self, rows: int = 1) -> float:
@@ -214,10 +247,8 @@ class FittedPMI:
         method = self.method
         if method.alpha == 0:
             return None
-        if method.total is not None:
-            return float(method.total)
-        if method.epsilon is not None:
-            return stated(float(method.epsilon), rows)
+        if method.alpha is None:
+            return method.total(rows)
         unit, a = self.priors(rows)
         return total_cost([cost(Visit(1, 1, 2), unit, a, both=False)], rows * self.visits)
 
@@ -264,7 +295,8 @@ class FittedPMI:
             grant.burn()
         promised = self.guarantee(rows)
         asked = {
-            n: getattr(self.method, n) for n in ("epsilon", "total", "alpha", "sweeps", "weight", "domain")
+            n: getattr(self.method, n)
+            for n in ("epsilon", "epsilon_per_row", "alpha", "sweeps", "weight", "domain")
         }
         asked["constraints"] = [repr(c) for c in self.method.constraints]
         plan: dict[str, Any] = {"method": "pmi", "rows": rows, "engine": repr(self.method.engine),

@@ -18,9 +18,9 @@ from sfumato.counts import Codebook, canonical_type
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.schema import Kind, Schema
 from sfumato.synthesis.constraints import Conditions, Constraint, Implies, Never, Ordered, Within
-from sfumato.synthesis.imputation.chain import StepLaw
+from sfumato.synthesis.imputation.chain import ColumnLaw
 from sfumato.synthesis.imputation.draws import Draw, Floats
-from sfumato.synthesis.imputation.variables import Frame, Variable, Variables, rows_of
+from sfumato.synthesis.imputation.variables import Frame, ModelVariable, Variables, rows_of
 from sfumato.table import Table
 
 Bools = NDArray[np.bool_]
@@ -80,7 +80,7 @@ class Rules:
         return np.asarray(~possible[codes], np.bool_)
 
 
-def _has(variable: Variable, values: Floats, wanted: Any) -> Bools:
+def _has(variable: ModelVariable, values: Floats, wanted: Any) -> Bools:
     """Which cells hold one of the values; a number stands for the bin it lies in, where there are bins."""
     several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     book = variable.book
@@ -95,7 +95,7 @@ def _has(variable: Variable, values: Floats, wanted: Any) -> Bools:
     return found | np.isnan(values) if len(filled) < len(several) else found
 
 
-def _numbers(variable: Variable, values: Floats) -> Floats:
+def _numbers(variable: ModelVariable, values: Floats) -> Floats:
     if variable.book is None:
         return values
     if variable.column.kind is not Kind.ORDINAL or variable.column.type in ("text", "boolean"):
@@ -112,7 +112,7 @@ def without(frame: Frame, broken: Bools) -> Frame:
 
 
 def draw_rows(
-    laws: Sequence[StepLaw], rules: Rules, given: Mapping[str, Floats], rows: int, draw: Draw
+    laws: Sequence[ColumnLaw], rules: Rules, given: Mapping[str, Floats], rows: int, draw: Draw
 ) -> Frame:
     """Columns one after the other for so many rows, again where a constraint is broken."""
     frame: Frame = {n: v.copy() for n, v in given.items()}

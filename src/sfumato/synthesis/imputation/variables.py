@@ -32,7 +32,7 @@ _NUMBERS = (Kind.NUMERIC, Kind.DATE)
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class ModelVariable:
     """One column. book: its codes, or None where it is a number.
 
     gaps: a number with missing cells. centre, scale: for the features of a number.
@@ -118,7 +118,7 @@ class Variable:
 class Variables:
     """The columns of a table, in order."""
 
-    columns: tuple[Variable, ...]
+    columns: tuple[ModelVariable, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Variables:
         """Whether every set of levels was declared and confirmed."""
         return all(v.book is None or v.column.public for v in self.columns)
 
-    def __getitem__(self, name: str) -> Variable:
+    def __getitem__(self, name: str) -> ModelVariable:
         return self.columns[self.names.index(name)]
 
     def features(self, frame: Mapping[str, Floats], given: Iterable[str]) -> Floats:
@@ -163,7 +163,7 @@ def look(table: Table, columns: Sequence[str] | None = None) -> tuple[Variables,
         [f"more than {MOST_LEVELS} levels are no model's: {listed(wide)} (leave them out)"] if wide else []
     )
     names = [c.name for c in wanted]
-    plain = [Variable(c, books.get(c.name)) for c in wanted]
+    plain = [ModelVariable(c, books.get(c.name)) for c in wanted]
     parts: list[list[Floats]] = [[] for _ in wanted]
     for batch in table.batches(names):
         for part, variable, array in zip(parts, plain, batch.columns, strict=True):
@@ -185,7 +185,7 @@ def usable(table: Table, asked: Sequence[str] = ()) -> list[str]:
     return [n for n in table.schema.names if n in fit or n in asked]
 
 
-def _scaled(variable: Variable, values: Floats) -> Variable:
+def _scaled(variable: ModelVariable, values: Floats) -> ModelVariable:
     if variable.book is not None:
         return variable
     filled = values[~np.isnan(values)]
@@ -208,7 +208,7 @@ def _refuse(faults: list[str]) -> None:
         raise SchemaError(f"{'; '.join(faults)}.", hint="correct the schema, or choose columns")
 
 
-def _refuse_data(variables: Sequence[Variable], frame: Frame) -> None:
+def _refuse_data(variables: Sequence[ModelVariable], frame: Frame) -> None:
     faults = []
     if not len(next(iter(frame.values()))):
         raise DataError("the table has no rows.", hint="models are learnt from rows")

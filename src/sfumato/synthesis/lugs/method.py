@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,9 @@ from numpy.typing import NDArray
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.measures import autocorrelation
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, Number
 from sfumato.privacy import DiverseLaw, Guarantee, NoGuarantee
 from sfumato.progress import track
 from sfumato.release import InternalRecord, Release
@@ -42,6 +45,12 @@ from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.lugs.tables import Learnt, learn
+from sfumato.synthesis.parameters import (
+    COLUMNS,
+    CONSTRAINTS,
+    WEIGHT,
+    count,
+)
 from sfumato.synthesis.restricted import packed
 from sfumato.table import Table
 
@@ -52,34 +61,58 @@ _TRIES = 1_000  # of a row that comes to a column without a value
 _UNITS = 2**20  # weights are whole numbers out of this many of the largest
 
 
+@declares(
+    Declaration(
+        "lugs",
+        Does.SYNTHESIZE,
+        "A Gibbs sampler whose laws are lifted to an entropy.",
+        page="lugs.md",
+        claims=("DiverseLaw", "NoGuarantee"),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True)
 class LUGS:
-    """Parameters.
+    """A Gibbs sampler whose laws are lifted to an entropy; no differential privacy."""
 
-    log_l: the entropy every law is lifted to, in natural logarithms.
-    hashes: min-hashes in a key; fewer make coarser keys and more artificial rows. 0: exact keys.
-    floor: the least share of the uniform law, so that every row can be reached from every other.
-    burn_in: sweeps before a chain's first row; thin: sweeps between its rows; length: rows of a chain.
-    reach: the largest Hamming distance of a neighbour; beyond it an unseen key gets the uniform law.
-    bands: bands of the neighbour search for each distance.
-    cap: columns with too few values for log_l, of their own or because constraints leave fewer, are drawn
-        evenly instead of refused.
-    constraints: what cannot be; rows that break one are not learnt from, and none is released.
-    weight: a column of survey weights: a row counts by it, in laws and among neighbours.
-    """
-
-    log_l: float = 0.5
-    hashes: int = 2
-    floor: float = 1e-3
-    burn_in: int = 10
-    thin: int = 1
-    length: int = 100
-    reach: int = 2
-    bands: int = 64
-    cap: bool = False
-    columns: tuple[str, ...] | None = None
-    constraints: tuple[Constraint, ...] = ()
-    weight: str | None = None
+    log_l: Annotated[
+        float,
+        Parameter(Number("The entropy every law is lifted to, in natural logarithms.", 0), beginner=True),
+    ] = 0.5
+    hashes: Annotated[
+        int, count("Min-hashes in a key; fewer make coarser keys and more artificial rows. 0: exact keys.")
+    ] = 2
+    floor: Annotated[
+        float,
+        Parameter(
+            Number(
+                "The least share of the uniform law: every row can be reached from every other.",
+                0,
+                1,
+                above=True,
+            )
+        ),
+    ] = 1e-3
+    burn_in: Annotated[int, count("Sweeps before a chain's first row.")] = 10
+    thin: Annotated[int, count("Sweeps between the rows of a chain.", 1)] = 1
+    length: Annotated[int, count("Rows of a chain.", 1)] = 100
+    reach: Annotated[
+        int,
+        count("The largest Hamming distance of a neighbour; beyond it a new key has the uniform law."),
+    ] = 2
+    bands: Annotated[int, count("Bands of the neighbour search for each distance.", 1)] = 64
+    cap: Annotated[
+        bool,
+        Parameter(
+            Flag(
+                "Columns with too few values for log_l, of their own or because constraints leave fewer, are "
+                "drawn evenly instead of refused."
+            )
+        ),
+    ] = False
+    columns: Annotated[tuple[str, ...] | None, COLUMNS] = None
+    constraints: Annotated[tuple[Constraint, ...], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -165,9 +198,11 @@ class FittedLUGS:
         secret = key or (Key.fresh() if seed is None else Key.from_seed(seed))
         promised = guarantee(self.method, self.domain)
         record = InternalRecord(
-            key=secret, seed=seed, plan={"method": "lugs", "rows": rows, **_plan(self.method)},
+            key=secret,
+            seed=seed,
+            plan={"method": "lugs", "rows": rows, **_plan(self.method)},
             extra={"rows learnt from": self.rows, "keys": len(self.learnt.tables.keys)},
-        )  # fmt: skip
+        )
         return Release(
             table_of(self.domain, lambda: self.codes(rows, secret), secret, rows),
             promised.seeded() if secret.seeded else promised,
@@ -219,9 +254,15 @@ class FittedLUGS:
         for number in range(_TRIES):
             words = key.derive("lugs", "release", number).words(t, first, len(x), 2 * x.shape[1])
             if not _kernels.release(
-                x, y, todo, words, *(self.learnt.keys, self.learnt.tables, self.learnt.index), zeros,
-                self.method.log_l, self.method.floor,
-            ):  # fmt: skip
+                x,
+                y,
+                todo,
+                words,
+                *(self.learnt.keys, self.learnt.tables, self.learnt.index),
+                zeros,
+                self.method.log_l,
+                self.method.floor,
+            ):
                 return y
         raise ParameterError(
             "the constraints leave so few combinations that some row was not found.", hint="fewer constraints"

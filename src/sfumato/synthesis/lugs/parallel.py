@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.spark import is_spark
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter, nested
+from sfumato.methods.shapes import Text
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
@@ -26,6 +29,9 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.lugs.executors import Cells, Codes, among, cells_of, on_executors
 from sfumato.synthesis.lugs.method import LUGS, _plan, about, guarantee, table_of
+from sfumato.synthesis.parameters import (
+    count,
+)
 from sfumato.table import Table
 
 Ints = NDArray[np.int64]
@@ -33,38 +39,56 @@ _CHUNK = 131_072
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
+@declares(
+    Declaration(
+        "plugs",
+        Does.SYNTHESIZE,
+        "LUGS by parts, side by side; on Spark by its executors.",
+        page="lugs.md",
+        claims=("DiverseLaw", "NoGuarantee"),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True)
 class PLUGS:
-    """Parameters.
+    """LUGS by parts. Rows are dealt out by chance, and processes and executors give the same."""
 
-    lugs: what each part does. partitions: how many parts.
-    on: "processes" of this machine, or "spark", on the executors. Rows are dealt out by chance, and both
-        give the same.
-    workers: processes at a time; by default as many as there are processors.
-    """
-
-    lugs: LUGS = field(default_factory=LUGS)
-    partitions: int = 4
-    on: Literal["processes", "spark"] = "processes"
-    workers: int | None = None
+    lugs: Annotated[LUGS, nested(LUGS, "What each part does.", beginner=True)] = field(default_factory=LUGS)
+    partitions: Annotated[int, count("How many parts.", 1, beginner=True)] = 4
+    on: Annotated[
+        Literal["processes", "spark"] | None,
+        Parameter(
+            Text(
+                "'processes' of this machine, or 'spark'; by default where the table lives.",
+                ("processes", "spark"),
+            )
+        ),
+    ] = None
+    workers: Annotated[
+        int | None, count("Processes at a time; by default as many as there are processors.", 1)
+    ] = None
 
     def __post_init__(self) -> None:
         faults = []
         if isinstance(self.partitions, bool) or not isinstance(self.partitions, int) or self.partitions < 1:
             faults.append("partitions must be a whole number from 1 up")
-        if self.on not in ("processes", "spark"):
+        if self.on not in (None, "processes", "spark"):
             faults.append("on must be processes or spark")
         if self.workers is not None and self.workers < 1:
             faults.append("workers must be at least 1")
         if faults:
             raise ParameterError(f"PLUGS: {'; '.join(faults)}.", hint="PLUGS(LUGS(log_l=0.5), partitions=4)")
 
+    def on_spark(self, table: Table) -> bool:
+        """Whether executors do the work: said so, or the table lives there."""
+        return self.on == "spark" or (self.on is None and is_spark(table.source))
+
     def fit(self, table: Table) -> FittedPLUGS:
         """Settle the domain of all parts; they are learnt when rows are asked for."""
         domain = self.lugs.domain_of(table)
         if self.on == "spark" and not is_spark(table.source):
             raise ParameterError("this table is not a Spark table.", hint='PLUGS(on="processes")')
-        if self.on == "processes" and table.rows() < self.partitions:
+        if not self.on_spark(table) and table.rows() < self.partitions:
             raise DataError("there are fewer rows than parts.", hint="fewer partitions")
         rules.weights_of(table, self.lugs.weight)  # refused now, not on an executor
         return FittedPLUGS(self, domain, table)
@@ -90,18 +114,23 @@ class FittedPLUGS:
         secret = key or (Key.fresh() if seed is None else Key.from_seed(seed))
         parts = self.method.partitions
         shares = [rows // parts + (p < rows % parts) for p in range(parts)]
+        on_spark = self.method.on_spark(self.table)
         job = Job(self.method.lugs, self.domain.books, secret.to_bytes(), tuple(shares))
         promised = guarantee(self.method.lugs, self.domain)
         record = InternalRecord(
-            key=secret, seed=seed,
+            key=secret,
+            seed=seed,
             plan={
-                "method": "plugs", "rows": rows, "partitions": parts, "on": self.method.on,
+                "method": "plugs",
+                "rows": rows,
+                "partitions": parts,
+                "on": "spark" if on_spark else "processes",
                 **_plan(self.method.lugs),
             },
             extra={"rows by part": shares},
-        )  # fmt: skip
+        )
         return Release(
-            self._spark(job) if self.method.on == "spark" else self._processes(job, secret, rows),
+            self._spark(job) if on_spark else self._processes(job, secret, rows),
             promised.seeded() if secret.seeded else promised,
             record,
             about(self.method.lugs),

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.synthesis.private.layout import MAX_WIDTH, Codes, Floats, Graph, Ints, Targets, Weights
+from sfumato.synthesis.private.layout import (
+    MAX_WIDTH,
+    Codes,
+    Floats,
+    GraphLayout,
+    Ints,
+    PotentialWeights,
+    Targets,
+)
 
 Words = NDArray[np.uint64]
 
@@ -112,7 +120,7 @@ def _pick(weights: Floats, states: int, word: int) -> int:
 
 
 @compiled
-def _forbid(graph: Graph, row: Ints, block: int, states: int, out: Floats) -> None:
+def _forbid(graph: GraphLayout, row: Ints, block: int, states: int, out: Floats) -> None:
     """Weight 0 for states that complete a structural zero."""
     for place in range(graph.zeros[block], graph.zeros[block + 1]):
         zero = graph.met[place]
@@ -144,7 +152,7 @@ def _forbid(graph: Graph, row: Ints, block: int, states: int, out: Floats) -> No
 
 
 @compiled
-def sweep(codes: Codes, words: Words, graph: Graph, weights: Weights) -> None:
+def sweep(codes: Codes, words: Words, graph: GraphLayout, weights: PotentialWeights) -> None:
     """One sweep of block Gibbs: every block of every row drawn given the rest.  words: (rows, blocks)."""
     sizes, own_at, edges, outside = graph.sizes, graph.own, graph.edges, graph.outside
     other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
@@ -174,7 +182,7 @@ def sweep(codes: Codes, words: Words, graph: Graph, weights: Weights) -> None:
 
 
 @compiled
-def _room(graph: Graph) -> int:
+def _room(graph: GraphLayout) -> int:
     """How many states the largest block has."""
     most = 1
     for b in range(len(graph.widths)):
@@ -224,8 +232,8 @@ def _move(
 def calibrate(
     codes: Codes,
     words: Words,
-    graph: Graph,
-    weights: Weights,
+    graph: GraphLayout,
+    weights: PotentialWeights,
     targets: Targets,
     pairs: Ints,
     own: Ints,

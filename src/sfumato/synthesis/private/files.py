@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,24 @@ from sfumato.privacy import Guarantee
 from sfumato.schema import Schema
 from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.measure import Measured
+from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
-from sfumato.synthesis.private.spending import Measurement
-
-if TYPE_CHECKING:
-    from sfumato.synthesis.private.model import PrivateModel
+from sfumato.synthesis.private.purse import Measurement
 
 _VERSION = 1
 
 
-def save(model: PrivateModel, path: Path, overwrite: bool = False) -> Path:
+class Content(NamedTuple):
+    """What of a model is kept in its file."""
+
+    domain: Domain
+    guarantee: Guarantee
+    measured: Measured
+    potentials: Potentials
+    plan: Mapping[str, Any]
+
+
+def save(model: Content, path: Path, overwrite: bool = False) -> Path:
     """Write the model; whole or not at all."""
     measured, potentials = model.measured, model.potentials
     arrays: dict[str, Any] = {
@@ -56,7 +64,7 @@ def save(model: PrivateModel, path: Path, overwrite: bool = False) -> Path:
     return path
 
 
-def load(path: Path) -> PrivateModel:
+def load(path: Path) -> Content:
     """Read a model. What does not fit together is refused; a changed number that fits is not noticed."""
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -64,7 +72,7 @@ def load(path: Path) -> PrivateModel:
         document = json.loads(arrays["document"].tobytes())
         if document["sfumato_private_model"] != _VERSION:
             raise DataError(f"{path.name} has another version than {_VERSION}.", hint="upgrade Sfumato")
-        return _model(document, arrays)
+        return _content(document, arrays)
     except FileNotFoundError:
         raise DataError(f"no model {path.name}.", hint="correct the path") from None
     except OSError as error:
@@ -75,9 +83,7 @@ def load(path: Path) -> PrivateModel:
         raise DataError(f"{path.name} is not a private model.", hint="restore it from a copy") from None
 
 
-def _model(document: dict[str, Any], arrays: dict[str, Any]) -> PrivateModel:
-    from sfumato.synthesis.private.model import PrivateModel
-
+def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
     ordered = tuple(Ordered(a, b) for a, b in document["ordered"])
     domain = Domain.of(Schema.from_toml(document["schema"]), constraints=ordered)
     zeros = tuple(
@@ -115,4 +121,4 @@ def _model(document: dict[str, Any], arrays: dict[str, Any]) -> PrivateModel:
         raise ValueError
     guarantee = Guarantee.from_json(json.dumps(document["guarantee"]))
     potentials = Potentials(wanted, own, edges, particles, tuple(document["trace"]))
-    return PrivateModel(domain, guarantee, measured, potentials, document["plan"])
+    return Content(domain, guarantee, measured, potentials, document["plan"])

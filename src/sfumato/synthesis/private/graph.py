@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sfumato.synthesis.constraints import Zero
-from sfumato.synthesis.private.layout import MAX_WIDTH, Bools, Graph, Ints
+from sfumato.synthesis.private.layout import MAX_WIDTH, Bools, GraphLayout, Ints
 
 Pair = tuple[int, int]
 
@@ -40,7 +40,7 @@ def blocks_of(
 
 def build(
     pairs: Sequence[Pair], blocks: Sequence[tuple[int, ...]], sizes: Sequence[int], zeros: Sequence[Zero] = ()
-) -> Graph:
+) -> GraphLayout:
     """The graph in flat arrays, for the kernels."""
     table = starts([sizes[a] * sizes[b] for a, b in pairs])
     edges, outside, other, rows, begin, step, far = [0], [], [], [], [], [], []
@@ -66,7 +66,7 @@ def build(
         return np.array(values, np.int64)
 
     columns_of, mask_at, masks = _flat_zeros(zeros)
-    return Graph(
+    return GraphLayout(
         sizes=whole(sizes),
         own=starts(sizes),
         edges=whole(edges),

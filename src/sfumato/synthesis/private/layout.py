@@ -14,7 +14,7 @@ Bools = NDArray[np.bool_]
 MAX_WIDTH = 3  # columns of a block
 
 
-class Graph(NamedTuple):
+class GraphLayout(NamedTuple):
     """Which columns hang together, in flat arrays. E directed edges: each pair once from either side.
 
     sizes: (d,) levels; own: (d + 1,) where a column's own weights begin.
@@ -47,7 +47,7 @@ class Graph(NamedTuple):
     masks: Bools
 
 
-class Weights(NamedTuple):
+class PotentialWeights(NamedTuple):
     """exp of the potentials, laid out as the graph says."""
 
     own: Floats

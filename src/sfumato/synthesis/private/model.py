@@ -22,10 +22,11 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.allocate import C
-from sfumato.synthesis.private.calibrate import calibrated
+from sfumato.synthesis.private.allocation import C
+from sfumato.synthesis.private.calibration import calibrated
+from sfumato.synthesis.private.files import Content, load, save
 from sfumato.synthesis.private.layout import Codes, Floats
-from sfumato.synthesis.private.measure import Measured
+from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.table import Table
 
@@ -246,16 +247,13 @@ class PrivateModel:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model as one file of arrays and JSON; `load` reads it. It may be published."""
-        from sfumato.synthesis.private import files
-
-        return files.save(self, Path(path), overwrite)
+        content = Content(self.domain, self.guarantee, self.measured, self.potentials, self.plan)
+        return save(content, Path(path), overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> PrivateModel:
         """Read a saved model."""
-        from sfumato.synthesis.private import files
-
-        return files.load(Path(path))
+        return cls(*load(Path(path)))
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         # A model fitted to an engine's table holds on to the engine, to give rows back to it.

@@ -17,7 +17,7 @@ from sfumato.progress import report
 from sfumato.seeds import Key, bounded, uniform
 from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.private.graph import Pair, blocks_of, build, starts, table_order
-from sfumato.synthesis.private.layout import Codes, Floats, Graph, Ints, Weights
+from sfumato.synthesis.private.layout import Codes, Floats, GraphLayout, Ints, PotentialWeights
 from sfumato.synthesis.private.tables import independent
 
 SWEEPS = 15
@@ -30,7 +30,7 @@ _TRIES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class TargetTables:
     """What the model should show: the tables, all for `rows` rows.
 
     own: one per column; pairs: the edges, tables: one per edge; sigma: (edges,) the noise of a table's cell.
@@ -75,7 +75,7 @@ class Wanted:
         return blocks_of(ties, self.sizes)
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> GraphLayout:
         """The edges and blocks in flat arrays."""
         return build(self.pairs, self.blocks, self.sizes, self.zeros)
 
@@ -100,23 +100,23 @@ class Wanted:
 class Potentials:
     """A frozen model, and the particles it was learnt with: rows to start from.
 
-    own, edges: theta_j and theta_ij, laid out as in `Wanted`; particles: (columns, particles).
+    own, edges: theta_j and theta_ij, laid out as in `TargetTables`; particles: (columns, particles).
     trace: by sweep, the mean share of rows that particles and tables differ by.
     """
 
-    wanted: Wanted
+    wanted: TargetTables
     own: Floats
     edges: Floats
     particles: Codes
     trace: tuple[float, ...] = ()
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> GraphLayout:
         """The wanted tables' graph."""
         return self.wanted.graph
 
     @cached_property
-    def weights(self) -> Weights:
+    def weights(self) -> PotentialWeights:
         """exp of the potentials in the layout of the kernels."""
         return weights(self.wanted, self.own, self.edges)
 
@@ -138,7 +138,7 @@ class Potentials:
         _kernels.sweep(rows, words, self.graph, self.weights)
 
 
-def weights(wanted: Wanted, own: Floats, edges: Floats) -> Weights:
+def weights(wanted: TargetTables, own: Floats, edges: Floats) -> PotentialWeights:
     """exp of the potentials in the layout of the kernels."""
     places = {pair: q for q, pair in enumerate(wanted.pairs)}
     inner = []
@@ -152,10 +152,10 @@ def weights(wanted: Wanted, own: Floats, edges: Floats) -> Weights:
                 shape = [wanted.sizes[j] if place in (i, k) else 1 for place, j in enumerate(block)]
                 joint = joint + edges[wanted.starts[q] : wanted.starts[q + 1]].reshape(shape)
         inner.append(np.exp(joint - joint.max()).ravel())
-    return Weights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
+    return PotentialWeights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
 
 
-def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
+def learn(wanted: TargetTables, sweeps: int = SWEEPS) -> Potentials:
     """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged."""
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
     particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
@@ -184,7 +184,7 @@ def learn(wanted: Wanted, sweeps: int = SWEEPS) -> Potentials:
     return Potentials(wanted, own, averaged / max(kept, 1), particles, tuple(trace))
 
 
-def tree_start(wanted: Wanted) -> Floats:
+def tree_start(wanted: TargetTables) -> Floats:
     """Potentials of the tree of most informative tables; 0 for all other edges.
 
     A tree's potentials are log(T_ij N / (T_i T_j)), exactly. From there two columns that depend on each other
@@ -208,7 +208,7 @@ def tree_start(wanted: Wanted) -> Floats:
     return edges
 
 
-def first_rows(wanted: Wanted, key: Key, rows: int) -> Codes:
+def first_rows(wanted: TargetTables, key: Key, rows: int) -> Codes:
     """Rows of independent columns, drawn again where they are something that cannot be."""
     out = np.empty((len(wanted.sizes), rows), np.uint16)
     todo = np.arange(rows)

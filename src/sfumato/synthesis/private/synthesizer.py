@@ -4,8 +4,8 @@
     model.sample().save("release")          # as many rows as the noised number of them
     model.sample(1_000_000)                 # free: nothing is asked of the data again
 
-What is asked of the data, and why its answers are private: spending.py. What becomes of the answers:
-tables.py, potentials.py, calibrate.py, all of them post-processing.
+What is asked of the data, and why its answers are private: purse.py. What becomes of the answers:
+tables.py, potentials.py, calibration.py, all of them post-processing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated
 
 from sfumato.errors import ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number, Text
 from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.differential import zcdp_epsilon
@@ -23,44 +27,87 @@ from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Role, Schema
 from sfumato.synthesis.constraints import Constraint
+from sfumato.synthesis.debits import require_same
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.paying import require_same
-from sfumato.synthesis.private.counting import count
-from sfumato.synthesis.private.measure import measure
+from sfumato.synthesis.parameters import COLUMNS, CONSTRAINTS, WEIGHT
+from sfumato.synthesis.private.exact_counts import count
+from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
-from sfumato.synthesis.private.spending import Purse
+from sfumato.synthesis.private.purse import Purse
 from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0
 _PURPOSE = "private synthesizer"
 
 
+@declares(
+    Declaration(
+        "private",
+        Does.SYNTHESIZE,
+        "Noise once, one promise for the whole data set, rows without end.",
+        page="private.md",
+        claims=("PureDP", "ApproxDP", "ZCDP"),
+        needs=(Need.PUBLIC_DOMAIN,),
+        first=True,
+        grid=({"epsilon": 0.5}, {"epsilon": 2.0}),
+    )
+)
 @dataclass(frozen=True)
 class PrivateSynthesizer:
     """A synthesizer with one promise for the whole data set, however many rows are drawn from it.
 
-    epsilon, delta: of the whole fit. delta = 0 is pure epsilon: stronger, and much noisier.
-    target: a column that matters most, such as the outcome; its pairs count three times in the split of
-        the budget.
-    max_rows_per_person: L, a public number. Where a column has the role person, at most L rows of each are
-        used, taken at random, and the promise is to persons. Without such a column L = 1 is a promise to
-        rows, and L > 1 one to persons on the assumption that nobody has more.
-    rows: the number of rows, if it is public already; otherwise it is counted with noise.
-    columns: by default all but identifiers, persons and weights.
-    constraints: what cannot be; rows that break one do not count, and none is ever drawn.
-    weight: a column of survey weights that rows count by. Its last declared edge is the largest weight that
-        counts, and what the noise is scaled to: one that is far above most weights wastes the budget.
+    Where a column has the role person, at most max_rows_per_person rows of each are used, taken at random,
+    and the promise is to persons. Without such a column 1 is a promise to rows, and more than 1 one to
+    persons on the assumption that nobody has more. Rows that break a constraint do not count, and none is
+    ever drawn. Of weights, the last declared edge is the largest that counts, and what the noise is scaled
+    to: one that is far above most weights wastes the budget.
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-9
-    target: str | None = None
-    max_rows_per_person: int = 1
-    rows: int | None = None
-    columns: tuple[str, ...] | None = None
-    constraints: tuple[Constraint, ...] = ()
-    weight: str | None = None
+    epsilon: Annotated[
+        float,
+        Parameter(
+            Number("What the whole fit costs; any number of rows follows from it.", _SMALLEST, _LARGEST),
+            unit="epsilon",
+            beginner=True,
+        ),
+    ] = 1.0
+    delta: Annotated[
+        float, Parameter(Number("Of the promise. 0 is pure epsilon: stronger, and much noisier.", 0, 0.001))
+    ] = 1e-9
+    target: Annotated[
+        str | None,
+        Parameter(
+            Text("A column that matters most, such as the outcome: its pairs count three times."),
+            beginner=True,
+            columns=True,
+        ),
+    ] = None
+    max_rows_per_person: Annotated[
+        int,
+        Parameter(
+            Number(
+                "A public number: rows of a person that count; the promise is to persons.",
+                1,
+                1000,
+                whole=True,
+            )
+        ),
+    ] = 1
+    declared_rows: Annotated[
+        int | None,
+        Parameter(
+            Number(
+                "The number of rows of the data, if it is public already; otherwise noised.",
+                1,
+                10**10,
+                whole=True,
+            )
+        ),
+    ] = None
+    columns: Annotated[tuple[str, ...] | None, COLUMNS] = None
+    constraints: Annotated[tuple[Constraint, ...], CONSTRAINTS] = ()
+    weight: Annotated[str | None, WEIGHT] = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "constraints"):
@@ -81,14 +128,15 @@ class PrivateSynthesizer:
             faults.append("delta is 0, or from 1e-30 to 0.001: well below one over the number of rows")
         if not _whole(self.max_rows_per_person) or not 1 <= self.max_rows_per_person <= 1000:
             faults.append("max_rows_per_person is a whole number from 1 to 1000")
-        if self.rows is not None and (not _whole(self.rows) or not 1 <= self.rows <= 10**10):
-            faults.append("rows is a whole number, at least 1")
+        rows = self.declared_rows
+        if rows is not None and (not _whole(rows) or not 1 <= rows <= 10**10):
+            faults.append("declared_rows is a whole number, at least 1")
         if self.target is not None and not isinstance(self.target, str):
             faults.append("target is the name of a column")
         if self.weight is not None and not isinstance(self.weight, str):
             faults.append("weight is the name of a column")
-        if self.weight is not None and self.rows is not None:
-            faults.append("a number of rows is not the sum of their weights: give rows or weight")
+        if self.weight is not None and rows is not None:
+            faults.append("a number of rows is not the sum of their weights: give declared_rows or weight")
         if self.columns is not None and not (
             isinstance(self.columns, tuple) and all(isinstance(c, str) for c in self.columns)
         ):
@@ -98,6 +146,12 @@ class PrivateSynthesizer:
         ):
             faults.append("constraints are Never, Implies, Ordered or Within")
         return faults
+
+    def spends(self, rows: int | None) -> Spending:
+        """What the fit costs, however many rows are drawn."""
+        if self.pure:
+            return Spending(epsilon=float(self.epsilon), claimed=True)
+        return Spending(rho=self.rho, claimed=True)
 
     @property
     def pure(self) -> bool:
@@ -138,7 +192,7 @@ class PrivateSynthesizer:
             grant.claim(*self._assumptions(table.schema), delta=None if self.pure else self.delta)
         )
         purse = Purse(grant, self.max_rows_per_person, counted.unit)
-        measured = measure(counted, purse, rows=self.rows, target=target, zeros=domain.zeros)
+        measured = measure(counted, purse, rows=self.declared_rows, target=target, zeros=domain.zeros)
         kind = kind_of(table.source, domain)
         plan = self._plan(largest_weight(domain))
         return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), plan, kind)
@@ -165,7 +219,7 @@ class PrivateSynthesizer:
                 "The largest weight that counts is public; rows count by weight, rounded to 1/1024 of it "
                 "and at most by that"
             )
-        if self.rows is not None:
+        if self.declared_rows is not None:
             said.append("The declared number of rows is public")
         if self.unit(schema).of == "person" and not schema.of_role(Role.PERSON):
             said.append(f"No person has more than {self.max_rows_per_person} rows in the data")
@@ -178,7 +232,7 @@ class PrivateSynthesizer:
             "delta": self.delta,
             "target": self.target,
             "max_rows_per_person": self.max_rows_per_person,
-            "rows": self.rows,
+            "declared_rows": self.declared_rows,
             **({} if self.weight is None else {"weight": self.weight, "largest_weight": largest}),
         }
 

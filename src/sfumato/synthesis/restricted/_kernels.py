@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from sfumato._chacha import below, chacha_rows
 from sfumato._compiled import compiled
-from sfumato.synthesis._kernels import BATCH, REDRAWS, Codes, Ints, Seeds, Shape, Words, redrawn, seed_rows
+from sfumato.synthesis._kernels import (
+    BATCH,
+    REDRAWS,
+    Codes,
+    Ints,
+    LawLayout,
+    Seeds,
+    Words,
+    redrawn,
+    seed_rows,
+)
 
 
 class Slots(NamedTuple):
@@ -93,7 +103,7 @@ def pegs_general(
     reset: bool,
     first_row: int,
     seeds: Seeds,
-    shape: Shape,
+    shape: LawLayout,
     slots: Slots,
     zeros: Zeros,
     cumulative: Words,

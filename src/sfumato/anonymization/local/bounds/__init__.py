@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import budget
 from sfumato.anonymization.local.forest import Forest
 from sfumato.progress import report
 
@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
+STEP = 256  # combinations at once where the clock is not asked
 
 
 def bounded(
-    f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], partition: Partition, k: int, seconds: float
+    f: Forest,
+    leaves: NDArray[np.int32],
+    n: NDArray[np.int64],
+    partition: Partition,
+    k: int,
+    seconds: float | None,
+    items: int | None = None,
 ) -> float:
-    """No partition into classes of k rows has a smaller summed loss. Ends after `seconds`, then with less."""
+    """No partition into classes of k rows has a smaller summed loss.
+
+    Ends after `seconds` on the clock, and after so many combinations; then with less. None: after all.
+    """
     from sfumato.anonymization.local.bounds import _kernels as kernels
     from sfumato.anonymization.local.neighbours import _kernels as neighbours
     from sfumato.anonymization.local.start import losses
@@ -35,7 +45,8 @@ def bounded(
     least = np.zeros(len(n))
     order = _order(f, leaves)
     room = min(ROOM, len(n))
-    until = time.thread_time() + seconds
+    until = None if seconds is None else budget.clock() + seconds
+    most = len(n) if items is None else min(items, len(n))
 
     def boxes(start: int, stop: int) -> None:
         kernels.cheapest_boxes(f, tree, leaves, n, k, upper, least, start, stop, room, BUDGET, order)
@@ -44,22 +55,30 @@ def bounded(
         kernels.raise_pairs(f, tree, leaves, n, least, high, start, stop)
 
     try:
-        _in_steps(boxes, len(n), until, "bounding from below")
+        _in_steps(boxes, most, until, "bounding from below")
         if k == 2:
             high = kernels.highest(tree, least)
-            _in_steps(pairs, len(n), until, "raising the bound")
+            _in_steps(pairs, most, until, "raising the bound")
     except KeyboardInterrupt:
         pass
     return float((least * n).sum())
 
 
-def _in_steps(work: Callable[[int, int], None], items: int, until: float, label: str) -> None:
-    """Steps of about a twentieth of a second; none begins that would end after `until` if it took as long."""
+def _in_steps(work: Callable[[int, int], None], items: int, until: float | None, label: str) -> None:
+    """Steps of about a twentieth of a second; none begins that would end after `until` if it took as long.
+
+    Without `until` the clock is not asked, and all are done.
+    """
+    if until is None:
+        for start in range(0, items, STEP):
+            work(start, min(start + STEP, items))
+            report(label, min(start + STEP, items), items)
+        return
     start, step, took = 0, 8, 0.0
-    while start < items and (began := time.thread_time()) + took < until:
+    while start < items and (began := budget.clock()) + took < until:
         stop = min(start + step, items)
         work(start, stop)
-        took = time.thread_time() - began
+        took = budget.clock() - began
         start, step = stop, max(1, min(int(step * 0.05 / max(took, 1e-3)), 4 * step))
         report(label, start, items)
 

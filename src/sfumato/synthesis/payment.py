@@ -9,32 +9,14 @@ Tested by: tests/synthesis/test_paying.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import BudgetError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.privacy import Budget, Ledger, Neighbours
 from sfumato.release import Release
 from sfumato.seeds import Key
+from sfumato.synthesis.debits import require_same
 from sfumato.table import Table
-
-
-def require_same(ledger: Ledger, wanted: Budget) -> None:
-    """That a ledger is for the promise that a method gives: to whom, and between which data sets."""
-    have = ledger.budget
-    if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
-        raise BudgetError(
-            f"the ledger is for {have.unit}, {have.neighbours} neighbours; this fit for {wanted.unit}, "
-            f"{wanted.neighbours}.",
-            hint="open a ledger with the same unit and neighbours",
-        )
-
-
-def debit(ledger: Ledger | None, wanted: Budget, purpose: str) -> None:
-    """Pay for noise that a method draws from a purse of its own."""
-    if ledger is not None:
-        require_same(ledger, wanted)
-        ledger.grant(epsilon=wanted.amount, purpose=purpose).burn()
 
 
 def paid(
@@ -52,7 +34,7 @@ def paid(
         raise ParameterError("how many rows?", hint="rows=1_000")
     if isinstance(method, (MarginalBootstrap, ContingencyTable)) and method.epsilon is not None:
         return method.fit(table, ledger=ledger).sample(rows, key=key, seed=seed)
-    if not isinstance(method, (PeGS, PMI)) or _from_data(method):
+    if not isinstance(method, (PeGS, PMI)) or not method.spends(rows).claimed:
         raise ParameterError(
             "this method promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
         )
@@ -70,7 +52,7 @@ def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key |
 
     fitted = None
     if isinstance(method, PeGS) and method.before:
-        spent = method.spends(rows)
+        spent = method.total(rows)
         domain, _ = method.settled(table)
         weight = domain.weight.name if domain.weight is not None else None
         domain.prepared(table)[0].tabulate(
@@ -81,7 +63,8 @@ def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key |
         spent = fitted.spends(rows)
     if spent is None:
         raise ParameterError(
-            "what these rows cost is not known before they are paid for.", hint="give epsilon or total"
+            "what these rows cost is not known before they are paid for.",
+            hint="give epsilon or epsilon_per_row",
         )
     neighbours = method.neighbours if isinstance(method, PeGS) else Neighbours.ADD_REMOVE
     require_same(ledger, Budget(epsilon=spent, neighbours=neighbours))
@@ -89,13 +72,3 @@ def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key |
     fitted = method.fit(table) if fitted is None else fitted
     release: Release = fitted.sample(rows, key=key, grant=grant)
     return release
-
-
-def _from_data(method: Any) -> bool:
-    """Whether something that the promise rests on is read off the data, or no promise was asked for."""
-    if method.alpha == 0 or method.domain == "data" or getattr(method, "log_l", None) is not None:
-        return True
-    declared = isinstance(getattr(method, "parents", 0), Mapping) or getattr(method, "parents", 0) == 0
-    chosen = getattr(method, "choose", "") == "data" and not declared
-    seeds = getattr(method, "seeds", None)
-    return chosen or (isinstance(seeds, str) and seeds == "data")

@@ -15,12 +15,12 @@ import numpy as np
 
 from sfumato.progress import report
 from sfumato.synthesis.constraints import Zero
-from sfumato.synthesis.private import allocate as budget
-from sfumato.synthesis.private.counting import Counted, candidates
+from sfumato.synthesis.private import allocation as budget
+from sfumato.synthesis.private.exact_counts import Counted, candidates
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Floats, Ints
-from sfumato.synthesis.private.potentials import Wanted
-from sfumato.synthesis.private.spending import Measurement, Purse, kept_share
+from sfumato.synthesis.private.potentials import TargetTables
+from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
 from sfumato.synthesis.private.tables import estimate, independent, on_simplex
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
@@ -62,7 +62,7 @@ class Measured:
         a, b = pair
         return independent(self.singles[a], self.singles[b], self.rows, allowed(self.zeros, pair, self.sizes))
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> TargetTables:
         """The tables the model should show: measured pairs, and pairs that constraints tie."""
         tables: dict[Pair, tuple[Floats, float]] = {}
         for m in self.pairs:
@@ -75,7 +75,7 @@ class Measured:
                 tied: Pair = (min(zero.columns), max(zero.columns))
                 spread = sum(self.own[j].variance for j in tied) ** 0.5
                 tables.setdefault(tied, (self.alone(tied), spread))
-        return Wanted(
+        return TargetTables(
             self.sizes, self.rows, self.singles, tuple(tables), tuple(t for t, _ in tables.values()),
             np.array([s for _, s in tables.values()]), self.zeros,
         )  # fmt: skip

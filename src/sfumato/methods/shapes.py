@@ -114,6 +114,25 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Plain:
+    """Any text, number or truth value, or a list of such: values of cells, whose column decides."""
+
+    doc: str = ""
+
+    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+        """A table, or a number that is none."""
+        several = value if isinstance(value, list) else [value]
+        if not all(isinstance(v, (str, int, float, bool, date)) for v in several) or any(
+            isinstance(v, float) and not math.isfinite(v) for v in several
+        ):
+            yield at, "must be a value, or a list of values"
+
+    def json(self) -> dict[str, Any]:
+        """Anything but a table."""
+        return {"type": ["string", "number", "boolean", "array"]}
+
+
+@dataclass(frozen=True)
 class Day:
     """A day, as TOML writes it (2026-03-01) or the same as text."""
 

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import ListOf, Text
 from sfumato.privacy import Guarantee
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
@@ -27,7 +30,7 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, StepLaw, learn
+from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, learn
 from sfumato.synthesis.imputation.draws import Draw, Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import (
@@ -40,28 +43,51 @@ from sfumato.synthesis.imputation.partial import (
 )
 from sfumato.synthesis.imputation.rules import Rules, weights_of, without
 from sfumato.synthesis.imputation.variables import Frame, Variables, look, usable
+from sfumato.synthesis.parameters import (
+    CONSTRAINTS,
+    ENGINE,
+    ENGINES,
+    PROPER,
+    WEIGHT,
+    count,
+)
 from sfumato.table import Table
 
 _TURNS = 200  # for rows that break a constraint
 
 
+@declares(
+    Declaration(
+        "missing",
+        Does.SYNTHESIZE,
+        "Fills missing cells with draws from models; it promises nothing.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class MissingValues:
     """Fill the gaps of columns by drawing from models given the others.
 
-    columns: which are filled; by default all that have gaps and that a model can draw. sweeps: how often
-    they take turns. engine, engines, proper, weight: as in `MultipleImputation`.
-    constraints: what cannot be; cells are drawn again until none is broken. Rows that break one with the
-    cells they have are left out.
+    Cells are drawn again until no constraint is broken; rows that break one with the cells they have are
+    left out.
     """
 
-    columns: Sequence[str] | None = None
-    engine: str | Engine = "models"
-    engines: Mapping[str, str | Engine] = field(default_factory=dict)
-    sweeps: int = 5
-    proper: bool = True
-    weight: str | None = None
-    constraints: Sequence[Constraint] = ()
+    columns: Annotated[
+        Sequence[str] | None,
+        Parameter(
+            ListOf(Text(), "Which are filled; by default all with gaps that a model can draw.", least=1),
+            beginner=True,
+            columns=True,
+        ),
+    ] = None
+    engine: Annotated[str | Engine, ENGINE] = "models"
+    engines: Annotated[Mapping[str, str | Engine], ENGINES] = field(default_factory=dict)
+    sweeps: Annotated[int, count("How often the columns take turns.", 1)] = 5
+    proper: Annotated[bool, PROPER] = True
+    weight: Annotated[str | None, WEIGHT] = None
+    constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
 
     def __post_init__(self) -> None:
         faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
@@ -163,11 +189,11 @@ class FittedMissing:
         self._mend(frame, laws, draw)
         return frame
 
-    def _fill(self, frame: Frame, law: StepLaw, hole: NDArray[np.bool_], draw: Draw) -> None:
+    def _fill(self, frame: Frame, law: ColumnLaw, hole: NDArray[np.bool_], draw: Draw) -> None:
         here = {n: v[hole] for n, v in frame.items()}
         frame[law.target.name][hole] = law.draw(self.variables, here, int(hole.sum()), draw)
 
-    def _mend(self, frame: Frame, laws: Mapping[str, StepLaw], draw: Draw) -> None:
+    def _mend(self, frame: Frame, laws: Mapping[str, ColumnLaw], draw: Draw) -> None:
         """Further turns for the rows that break a constraint, until none does."""
         for _ in range(_TURNS):
             broken = self.rules.broken(frame)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from sfumato.errors import OutputError, ParameterError, VerificationError
 from sfumato.privacy.grants import UNIT, Budget
-from sfumato.privacy.ledger import chain, gaps, payers
+from sfumato.privacy.ledger import bindings, chain, recovery
+from sfumato.privacy.ledger.create import upgrade
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
-from sfumato.privacy.ledger.making import upgrade
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
-from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, Row, State
+from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness
 from sfumato.privacy.rounding import up
 
@@ -30,11 +30,11 @@ def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
 
 
 @dataclass
-class Step:
+class OpenDebit:
     """A debit under way: where the ledger stands after the lines that were written so far."""
 
     connection: Connection
-    state: State
+    state: LedgerState
     held: Held | None
 
 
@@ -56,7 +56,7 @@ class Book:
         return self.store.transaction(write=False)
 
     @contextlib.contextmanager
-    def writing(self, *, unlocking: bool = False) -> Iterator[Step]:
+    def writing(self, *, unlocking: bool = False) -> Iterator[OpenDebit]:
         """Debit, commit, let the witness know. What follows this block happens after all of it, or never."""
         with contextlib.ExitStack() as alone:
             held = None
@@ -68,23 +68,25 @@ class Book:
                     upgrade(connection, self.name)
                     state = chain.where(connection, self.name)
                 if held and not unlocking:
-                    gaps.require_held(connection, state, held)
-                step = Step(connection, state, held)
+                    recovery.require_held(connection, state, held)
+                step = OpenDebit(connection, state, held)
                 yield step
             if held:
                 held.note(step.state)
 
-    def row(self, step: Step, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0) -> Row:
+    def row(
+        self, step: OpenDebit, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0
+    ) -> Row:
         """The next line."""
         now = self._now(step.connection, step.state)
         return next_row(step.state, now, purpose, kind, asked, amount, delta)
 
-    def append(self, step: Step, row: Row) -> None:
+    def append(self, step: OpenDebit, row: Row) -> None:
         """Write a line and what it takes."""
         if self.witness is not None:
             row = row._replace(writer=self.witness.writer)
         seen = step.held.seen if step.held and row.kind in DEBITS else None
-        if seen and gaps.contains(step.connection, step.state, seen, self.name):
+        if seen and recovery.contains(step.connection, step.state, seen, self.name):
             row = row._replace(note=str(seen.number))
         step.state = chain.append(step.connection, step.state, row, self.name)
 
@@ -95,11 +97,11 @@ class Book:
             with self.witness.held(self.id, self.name) as held:
                 with self.reading() as connection:
                     state = self._same(chain.where(connection, self.name))
-                    gaps.require_held(connection, state, held)
-                    gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
+                    recovery.require_held(connection, state, held)
+                    recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 held.note(state)
                 self.witness.remember(self.store.place, self.id, self.name)
-                payers.note_name(self.witness, dataset, self.id, self.name)
+                bindings.note_name(self.witness, dataset, self.id, self.name)
         except OutputError:  # who may not write may look; a grant will meet the same fault and be refused
             if reason := self.locked():
                 raise VerificationError(reason, hint="sfumato ledger unlock LEDGER") from None
@@ -112,14 +114,14 @@ class Book:
             seen = self.witness.read(self.id, self.name)  # before the ledger, which may have gone on since
             with self.reading() as connection:
                 state = self._same(chain.where(connection, self.name))
-                gaps.require(connection, state, seen, self.name)
-                gaps.require_at_home(connection, self.witness, self.store.place, state, self.name)
+                recovery.require(connection, state, seen, self.name)
+                recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 self._now(connection, state)
         except VerificationError as error:
             return error.message
         return ""
 
-    def late(self, step: Step) -> bool:
+    def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""
         try:
             self._now(step.connection, step.state)
@@ -127,12 +129,12 @@ class Book:
             return True
         return False
 
-    def _same(self, state: State) -> State:
+    def _same(self, state: LedgerState) -> LedgerState:
         if state.id != self.id:
-            raise gaps.not_the_one(self.name)
+            raise recovery.not_the_one(self.name)
         return state
 
-    def _now(self, connection: Connection, state: State) -> datetime:
+    def _now(self, connection: Connection, state: LedgerState) -> datetime:
         """The time; never before the last line, so that the log is in order."""
         now = self.store.now(connection)
         if not state.last:
@@ -146,7 +148,9 @@ class Book:
         return max(now, last)
 
 
-def next_row(state: State, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int) -> Row:
+def next_row(
+    state: LedgerState, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int
+) -> Row:
     """The line that follows, with its totals."""
     return Row(
         state.number + 1, at.isoformat(timespec="microseconds"), purpose, kind, asked, amount, delta,
@@ -154,20 +158,22 @@ def next_row(state: State, at: datetime, purpose: str, kind: str, asked: int, am
     )  # fmt: skip
 
 
-def unlock(book: Book, budget: Budget, lost: gaps.Amount, lost_delta: gaps.Amount, reason: str) -> float:
+def unlock(
+    book: Book, budget: Budget, lost: recovery.Amount, lost_delta: recovery.Amount, reason: str
+) -> float:
     """Append a line that accounts for what the ledger lacks; give back what was counted as spent."""
     assert book.witness is not None
     with book.writing(unlocking=True) as step:
         assert step.held is not None
-        own = gaps.lacking(step.connection, book.witness, step.held, step.state)
+        own = recovery.lacking(step.connection, book.witness, step.held, step.state)
         other = None  # of a damaged witness a person must say it all
         if not step.held.damaged:
-            other = gaps.instead(step.connection, book.witness, step.held, book.store.place, step.state)
+            other = recovery.instead(step.connection, book.witness, step.held, book.store.place, step.state)
         gap = own or other
         if gap is None and not book.late(step):
             raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
         amount, delta = (0, 0) if gap is None else gap.lost(budget, lost, lost_delta)
-        now, era = book.store.now(step.connection), gaps.next_era(step.state, step.held)
+        now, era = book.store.now(step.connection), recovery.next_era(step.state, step.held)
         row = next_row(step.state, now, reason, "unlock", era, amount, delta)
         book.append(step, row._replace(note="" if gap is None else gap.head))
     # One line accounts for one gap. While another ledger's spending is open, its place is not taken: this one

@@ -15,7 +15,7 @@ Because:   1. `share` cuts grants from a ledger with that budget, and the ledger
               k_1 + k_2 + ... <= L, and the draws together cost at most (k_1 + k_2 + ...) / L <= 1 of it.
 Assumes:   of `disjoint` and L > 1, that a draw's loss is at most proportional to the rows that differ, as of
            `noise.laplace` and `noise.noisy_max` with `monotone`; and that the caller multiplies sensitivities
-           by L, as additive.py, forest.py and growing.py do.
+           by L, as additive.py, forest.py and private_tree.py do.
            Of any `disjoint`, that the caller's parts share no row, by a rule that looks at each row alone and
            at what is public or was drawn before. Add/remove neighbours: a replaced row could move.
 Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.py; point 3 by exact laws,
@@ -34,7 +34,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import down, exact
 
 
-def wanted(epsilon: float, max_rows: int) -> Budget:
+def budget_for(epsilon: float, max_rows: int) -> Budget:
     """What a ledger must have left for a fit of this epsilon."""
     unit = ROW if max_rows == 1 else Unit.person(max_rows)
     return Budget(epsilon=epsilon, unit=unit, neighbours=Neighbours.ADD_REMOVE)
@@ -54,7 +54,7 @@ def debit(ledger: Ledger | None, budget: Budget, purpose: str) -> Grant:
     return ledger.grant(epsilon=budget.amount, purpose=purpose)
 
 
-class Purse:
+class FitBudget:
     """The total of one fit, spent in shares of it."""
 
     def __init__(self, grant: Grant) -> None:
