@@ -174,7 +174,7 @@ def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
     return name
 
 
-def _earlier(given: Any, whole: Table, columns: tuple[str, ...]) -> Earlier:
+def _earlier(given: object, whole: Table, columns: tuple[str, ...]) -> Earlier:
     """A release of the same people, or an original of an earlier date and what was released of it."""
     before, released = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
     table = opened(released, "an earlier release", keep_text=True)
@@ -223,7 +223,7 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: Any, original: Table, rows: int) -> Table | None:
+def _control(control: object, original: Table, rows: int) -> Table | None:
     if control is None:
         return None
     table, schema = opened(control, "the control", keep_text=True), original.schema
@@ -243,7 +243,7 @@ def _control(control: Any, original: Table, rows: int) -> Table | None:
     return table
 
 
-def _read_as(given: Any, table: Table, schema: Schema, what: str) -> Table:
+def _read_as(given: object, table: Table, schema: Schema, what: str) -> Table:
     """A file read anew with the original's meaning: "007" must not become 7 in one of two files."""
     frame = isinstance(given, Table | Release) or (isinstance(given, str | Path) and is_release(given))
     return table.with_schema(schema) if frame else opened(given, what, schema=schema)
