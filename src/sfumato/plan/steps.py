@@ -205,7 +205,7 @@ def _groups(path: Path) -> dict[str, list[str]]:
 
 def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
     from sfumato.anonymization.anonymize import anonymize
-    from sfumato.anonymization.wanted import asked_of
+    from sfumato.anonymization.requirements import asked_of
 
     given, plan = step.settings, bench.plan
     method = METHODS[step.method]
