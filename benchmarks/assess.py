@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import peers
 import sfumato as sf
-from sfumato.assessment.align import align
+from sfumato.assessment.reading.alignment import align
 from sfumato.assessment.utility import distances
 
 ROWS = 1_000_000

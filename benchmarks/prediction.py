@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import sfumato as sf
-from sfumato.prediction.grid import Grid
+from sfumato.prediction.grid import FeatureGrid
 from sfumato.table import Table
 
 
@@ -35,7 +35,7 @@ def seconds(act: Callable[[], object], repeats: int = 5) -> float:
 
 def counted(people: Table, target: str) -> int:
     """The tables of the additive score without noise: the least that any fit has to do."""
-    grid = Grid.of(people.schema, target=target)
+    grid = FeatureGrid.of(people.schema, target=target)
     codes = grid.encode(people)
     outcome = people.encode([target]).codes[0].astype(np.int64)
     return sum(int(np.bincount(2 * c + outcome).sum()) for c in codes)
@@ -59,7 +59,7 @@ def main() -> None:
             f"{name}: fit of {rows:,} rows {spent:.2f} s, {spent / bare:.1f} times counting its tables once"
         )
 
-    grid = Grid.of(people.schema, target=target)
+    grid = FeatureGrid.of(people.schema, target=target)
     codes, own = grid.encode(people).T, grid.encode(test).T
     outcome = people.encode([target]).codes[0]
     plain = LogisticRegression(max_iter=500).fit(codes, outcome)

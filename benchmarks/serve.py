@@ -209,7 +209,7 @@ def prepare(folder: Path) -> tuple[str, bytes]:
     from sfumato.service.installation import Installation
 
     fit(folder)
-    DPaT(epsilon=1e-6).fit(diabetes(2000, seed=1), "diabetes").save(folder / "dpat.dpat", "dpat")
+    DPaT(epsilon_per_call=1e-6).fit(diabetes(2000, seed=1), "diabetes").save(folder / "dpat.dpat", "dpat")
     Ledger.open(folder / "study.ledger", budget=900.0).set_client("load", 900.0)
     installation = Installation(folder / "sfumato.keys", create=True)
     _, key = installation.create_key("load", ("score",), rate=1e6, burst=1_000_000)

@@ -96,8 +96,8 @@ def curves(people: Table, split: int = 0, epsilon: float = 1.0) -> list[dict[str
     truth = np.array(test.to_arrow()["outcome"].to_pylist())
     answers = {
         "C4.5": sf.AlphaTree(1.0, min_leaf=20).fit(train, "outcome").predict_proba(test)[:, 1],
-        "DPaT": sf.DPaT(2.0, epsilon=epsilon).fit(train, "outcome").answer(test),
-        "EDPaT": sf.EDPaT(epsilon=epsilon).fit(train, "outcome").answer(test),
+        "DPaT": sf.DPaT(2.0, epsilon_per_call=epsilon).fit(train, "outcome").answer(test),
+        "EDPaT": sf.EDPaT(epsilon_per_call=epsilon).fit(train, "outcome").answer(test),
     }
     grid = np.linspace(0, 1, 51)
     rows = []

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.assessment.frontier import Frontier, frontier
-from sfumato.assessment.grid import Candidate
+from sfumato.assessment.frontier.grid import Candidate
 from sfumato.privacy import Guarantee, KAnonymity
 from sfumato.release import Release
 from sfumato.schema import Column, Kind, Role, Schema

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from typing import Any, NamedTuple
 
-from sfumato.prediction.variables import Variable
+from sfumato.prediction.variables import TreeVariable
 
 Table = tuple[int, int, int, int]  # n11, n10, n01, n00
 
@@ -70,7 +70,7 @@ class Test(NamedTuple):
     passes: Callable[[Any], bool]
 
 
-def tests_of(place: int, variable: Variable) -> list[Test]:
+def tests_of(place: int, variable: TreeVariable) -> list[Test]:
     """Every binary feature of a column, straight from the words of the documentation."""
     made: list[Callable[[Any], bool]] = []
     if variable.kind == "number":
@@ -105,7 +105,7 @@ Nested = tuple[Any, ...]  # ("leaf", positives, size) or (variable, test, left, 
 def grown(
     rows: Sequence[Sequence[Any]],
     labels: Sequence[int],
-    variables: Sequence[Variable],
+    variables: Sequence[TreeVariable],
     measure: Callable[[Table], float],
     choose: Callable[[list[tuple[Test, Table]]], Test | None],
 ) -> Nested:

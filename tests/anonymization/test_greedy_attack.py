@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from sfumato.anonymization.problem import compress
 from sfumato.anonymization.recoding import Recoding
-from sfumato.assessment.align import Pair, align
 from sfumato.assessment.attacks import perfect_matching, smallest_cover
+from sfumato.assessment.reading.alignment import Pair, align
 from sfumato.criteria import KAnonymity
 from sfumato.hierarchy import Hierarchy
 from sfumato.table import Table

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.assessment.align import Pair, align
+from sfumato.assessment.reading.alignment import Pair, align
 from sfumato.table import Table
 
 SURE = 1 - 1e-6  # the false-alarm rate of every statistical test is 1e-6

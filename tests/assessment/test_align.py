@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.assessment.align import MAX_LEVELS, Pair, align
-from sfumato.assessment.binned import bin_names
-from sfumato.assessment.generalized import Span, spans
+from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
+from sfumato.assessment.reading.bins import bin_names
+from sfumato.assessment.reading.notation import Span, spans
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -330,8 +330,8 @@ def test_streaming_gives_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> Non
     pair = align(data, data.select("dcba"))
     sets = [("a", "b"), ("c", "a", "d"), ("b", "d")]
     whole = pair.tabulate(sets)
-    monkeypatch.setattr("sfumato.assessment.align._GROUP_CELLS", 20)
-    monkeypatch.setattr("sfumato.assessment.align._CODE_BYTES", 0)
+    monkeypatch.setattr("sfumato.assessment.reading.alignment._GROUP_CELLS", 20)
+    monkeypatch.setattr("sfumato.assessment.reading.alignment._CODE_BYTES", 0)
     fresh = align(data, data.select("dcba"))
     for columns, tables in fresh.stream(sets):
         np.testing.assert_array_equal(tables, whole[columns])

@@ -15,8 +15,8 @@ from toys import coarse, independent, people, sampled
 import sfumato as sf
 from sfumato.assessment import thresholds
 from sfumato.assessment.assess import Assessment, assess
-from sfumato.assessment.linkage import AttackDatabase
-from sfumato.assessment.parts import PARTS
+from sfumato.assessment.attacks.linkage import AttackDatabase
+from sfumato.assessment.checks import CHECKS
 from sfumato.errors import OutputError, ParameterError
 from sfumato.privacy import KAnonymity
 from sfumato.progress import listening
@@ -44,7 +44,7 @@ def test_on_identical_files_linking_finds_who_is_unique(same: Assessment) -> Non
 
 
 def test_every_part_gives_what_it_says_and_nothing_fails(same: Assessment) -> None:
-    known = {m for part in PARTS for m in part.gives}
+    known = {m for check in CHECKS for m in check.gives}
     assert {thresholds.measure(n) for n in same.names} <= known
     assert not [s for s in same.skipped if "failed" in s.reason]
     assert len(set(same.names)) == len(same.names)
@@ -200,8 +200,8 @@ def test_a_part_that_breaks_is_said_and_the_others_go_on(monkeypatch: pytest.Mon
     def broken(case: object) -> list[Score]:
         raise ValueError(f"{CANARY} is not in list")
 
-    parts = (*PARTS[:1], driver.Part("broken", ("broken",), broken))
-    monkeypatch.setattr(driver, "PARTS", parts)
+    parts = (*CHECKS[:1], driver.AssessmentCheck("broken", ("broken",), broken))
+    monkeypatch.setattr(driver, "CHECKS", parts)
     found = assess(people(), people(), **QUICK)
     assert found.of("utility") and found.skipped[0].part == "broken"
     assert "ValueError" in found.skipped[0].reason and CANARY not in str(found)
@@ -215,8 +215,8 @@ def test_an_attack_that_breaks_meets_no_limit(monkeypatch: pytest.MonkeyPatch) -
 
     asked = {"thresholds": {"risk": 1.0, "utility": 0.0}, **QUICK}
     assert assess(people(), people(), **asked).met  # type: ignore[arg-type]
-    parts = tuple(replace(p, run=broken) if p.name == "linking" else p for p in PARTS)
-    monkeypatch.setattr(driver, "PARTS", parts)
+    parts = tuple(replace(p, run=broken) if p.name == "linking" else p for p in CHECKS)
+    monkeypatch.setattr(driver, "CHECKS", parts)
     found = assess(people(), people(), **asked)  # type: ignore[arg-type]
     assert [t.outcome for t in found.thresholds] == ["not examined", "met"]
     assert "linking: it failed (ValueError)" in found.thresholds[0].sentence
@@ -228,7 +228,7 @@ def test_ctrl_c_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(case: object) -> list[Score]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(driver, "PARTS", (driver.Part("x", ("x",), stopped),))
+    monkeypatch.setattr(driver, "CHECKS", (driver.AssessmentCheck("x", ("x",), stopped),))
     with pytest.raises(KeyboardInterrupt):
         assess(people(), people(), **QUICK)
 
@@ -241,7 +241,7 @@ def test_progress_is_told() -> None:
     with listening(lambda *said: told.append(said)):
         assess(people(), people(), **QUICK)
     parts = [t for t in told if t[0] == "parts of the assessment"]
-    assert parts[0][1:] == (0, len(PARTS)) and parts[-1][1:] == (len(PARTS), len(PARTS))
+    assert parts[0][1:] == (0, len(CHECKS)) and parts[-1][1:] == (len(CHECKS), len(CHECKS))
 
 
 def test_the_report_is_written_by_suffix(tmp_path: Path, same: Assessment) -> None:
@@ -290,8 +290,8 @@ def test_a_card_of_a_table_in_memory_has_no_level_and_no_range_of_the_original(t
 
 
 def test_bins_are_shown_in_few_digits() -> None:
-    from sfumato.assessment.align import align
     from sfumato.assessment.pictures import levels_of
+    from sfumato.assessment.reading.alignment import align
 
     values = [0.123456789 + k for k in range(40)]
     rows = pa.table({"x": values, "n": [*range(39), 60], "few": [1.5, 2.5] * 20})

@@ -13,10 +13,10 @@ from cli_support import CANARY
 from toys import people
 
 import sfumato as sf
-from sfumato.assessment.align import align
 from sfumato.assessment.assess import assess
 from sfumato.assessment.attacks.intruder import look
-from sfumato.assessment.parting import Parting
+from sfumato.assessment.reading.alignment import align
+from sfumato.assessment.reading.name_parts import NameParts
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 
@@ -170,7 +170,7 @@ def test_parts_of_a_name_fit_where_the_whole_does() -> None:
     tree = {"north": [z for z in zips if z < "50000"]}
     original, released = (sf.Table.from_arrow(pa.table({"zip": z})) for z in (zips, shown))
     whole = look(align(original, released, hierarchies={"zip": tree}), ["zip"])
-    parting = Parting.of("zip", pa.array(zips), 300)
+    parting = NameParts.of("zip", pa.array(zips), 300)
     assert len(parting.names) > 1
     first, second, trees = parting.both(original, released, tree)
     parts = look(align(first, second, hierarchies=trees), parting.names)

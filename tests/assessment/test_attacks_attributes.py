@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.assessment import attacks
-from sfumato.assessment.align import align
 from sfumato.assessment.attacks.beliefs import believe
 from sfumato.assessment.attacks.frames import frames
 from sfumato.assessment.attacks.success import clopper_pearson, mean_interval
+from sfumato.assessment.reading.alignment import align
 from sfumato.assessment.thresholds import excess
 from sfumato.errors import DataError, ParameterError
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.assessment import attacks
-from sfumato.assessment.align import Pair, align
+from sfumato.assessment.attacks.ambiguity import _links, _usable
 from sfumato.assessment.attacks.intruder import look
-from sfumato.assessment.attacks.matching import _links, _usable
+from sfumato.assessment.reading.alignment import Pair, align
 from sfumato.errors import DataError, ParameterError
 
 

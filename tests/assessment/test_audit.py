@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.assessment._events import epsilon_low
 from sfumato.assessment.audit import Audit, audit, exact_epsilon
+from sfumato.assessment.audit.events import epsilon_low
 from sfumato.errors import DataError, ParameterError
 from sfumato.privacy import ZCDP, ApproxDP, Budget, Ledger, PureDP, noise
 from sfumato.progress import listening

@@ -14,9 +14,9 @@ from toys import copies, distance, drawn, grid, independent, people, sampled, va
 
 import sfumato as sf
 from sfumato.assessment.frontier import Candidate, frontier
-from sfumato.assessment.grid import plain_settings
-from sfumato.assessment.holdout import split
-from sfumato.assessment.points import Point, marked
+from sfumato.assessment.frontier.driver import set_aside
+from sfumato.assessment.frontier.grid import plain_settings
+from sfumato.assessment.frontier.points import Point, marked
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.progress import listening
 from sfumato.score import Score
@@ -128,7 +128,7 @@ def test_the_people_set_aside_are_shown_to_no_method() -> None:
 def test_all_rows_of_a_person_are_on_one_side() -> None:
     table = sf.samples.discharges(600, 3)
     person = table.schema.of_role("person")[0]
-    inside, outside = (set(t.to_arrow()[person].to_pylist()) for t in split(table, 0.3, Key.from_seed(1)))
+    inside, outside = (set(t.to_arrow()[person].to_pylist()) for t in set_aside(table, 0.3, Key.from_seed(1)))
     assert inside and outside and not inside & outside
 
 

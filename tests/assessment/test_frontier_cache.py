@@ -15,8 +15,8 @@ import pytest
 from cli_support import environment
 from toys import copies, distance, drawn, people, sampled, values
 
-from sfumato.assessment.cache import Cache
 from sfumato.assessment.frontier import Candidate, frontier
+from sfumato.assessment.frontier.cache import Cache
 from sfumato.errors import OutputError
 from sfumato.score import Score
 from sfumato.seeds import Key

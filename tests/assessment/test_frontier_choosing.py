@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toys import drawn, people, sampled
 
-from sfumato.assessment.frontier import CHOSEN_ON_THE_DATA
+from sfumato.assessment.frontier.map import CHOSEN_ON_THE_DATA
 from sfumato.errors import ParameterError
 from sfumato.privacy import KAnonymity, NoGuarantee
 from sfumato.release import Release

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.assessment import _exact, _game
+from sfumato.assessment.attacks import game
+from sfumato.assessment.audit import intervals
 from sfumato.seeds import Key
 
 ALARM = 1e-6
@@ -24,20 +25,20 @@ def test_an_interval_of_a_bounded_mean_covers(law: str) -> None:
     trials, confidence = 300, 0.9
     missed = 0
     for _ in range(trials):
-        _, low, high = _exact.bounded_mean(draw(24), confidence)
+        _, low, high = intervals.bounded_mean(draw(24), confidence)
         missed += not low <= mean <= high
     assert missed <= binom.isf(ALARM, trials, 1 - confidence)
 
 
 def test_values_that_lie_close_together_give_a_narrow_interval() -> None:
-    close = _exact.bounded_mean(np.full(32, 0.5), 0.95)
-    apart = _exact.bounded_mean(np.tile([0.0, 1.0], 16), 0.95)
+    close = intervals.bounded_mean(np.full(32, 0.5), 0.95)
+    apart = intervals.bounded_mean(np.tile([0.0, 1.0], 16), 0.95)
     assert close[2] - close[1] < 0.5 * (apart[2] - apart[1])
-    assert _exact.bounded_mean(np.ones(64), 0.95)[1] > 0.9
+    assert intervals.bounded_mean(np.ones(64), 0.95)[1] > 0.9
 
 
-def _game_of(scores: np.ndarray, coins: np.ndarray) -> _game.Game:
-    return _game.Game(scores, coins, np.linspace(-1, 0, 99), 8)
+def _game_of(scores: np.ndarray, coins: np.ndarray) -> game.Game:
+    return game.Game(scores, coins, np.linspace(-1, 0, 99), 8)
 
 
 def test_people_who_are_found_together_are_not_independent() -> None:
@@ -48,14 +49,14 @@ def test_people_who_are_found_together_are_not_independent() -> None:
     scores = np.where(leaks & coins, 1.0, -1.0)
     found = {
         s.name.partition(", ")[2]: s
-        for s in _game.judged(
+        for s in game.judged(
             _game_of(scores, coins), name="game", knowledge="all", heads="in", confidence=0.95, rates=(0.1,),
             key=Key.from_seed(1),
         )
     }  # fmt: skip
     hits = found["found at 0.1 false alarms"]
     assert hits.low is not None and hits.high is not None
-    naive = _exact.share(int((scores[coins] > 0).sum()), int(coins.sum()), 0.95)
+    naive = intervals.share(int((scores[coins] > 0).sum()), int(coins.sum()), 0.95)
     assert hits.value == naive[0]
     assert hits.high - hits.low > 2.5 * (naive[2] - naive[1])
     assert hits.low < 0.4 and hits.high > 0.6
@@ -65,7 +66,7 @@ def test_people_who_are_found_together_are_not_independent() -> None:
 def test_a_single_target_needs_no_rounds() -> None:
     coins = np.array([[True], [False]] * 20)
     scores = np.where(coins, 1.0, -1.0)
-    made = _game.judged(
+    made = game.judged(
         _game_of(scores, coins), name="game", knowledge="all", heads="in", confidence=0.95, rates=(0.1,),
         key=Key.from_seed(1),
     )  # fmt: skip
@@ -73,10 +74,10 @@ def test_a_single_target_needs_no_rounds() -> None:
 
 
 def test_false_alarms_are_stated_as_they_can_be_set() -> None:
-    few = _game._thresholds(np.arange(19.0), (0.001, 0.01, 0.05, 0.1))
+    few = game._thresholds(np.arange(19.0), (0.001, 0.01, 0.05, 0.1))
     assert [(t, round(r, 4)) for t, r, _ in few] == [(18.0, 0.05), (17.0, 0.1)]  # 1 in 20 at best
     assert "19 people" in few[0][2] and not few[1][2]
-    many = _game._thresholds(np.arange(999.0), (0.01, 0.1))
+    many = game._thresholds(np.arange(999.0), (0.01, 0.1))
     assert [(t, r) for t, r, _ in many] == [(989.0, 0.01), (899.0, 0.1)]
 
 
@@ -86,7 +87,7 @@ def test_the_stated_rate_of_false_alarms_holds() -> None:
     trials, alarms = 20_000, 0
     for _ in range(trials):
         drawn = generator.random(20)
-        [(threshold, rate, _)] = _game._thresholds(drawn[:19], (0.001,))
+        [(threshold, rate, _)] = game._thresholds(drawn[:19], (0.001,))
         alarms += drawn[19] > threshold
     assert rate == pytest.approx(0.05)
     assert binom.cdf(alarms, trials, rate) > ALARM and binom.sf(alarms - 1, trials, rate) > ALARM

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import samples
-from sfumato.assessment.align import Pair, align
 from sfumato.assessment.attacks.intruder import correspondence, look, sharp
-from sfumato.assessment.linkage import AttackDatabase, by_key, deterministic, fellegi_sunter, nearest
+from sfumato.assessment.attacks.linkage import AttackDatabase, by_key, deterministic, fellegi_sunter, nearest
+from sfumato.assessment.reading.alignment import Pair, align
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.assessment.meanings import meanings
+from sfumato.assessment.reading.files import meanings
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, write_levels
 
@@ -63,8 +63,8 @@ def test_what_is_no_hierarchy_is_refused() -> None:
 
 def test_the_map_sees_through_generalized_values() -> None:
     """Without their meaning nobody would fit a generalized record, and linking would find nobody."""
-    from sfumato.assessment.grid import Candidate
-    from sfumato.assessment.picking import LINKING
+    from sfumato.assessment.frontier.axes import LINKING
+    from sfumato.assessment.frontier.grid import Candidate
 
     schema = sf.scan(PLANTS).schema.with_("plant", role="quasi-identifier").with_("n", role="other")
     found = sf.frontier(

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import samples
-from sfumato.assessment import _exact, _kernels, _points
-from sfumato.assessment.membership import density_membership, shadow_membership
+from sfumato.assessment.attacks import _kernels, points
+from sfumato.assessment.attacks.membership import density_membership, shadow_membership
+from sfumato.assessment.audit import intervals
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.score import Score
 from sfumato.seeds import Key
@@ -195,7 +196,7 @@ def test_the_kernel_agrees_with_the_obvious_loop(seed: int, width: int, n: int) 
         near[:], kernel[:], best[:] = 0, 0, np.inf
         with np.errstate(invalid="ignore"):
             function(people, rows, int(ranked.sum()), 6.0, near, kernel, best)
-        d = sum(_points._gaps(people, rows, ranked, j).astype(float) for j in range(width))
+        d = sum(points._gaps(people, rows, ranked, j).astype(float) for j in range(width))
         assert best == pytest.approx(d.min(axis=1))
         assert kernel == pytest.approx(np.exp(-2 * d).sum(axis=1))
         for k in range(3):
@@ -208,7 +209,7 @@ def test_the_kernel_agrees_with_the_obvious_loop(seed: int, width: int, n: int) 
 def test_shares_agree_with_scipy() -> None:
     for hits, trials in ((0, 10), (3, 10), (10, 10), (50, 1_000)):
         interval = stats.binomtest(hits, trials).proportion_ci(0.95, "exact")
-        assert _exact.share(hits, trials, 0.95)[1:] == pytest.approx((interval.low, interval.high))
+        assert intervals.share(hits, trials, 0.95)[1:] == pytest.approx((interval.low, interval.high))
 
 
 def test_the_interval_of_the_area_covers_it() -> None:
@@ -216,19 +217,19 @@ def test_the_interval_of_the_area_covers_it() -> None:
     generator = np.random.default_rng()
     truth, times, missed = stats.norm.cdf(np.sqrt(0.5)), 300, 0
     for _ in range(times):
-        _, low, high = _exact.area(generator.normal(1, 1, 40), generator.normal(0, 1, 60), 0.7, generator)
+        _, low, high = intervals.area(generator.normal(1, 1, 40), generator.normal(0, 1, 60), 0.7, generator)
         missed += not low <= truth <= high
     assert missed <= stats.binom.isf(1e-6, times, 0.3)
 
 
 def test_the_area_of_known_orders() -> None:
     generator: Any = np.random.default_rng(0)
-    assert _exact.area(np.array([2.0, 3.0]), np.array([0.0, 1.0]), 0.9, generator)[0] == 1
-    assert _exact.area(np.array([0.0, 1.0]), np.array([2.0, 3.0]), 0.9, generator)[0] == 0
-    assert _exact.area(np.ones(5), np.ones(4), 0.9, generator)[0] == 0.5
+    assert intervals.area(np.array([2.0, 3.0]), np.array([0.0, 1.0]), 0.9, generator)[0] == 1
+    assert intervals.area(np.array([0.0, 1.0]), np.array([2.0, 3.0]), 0.9, generator)[0] == 0
+    assert intervals.area(np.ones(5), np.ones(4), 0.9, generator)[0] == 0.5
 
 
 def test_ties_are_tossed() -> None:
     """Two thousand ties: the tossed pairs stay within 0.1 of a half, at 1e-12."""
-    value, low, high = _exact.area(np.ones(2_000), np.ones(2_000), 0.95, np.random.default_rng())
+    value, low, high = intervals.area(np.ones(2_000), np.ones(2_000), 0.95, np.random.default_rng())
     assert value == 0.5 and 0.35 < low <= high < 0.65

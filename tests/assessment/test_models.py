@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.assessment.align import Pair, align
-from sfumato.assessment.frames import frames
-from sfumato.assessment.learners import propensity, train_on_released
-from sfumato.assessment.models import mixing, regression
+from sfumato.assessment.reading.alignment import Pair, align
+from sfumato.assessment.reading.frames import frames
+from sfumato.assessment.utility.learners import propensity, train_on_released
+from sfumato.assessment.utility.models import mixing, regression
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.score import Score

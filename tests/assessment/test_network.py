@@ -9,9 +9,9 @@ import pytest
 from assessment.attack_tables import table
 
 from sfumato.assessment import attacks
-from sfumato.assessment.align import align
 from sfumato.assessment.attacks import beliefs
-from sfumato.assessment.attacks.structure import forest, level_of
+from sfumato.assessment.attacks.network import forest, level_of
+from sfumato.assessment.reading.alignment import align
 from sfumato.score import Score
 
 

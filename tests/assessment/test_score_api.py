@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.assessment.score_api import invert_score, who_trained
+from sfumato.assessment.attacks.score_api import invert_score, who_trained
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.seeds import Key

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.assessment.align import align
-from sfumato.assessment.associations import two_way
-from sfumato.assessment.utility import (
+from sfumato.assessment.reading.alignment import align
+from sfumato.assessment.utility.associations import two_way
+from sfumato.assessment.utility.tables import (
     conditional,
     distances,
     frequency_ranks,
@@ -239,7 +239,7 @@ def test_a_million_rows_in_under_a_minute(tmp_path: Path) -> None:
 
 def test_the_kernel_the_plain_loop_and_the_measure_agree() -> None:
     from sfumato import measures
-    from sfumato.assessment import _kernels
+    from sfumato.assessment.utility import _kernels
 
     generator = np.random.default_rng()
     p, q = generator.integers(0, 5, (2, 20, 7)).astype(float)

@@ -23,19 +23,19 @@ import sfumato as sf
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.prediction import _kernels
 from sfumato.prediction.ensemble import AlphaEnsemble
-from sfumato.prediction.structures import Stopping, Tree, alpha_tree
+from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
 from sfumato.prediction.tree import AlphaTree
-from sfumato.prediction.variables import Variable, quantiles, steps
+from sfumato.prediction.variables import TreeVariable, quantiles, steps
 from sfumato.progress import listening
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
 VARIABLES = (
-    Variable("a", "number", thresholds=(0.5, 1.5, 2.5), missing=True),
-    Variable("b", "number", thresholds=(1.0,)),
-    Variable("c", "category", levels=("u", "v", "w"), missing=True),
-    Variable("d", "flag", levels=(False, True)),
-    Variable("e", "ordered", levels=("low", "middle", "high"), missing=True),
+    TreeVariable("a", "number", thresholds=(0.5, 1.5, 2.5), missing=True),
+    TreeVariable("b", "number", thresholds=(1.0,)),
+    TreeVariable("c", "category", levels=("u", "v", "w"), missing=True),
+    TreeVariable("d", "flag", levels=(False, True)),
+    TreeVariable("e", "ordered", levels=("low", "middle", "high"), missing=True),
 )
 cells = st.tuples(
     st.sampled_from([None, 0.0, 1.0, 2.0, 3.0]),
@@ -47,7 +47,7 @@ cells = st.tuples(
 rows_and_labels = st.lists(st.tuples(cells, st.integers(0, 1)), min_size=1, max_size=25)
 
 
-def encoded(rows: list[Any], variables: tuple[Variable, ...] = VARIABLES) -> np.ndarray:
+def encoded(rows: list[Any], variables: tuple[TreeVariable, ...] = VARIABLES) -> np.ndarray:
     types = {"number": pa.float64(), "flag": pa.bool_()}
     columns = [
         v.codes(pa.array([row[i] for row in rows], types.get(v.kind, pa.string())))
@@ -92,7 +92,7 @@ def test_words_of_every_test_and_its_denial() -> None:
 
 
 @pytest.mark.parametrize("variable", VARIABLES, ids=lambda v: v.name)
-def test_the_compiled_and_the_plain_test_agree(variable: Variable) -> None:
+def test_the_compiled_and_the_plain_test_agree(variable: TreeVariable) -> None:
     for test in range(variable.tests):
         for code in range(-1, variable.cuts + 2):
             compiled = _kernels.passes(code, test, variable.cuts, variable.ordered)
@@ -255,7 +255,7 @@ def test_the_ensemble_keeps_structures_that_differ(people: Table) -> None:
 
 def test_a_tree_survives_its_list(people: Table) -> None:
     tree = AlphaTree(max_depth=4).fit(people, "diabetes").tree_
-    again = Tree.from_list(tree.to_list(), tree.variables, tree.alpha)
+    again = GrownTree.from_list(tree.to_list(), tree.variables, tree.alpha)
     assert again.structure == tree.structure and [n.depth for n in again.nodes] == [
         n.depth for n in tree.nodes
     ]
@@ -279,7 +279,7 @@ def test_a_tree_survives_its_list(people: Table) -> None:
 def test_a_spoiled_list_is_refused(people: Table, spoil: Any) -> None:
     tree = AlphaTree(max_depth=2).fit(people, "diabetes").tree_
     with pytest.raises(DataError, match="cannot be read"):
-        Tree.from_list(spoil(tree.to_list()), tree.variables, 1.0)
+        GrownTree.from_list(spoil(tree.to_list()), tree.variables, 1.0)
 
 
 @pytest.mark.parametrize(

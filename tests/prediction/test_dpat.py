@@ -32,14 +32,14 @@ from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensit
 from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.tree_figures import cut, rules
-from sfumato.prediction.variables import Variable
+from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
-FLAGS = tuple(Variable(f"x{i}", "flag", levels=(0, 1)) for i in (1, 2, 3))
+FLAGS = tuple(TreeVariable(f"x{i}", "flag", levels=(0, 1)) for i in (1, 2, 3))
 bits = st.integers(0, 1)
 
 
@@ -143,8 +143,8 @@ def test_the_noise_is_laplace_of_scale_delta_over_epsilon() -> None:
 )
 def test_answers_scatter_around_the_shares(make: Any) -> None:
     people = sf.samples.diabetes(768, 2)
-    exact = make(epsilon=None).fit(people, "diabetes")
-    noisy = make(epsilon=5.0).fit(people, "diabetes")
+    exact = make(epsilon_per_call=None).fit(people, "diabetes")
+    noisy = make(epsilon_per_call=5.0).fit(people, "diabetes")
     shares, answers = exact.answer(people), noisy.answer(people)
     assert np.array_equal(exact.predict_proba(people)[:, 1], shares)
     assert 0 < np.abs(answers - shares).mean() < 0.05 and not np.array_equal(answers, noisy.answer(people))
@@ -154,32 +154,34 @@ def test_answers_scatter_around_the_shares(make: Any) -> None:
 
 def test_a_ledger_is_debited_for_each_row_or_not_at_all() -> None:
     people = sf.samples.diabetes(300, 2)
-    model = DPaT(epsilon=0.1).fit(people, "diabetes")
+    model = DPaT(epsilon_per_call=0.1).fit(people, "diabetes")
     ledger = Ledger.in_memory(31)
     model.answer(people, ledger)
     assert ledger.spent == pytest.approx(30)
     with pytest.raises(BudgetError, match="300 calls"):
         model.answer(people, ledger)
     assert ledger.spent == pytest.approx(30)
-    odd = DPaT(epsilon=1 / 3).fit(people, "diabetes")  # each debit is rounded up, so 100 is not quite enough
+    odd = DPaT(epsilon_per_call=1 / 3).fit(
+        people, "diabetes"
+    )  # each debit is rounded up, so 100 is not quite enough
     exact = Ledger.in_memory(100)
     with pytest.raises(BudgetError, match="300 calls"):
         odd.answer(people, exact)
     assert exact.spent == 0 and len(odd.answer(people, Ledger.in_memory(100.01))) == 300
     with pytest.raises(BudgetError, match="epsilon"):
         odd.answer(people, Ledger.in_memory(Budget(rho=500)))
-    dear = DPaT(epsilon=7.0).fit(people, "diabetes").answer(people)  # more than one grant can hold
+    dear = DPaT(epsilon_per_call=7.0).fit(people, "diabetes").answer(people)  # more than one grant can hold
     assert len(dear) == 300
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, "1", True, 1001])
 def test_bad_epsilons_are_refused(epsilon: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
-        DPaT(epsilon=epsilon).fit([[0.0], [1.0]], [0, 1])
+        DPaT(epsilon_per_call=epsilon).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_it_promises_nothing() -> None:
-    for model in (DPaT(), EDPaT(), DPaT(epsilon=None)):
+    for model in (DPaT(), EDPaT(), DPaT(epsilon_per_call=None)):
         (claim,) = model.guarantee
         assert isinstance(claim, NoGuarantee) and "differential privacy" in claim.title
     assert (
@@ -193,7 +195,7 @@ def test_scikit_learn_accepts_it() -> None:
     """Without noise: with it two calls differ, which no check expects."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_estimator(DPaT(epsilon=None), on_skip=None)
+        check_estimator(DPaT(epsilon_per_call=None), on_skip=None)
 
 
 # -- the confidential file ---------------------------------------------------------------------------
@@ -207,7 +209,9 @@ def people() -> Table:
 @pytest.fixture
 def saved(people: Table, tmp_path: Path) -> Path:
     return (
-        EDPaT(alphas=(0.5, 1.0, 2.0), epsilon=2.0).fit(people, "septic_shock").save(tmp_path / "shock.dpat")
+        EDPaT(alphas=(0.5, 1.0, 2.0), epsilon_per_call=2.0)
+        .fit(people, "septic_shock")
+        .save(tmp_path / "shock.dpat")
     )
 
 
@@ -237,12 +241,12 @@ def asked(people: Table, n: int) -> list[dict[str, Any]]:
 
 
 def test_the_loaded_model_answers_as_the_fitted_one(people: Table, tmp_path: Path) -> None:
-    fitted = EDPaT(alphas=(0.5, 1.0, 2.0), epsilon=1000.0).fit(people, "septic_shock")
+    fitted = EDPaT(alphas=(0.5, 1.0, 2.0), epsilon_per_call=1000.0).fit(people, "septic_shock")
     model = load_confidential(fitted.save(tmp_path / "shock.dpat", "septic-shock"))
     assert isinstance(model, NoisyModel) and model.noisy and model.claimed_epsilon == 1000.0
     assert (model.name, model.kind, model.target) == ("septic-shock", "EDPaT", "septic_shock")
     assert [f.name for f in model.features] == [v.name for v in fitted.variables_]
-    exact = EDPaT(alphas=(0.5, 1.0, 2.0), epsilon=None).fit(people, "septic_shock").answer(people)
+    exact = EDPaT(alphas=(0.5, 1.0, 2.0), epsilon_per_call=None).fit(people, "septic_shock").answer(people)
     for row, share in zip(asked(people, 60), exact, strict=False):
         grant = Ledger.in_memory(1000).grant(epsilon=1000, purpose="test")
         assert abs(model.score_noisy(row, grant) - share) < 20 / 1000  # of scale below 1/1000
@@ -252,7 +256,9 @@ def test_the_loaded_model_answers_as_the_fitted_one(people: Table, tmp_path: Pat
 @pytest.mark.parametrize("epsilon", [1 / 3, 0.1, 0.3, 1e-6, 999.999])
 def test_a_grant_of_the_claimed_epsilon_always_pays(people: Table, tmp_path: Path, epsilon: float) -> None:
     """A ledger rounds up to its units."""
-    model = load_confidential(DPaT(epsilon=epsilon).fit(people, "septic_shock").save(tmp_path / "m.dpat"))
+    model = load_confidential(
+        DPaT(epsilon_per_call=epsilon).fit(people, "septic_shock").save(tmp_path / "m.dpat")
+    )
     grant = Ledger.in_memory(1000).grant(epsilon=model.claimed_epsilon, purpose="a call")
     assert math.isfinite(model.score_noisy(asked(people, 1)[0], grant))
 
@@ -287,7 +293,7 @@ def test_the_same_question_is_the_same_however_it_is_spelt(tmp_path: Path) -> No
             Column("sick", Kind.FLAG, type="boolean", levels=(False, True)),
         )
     )
-    fitted = DPaT(epsilon=1.0).fit(Table.from_arrow(cells, schema), "sick")
+    fitted = DPaT(epsilon_per_call=1.0).fit(Table.from_arrow(cells, schema), "sick")
     model = load_confidential(fitted.save(tmp_path / "m.dpat"))
     spelt = [{"x": x, "level": v} for x in (0, 0.0, -0.0) for v in (0, 0.0, -0.0)]
     assert len({json.dumps(model.checked(row)[0]) for row in spelt}) == 1
@@ -372,7 +378,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, raw: bytes) -> None:
 def test_what_cannot_be_saved(people: Table, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="not fitted"):
         DPaT().save(tmp_path / "a.dpat")
-    fitted = DPaT(epsilon=None).fit(people, "septic_shock")
+    fitted = DPaT(epsilon_per_call=None).fit(people, "septic_shock")
     with pytest.raises(ParameterError, match=r"suffix.*epsilon"):
         fitted.save(tmp_path / "a.sfm")
     assert not list(tmp_path.iterdir())

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.assessment._events import epsilon_low
 from sfumato.assessment.audit import Audit, audit
+from sfumato.assessment.audit.events import epsilon_low
 from sfumato.prediction.dpat import DPaT, EDPaT, NoisyTrees
 from sfumato.prediction.perturbation import UNIT, Output, output
 

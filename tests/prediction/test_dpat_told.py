@@ -23,7 +23,7 @@ def test_levels_read_off_the_data_are_not_told(tmp_path: Path) -> None:
     for confirmed in (False, True):
         levels = ("Aa", "Bb", "zebra-7319") if confirmed else None
         town = Column("town", Kind.NOMINAL, levels=levels, missing=False, confirmed=confirmed)
-        fitted = DPaT(epsilon=1.0).fit(Table.from_arrow(cells, Schema((town, sick))), "sick")
+        fitted = DPaT(epsilon_per_call=1.0).fit(Table.from_arrow(cells, Schema((town, sick))), "sick")
         model = load_confidential(fitted.save(tmp_path / f"{confirmed}.dpat"))
         said = [Served.of(model).document(), row_schema(model.features), middle(model.features)]
         assert ("zebra" in json.dumps(said)) == ("Aa" in json.dumps(said)) == confirmed

@@ -138,8 +138,8 @@ def test_nothing_published_is_read_off_the_data() -> None:
 
     random = np.random.default_rng(0)
     for kind in (AdditiveScore, AlphaForest):
+        score = kind(1.0, SCHEMA, declared_rows=300, anyway=True)
         fits = [
-            kind(1.0, SCHEMA, rows=300, anyway=True).fit(random.random((n, 3)) * 8, [label] * n).released()
-            for n, label in ((1, 0), (900, 1))
+            score.fit(random.random((n, 3)) * 8, [label] * n).released() for n, label in ((1, 0), (900, 1))
         ]
         assert frame(fits[0]) == frame(fits[1])

@@ -1,4 +1,4 @@
-"""Both private estimators: scikit-learn's manners, the budget, missing values, order, and refusals."""
+"""Both private estimators: scikit-learn's interface, the budget, missing values, order, and refusals."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def test_a_data_frame_and_an_array_can_be_fitted(kind: type[PrivateClassifier]) 
 
 @KINDS
 def test_estimators_copy_pickle_and_say_their_parameters(kind: type[PrivateClassifier]) -> None:
-    model = small(kind, 4.0, rows=400).fit(mixed(400), "sick")
+    model = small(kind, 4.0, declared_rows=400).fit(mixed(400), "sick")
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict_proba(mixed(50)), model.predict_proba(mixed(50)))
-    assert clone(model).get_params()["rows"] == 400 and not hasattr(clone(model), "model_")
+    assert clone(model).get_params()["declared_rows"] == 400 and not hasattr(clone(model), "model_")
 
 
 @KINDS
@@ -113,13 +113,13 @@ def test_bad_input_is_refused_before_anything_is_spent(kind: type[PrivateClassif
         ({"schema": None}, X, y, ParameterError),
         ({"schema": public.with_("x0", confirmed=False)}, X, y, SchemaError),
         ({"schema": public, "epsilon": 0}, X, y, ParameterError),
-        ({"schema": public, "rows": -1}, X, y, ParameterError),
+        ({"schema": public, "declared_rows": -1}, X, y, ParameterError),
         ({"schema": public, "monotone": {"x9": "increasing"}}, X, y, ParameterError),
         ({"schema": public, "monotone": {"x0": "up"}}, X, y, ParameterError),
         ({"schema": public}, X, [0, 2] * 10, DataError),
         ({"schema": public}, np.where(X > 0.9, np.nan, X), y, DataError),
         ({"schema": public}, X[:, :1], y, DataError),
-        ({"schema": public, "rows": 2, "anyway": False}, X, y, ParameterError),
+        ({"schema": public, "declared_rows": 2, "anyway": False}, X, y, ParameterError),
         ({}, mixed(20), "grade", SchemaError),
         ({}, mixed(20), y, ParameterError),
     ]
@@ -154,7 +154,12 @@ def test_a_hopeless_fit_is_refused_from_a_noised_number_too(kind: type[PrivateCl
 def test_scores_keep_the_order_asked_for(kind: type[PrivateClassifier], direction: str) -> None:
     for seed in range(3):
         model = small(
-            kind, 0.5, monotone={"x0": direction}, schema=numbers((0, 1), (0, 1)), anyway=True, rows=200
+            kind,
+            0.5,
+            monotone={"x0": direction},
+            schema=numbers((0, 1), (0, 1)),
+            anyway=True,
+            declared_rows=200,
         )
         random = np.random.default_rng(seed)
         X = random.random((200, 2))

@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from sfumato.errors import BudgetError
-from sfumato.prediction.fit_budget import Purse, debit, wanted
+from sfumato.prediction.fit_budget import FitBudget, budget_for, debit
 from sfumato.privacy import Budget, Ledger, Unit
 
 
-def purse(epsilon: float = 1.0) -> Purse:
-    return Purse(debit(None, wanted(epsilon, 1), "test"))
+def purse(epsilon: float = 1.0) -> FitBudget:
+    return FitBudget(debit(None, budget_for(epsilon, 1), "test"))
 
 
 def test_shares_add_up_to_the_total_and_no_further() -> None:
@@ -34,15 +34,15 @@ def test_disjoint_draws_cost_one_share_each_level() -> None:
 
 
 def test_a_grant_opens_one_purse_only() -> None:
-    grant = debit(None, wanted(1.0, 1), "test")
-    Purse(grant)
+    grant = debit(None, budget_for(1.0, 1), "test")
+    FitBudget(grant)
     with pytest.raises(BudgetError):
-        Purse(grant)
+        FitBudget(grant)
 
 
 def test_a_ledger_for_others_is_refused() -> None:
     for budget in (Budget(rho=1.0), Budget(epsilon=1.0, unit=Unit.person(3))):
         ledger = Ledger.in_memory(budget)
         with pytest.raises(BudgetError):
-            debit(ledger, wanted(0.5, 1), "test")
+            debit(ledger, budget_for(0.5, 1), "test")
         assert ledger.spent == 0

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.prediction.structures import Tree
+from sfumato.prediction.structures import GrownTree
 from sfumato.prediction.tree_figures import cut, gains_figure, places, rules, spec, text
 from sfumato.table import Table
 
@@ -23,11 +23,11 @@ def people() -> Table:
 
 
 @pytest.fixture(scope="module")
-def tree(people: Table) -> Tree:
+def tree(people: Table) -> GrownTree:
     return sf.AlphaTree(max_depth=5, min_leaf=8).fit(people, "diabetes").tree_
 
 
-def random_tree(seed: int, rows: int, depth: int | None) -> Tree:
+def random_tree(seed: int, rows: int, depth: int | None) -> GrownTree:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 3))
     return sf.AlphaTree(max_depth=depth, min_leaf=1).fit(x, rng.random(rows) < 0.5).tree_

@@ -48,7 +48,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     table = sf.samples.diabetes(1500, seed=3)
     path = tmp_path_factory.mktemp("noisy") / "dpat.dpat"
-    DPaT(epsilon=0.5).fit(table, "diabetes").save(path, "dpat")
+    DPaT(epsilon_per_call=0.5).fit(table, "diabetes").save(path, "dpat")
     return path
 
 

@@ -64,9 +64,9 @@ def test_a_dead_worker_holds_up_nobody(spend: Callable, ledger: Ledger) -> None:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        from sfumato.service.single_flight import Flights
+        from sfumato.service.single_flight import SingleFlight
 
-        flights = Flights(Path(service.settings.answers).with_name("answers-locks"))
+        flights = SingleFlight(Path(service.settings.answers).with_name("answers-locks"))
         with flights.alone(question):
             os.write(write, b"!")
             signal.pause()

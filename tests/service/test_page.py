@@ -134,7 +134,7 @@ def test_levels_that_are_not_told_are_typed(tmp_path: Path, ledger: Ledger, brow
     rows = {"ward": ["a", "b"] * 40, "floor": [3, 4, 5, 4] * 20, "sick": [True, False, True, True] * 20}
     columns = (Column("ward", "nominal"), Column("floor", "nominal"), Column("sick", "flag"))
     table = Table.from_arrow(pa.table(rows), Schema(columns))
-    DPaT(epsilon=0.5).fit(table, "sick").save(tmp_path / "wards.dpat", "wards")
+    DPaT(epsilon_per_call=0.5).fit(table, "sick").save(tmp_path / "wards.dpat", "wards")
     installation = Installation(tmp_path / "sfumato.keys", create=True)
     _, key = installation.create_key("clinic", rate=1000)
     installation.close()

@@ -6,9 +6,11 @@ Fast and simple; generalizes more than it must. Here as the baseline everyone kn
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.lattice import Lattice, Levels
 from sfumato.anonymization.limits import SearchLimits, refuse_limits
 from sfumato.anonymization.loss import Loss
@@ -17,20 +19,28 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
 
 
+@declares(
+    Declaration(
+        "datafly",
+        Does.GENERALIZE,
+        "One level per column, that of most values raised first.",
+        page="anonymize.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Datafly:
-    """One level per column, raised greedily.
+    """One level per column, raised greedily. Without max_suppressed, as Sweeney has it: fewer than k rows."""
 
-    max_suppressed: the share of rows that may be suppressed. None: as Sweeney has it, fewer than k rows.
-    time_limit: seconds on the clock; then all columns are released on their highest level. None: no limit.
-    work_limit: levels that may be raised; then the same. The same result on every machine.
-    """
-
-    max_suppressed: float | None = None
-    time_limit: float | None = None
-    work_limit: int | None = None
+    max_suppressed: Annotated[float | None, declared.MAX_SUPPRESSED] = None
+    time_limit: Annotated[
+        float | None, declared.time_limit("all columns are released on their highest level")
+    ] = None
+    work_limit: Annotated[int | None, declared.work_limit("levels that are raised")] = None
 
     def __post_init__(self) -> None:
         if self.max_suppressed is not None and not 0 <= self.max_suppressed <= 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Augmented, Hierarchy
 from sfumato.measures import mutual_information
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, Number, Text
 
 _INF = math.inf
 
@@ -27,6 +29,11 @@ _INF = math.inf
 def heights(hierarchy: Hierarchy) -> Floats:
     """(nodes,): h / M, the level of a node by that of the root; a hierarchy of one level has 0."""
     return np.asarray(hierarchy.level_of / max(1, hierarchy.height), np.float64)
+
+
+_TARGET = Parameter(Text("The column that values are judged by, such as the cost."), columns=True)
+_CORRECTED = Parameter(Flag("Less the bias of the plug-in estimate, never below 0."))
+_MOST_OUTCOMES = Parameter(Number("Targets with more outcomes are pooled into that many.", 2, whole=True))
 
 
 @dataclass(frozen=True)
@@ -80,11 +87,15 @@ class ColumnMI:
     most: a target with more outcomes is pooled into that many parts, see `outcome`.
     """
 
-    target: str
-    corrected: bool = True
-    graded: bool = False
-    floor: float = 1e-3
-    most: int = MOST
+    target: Annotated[str, _TARGET]
+    corrected: Annotated[bool, _CORRECTED] = True
+    graded: Annotated[
+        bool, Parameter(Flag("A cell costs the information its column has lost on that level."))
+    ] = False
+    floor: Annotated[
+        float, Parameter(Number("The least weight of a column, as a share of the largest.", 0, 1))
+    ] = 1e-3
+    most: Annotated[int, _MOST_OUTCOMES] = MOST
 
     name = "column information"
     monotone = True
@@ -163,12 +174,19 @@ class ValueMI:
     corrected: less the bias (Kc - 1) / (2 ln 2) (1/n_x - 1/N), never below 0; not for `event`.
     """
 
-    target: str
-    event: int | None = None
-    monotone: bool = False
-    least: int = 6
-    corrected: bool = True
-    most: int = MOST
+    target: Annotated[str, _TARGET]
+    event: Annotated[
+        int | None, Parameter(Number("The place of one outcome: |PMI(x, event)| instead.", 0, whole=True))
+    ] = None
+    monotone: Annotated[
+        bool, Parameter(Flag("Charge a node the largest cost beneath it: the least monotone measure."))
+    ] = False
+    least: Annotated[
+        int,
+        Parameter(Number("Nodes with fewer rows are worth what an ancestor is.", 1, whole=True)),
+    ] = 6
+    corrected: Annotated[bool, _CORRECTED] = True
+    most: Annotated[int, _MOST_OUTCOMES] = MOST
 
     name = "value information"
     range = (0.0, _INF)

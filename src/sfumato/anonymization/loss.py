@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.information import Height, Precision
+from sfumato.anonymization.information import ColumnMI, Height, Precision, ValueMI
 from sfumato.anonymization.measure import Blind, Costs, Floats, Measure, column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -131,7 +131,7 @@ class Ambiguity(Blind):
         return float((product * recoding.n).sum() / max(recoding.problem.rows, 1))
 
 
-MEASURES: dict[str, Callable[[], Measure]] = {
+MEASURES: dict[str, Callable[..., Measure]] = {
     "loss": Loss,
     "ncp": Loss,
     "height": Height,
@@ -141,11 +141,17 @@ MEASURES: dict[str, Callable[[], Measure]] = {
     "class-size": AverageClassSize,
     "ambiguity": Ambiguity,
 }
+INFORMED: dict[str, Callable[..., Measure]] = {  # they look at a target, which must be named
+    "column-information": ColumnMI,
+    "value-information": ValueMI,
+}
 
 
 def measure_of(given: Any) -> Measure:
     """A measure, or the one of that name."""
     if isinstance(given, str):
+        if given in INFORMED:
+            raise ParameterError(f"the measure {given} needs a target.", hint="sf.ColumnMI(target='cost')")
         if given not in MEASURES:
             raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(MEASURES)}")
         return MEASURES[given]()

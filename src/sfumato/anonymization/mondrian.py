@@ -7,11 +7,12 @@ lowest nodes above its rows, so splits follow the hierarchies; ordered columns a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.limits import WORK, SearchLimits, refuse_limits
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.forest import planted
@@ -20,31 +21,51 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError, listed
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Text
 from sfumato.progress import report
 
 Labels = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "mondrian",
+        Does.GENERALIZE,
+        "The table cut in two again and again.",
+        page="mondrian.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Mondrian:
-    """Splits top down, the widest column first.
+    """Splits top down, the widest column first."""
 
-    kind: "strict": parts never overlap: a split is made where all of its parts satisfy the criterion.
-        "relaxed": they may: rows with the value of the median go to both halves, and the children of a
-        node that are too small stay together, released as that node.
-    ordered: columns whose leaves stand in order, to be cut at the median. The others are nominal: a region
-        is split into the children of its node.
-    max_suppressed: the share of rows that may be suppressed, where a maximum level forces it.
-    time_limit: seconds on the clock, asked before each round of splits; regions then stay as wide as they
-        are. None: no limit.
-    work_limit: splits that may be tried, those of the widest regions first: the same result on every machine.
-    """
-
-    kind: Literal["strict", "relaxed"] = "strict"
-    ordered: tuple[str, ...] = ()
-    max_suppressed: float = 0.0
-    time_limit: float | None = None
-    work_limit: int | None = None
+    kind: Annotated[
+        Literal["strict", "relaxed"],
+        Parameter(
+            Text(
+                "'strict': parts never overlap. 'relaxed': rows with the value of the median go to both "
+                "halves, and children of a node that are too small stay together.",
+                ("strict", "relaxed"),
+            ),
+            beginner=True,
+        ),
+    ] = "strict"
+    ordered: Annotated[
+        tuple[str, ...],
+        declared.names(
+            "Columns whose leaves stand in order, to be cut at the median; others are split into the "
+            "children of a node."
+        ),
+    ] = ()
+    max_suppressed: Annotated[float, declared.MAX_SUPPRESSED] = 0.0
+    time_limit: Annotated[float | None, declared.time_limit("regions stay as wide as they are")] = None
+    work_limit: Annotated[
+        int | None, declared.work_limit("splits that are tried, those of the widest regions first")
+    ] = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("strict", "relaxed"):

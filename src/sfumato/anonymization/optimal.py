@@ -16,11 +16,12 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.boundary import SizeCheck, search_boundary
 from sfumato.anonymization.branch_and_bound import branch
 from sfumato.anonymization.classes import classes_of
@@ -33,31 +34,45 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
 
 _LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
 _SLOW = 2_000  # the same, where each node's classes are counted anew
 _PATIENCE = 60.0
 
 
+@declares(
+    Declaration(
+        "optimal",
+        Does.GENERALIZE,
+        "One level per column, the best there is, with a certificate.",
+        page="optimal.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+        first=True,
+        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+    )
+)
 @dataclass(frozen=True)
 class OptimalRecoding:
     """One level per column, the best there is.
 
-    loss: a measure, or its name: loss (ncp), entropy, discernibility, class-size, ambiguity.
-    max_suppressed: the share of rows that may be suppressed, 0 to 1.
-    time_limit: seconds on the clock; then the best so far is given, with its gap. A lattice of more than two
-        million nodes gets a limit of 60 seconds where neither limit is given; one of more than two thousand
-        where criteria look into the classes (persons, l, t), each node of which takes long.
-    threads: how many search side by side, where class sizes are all that is asked.
-    work_limit: nodes of the lattice that may be looked at, beside the most and the least general one: the
-        same result on every machine. With several threads it hangs on them which nodes those are.
+    A lattice of more than two million nodes gets a time limit of 60 seconds where no limit is given; one of
+    more than two thousand where criteria look into the classes (persons, l, t), each node of which takes
+    long. The work limit does not count the most and the least general node; with several threads it hangs
+    on them which nodes are looked at.
     """
 
-    loss: Measure | str = "loss"
-    max_suppressed: float = 0.0
-    time_limit: float | None = None
-    threads: int = 1
-    work_limit: int | None = None
+    loss: Annotated[Measure | str, declared.loss("What is minimized")] = "loss"
+    max_suppressed: Annotated[float, declared.MAX_SUPPRESSED] = 0.0
+    time_limit: Annotated[
+        float | None, declared.time_limit("the best so far is given, with its gap to what is proven")
+    ] = None
+    threads: Annotated[
+        int,
+        declared.count("How many search side by side, where class sizes are all that is asked.", 1),
+    ] = 1
+    work_limit: Annotated[int | None, declared.work_limit("nodes of the lattice")] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", measure_of(self.loss))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.assessment.attacks.success import NothingToAttack
 from sfumato.assessment.case import Case, case_of
+from sfumato.assessment.checks import CHECKS, AssessmentCheck, limited_by
+from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
-from sfumato.assessment.nothing import NothingToAttack
-from sfumato.assessment.opening import guarantee_of
-from sfumato.assessment.parts import PARTS, Part, limited_by
-from sfumato.assessment.parts.base import Partly
+from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
 from sfumato.assessment.thresholds import RISK, judged, require_known
 from sfumato.errors import SfumatoError, listed
@@ -21,9 +22,9 @@ from sfumato.score import Score
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.audit import Audit
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.models import Model
+    from sfumato.assessment.utility.models import Model
 
 __all__ = ["Assessment", "assess"]
 
@@ -79,8 +80,7 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     """
     limits = dict(thresholds or {})
-    known = [m for part in PARTS for m in part.gives]
-    require_known(limits, known)
+    require_known(limits, [m for check in CHECKS for m in check.gives])
     case = case_of(
         Subject(
             original=original, released=released, control=control, schema=schema,
@@ -89,40 +89,14 @@ def assess(
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
         )
     )  # fmt: skip
-    notes = [*case.files.notes, *case.pair.notes]
-    notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.partings]
-    if case.files.control is None:
-        notes.append(
-            "No control was given: attacks are held against a plain guess only, which overstates them."
-        )
-    if any(a.claim is not None and a.refutes() for a in case.subject.audits):
-        notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
-    scores: list[Score] = []
-    skipped: list[Skipped] = []
-    unavailable: dict[str, str] = {}
-    broken: dict[str, str] = {}
-    if case.left_out:  # an intruder who knows less than was said proves nothing
-        broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
-    for number, part in enumerate(PARTS):
-        report(_LABEL, number, len(PARTS))
-        found, reason, failed = _done(part, case)
-        scores += found
-        if reason:
-            skipped.append(Skipped(part.name, reason))
-            unavailable |= dict.fromkeys(part.gives, reason)
-        if failed:
-            for limit in (limited_by(part), *part.gives):
-                broken.setdefault(limit, f"{part.name}: {reason}")
-    report(_LABEL, len(PARTS), len(PARTS))
-    named = ordered(scores)
-    figures, undrawn = _figures(case, named)
-    skipped += undrawn
+    notes, found = _notes(case), _examined(case)
+    figures, undrawn = _figures(case, found.scores)
     return Assessment(
-        scores=named,
-        thresholds=judged(limits, named, unavailable, broken),
-        skipped=tuple(skipped),
+        scores=found.scores,
+        thresholds=judged(limits, found.scores, found.unavailable, found.broken),
+        skipped=(*found.skipped, *undrawn),
         guarantee=guarantee_of(released),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=notes,
         rows=case.files.rows,
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
@@ -132,18 +106,63 @@ def assess(
     )
 
 
-def _done(part: Part, case: Case) -> tuple[list[Score], str, bool]:
-    """The scores of a part, or why there are none, and whether that leaves open what it would have found.
+def _notes(case: Case) -> tuple[str, ...]:
+    """What was assumed on the way, each once."""
+    notes = [*case.files.notes, *case.pair.notes]
+    notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.name_parts]
+    if case.files.control is None:
+        notes.append(
+            "No control was given: attacks are held against a plain guess only, which overstates them."
+        )
+    if any(a.claim is not None and a.refutes() for a in case.subject.audits):
+        notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
+    return tuple(dict.fromkeys(notes))
 
-    One part that fails does not take the others with it. A part that is not asked for, by the effort or by
+
+@dataclass(frozen=True)
+class _Examined:
+    """What the checks gave. unavailable, broken: as `thresholds.judged` takes them."""
+
+    scores: tuple[Score, ...]
+    skipped: tuple[Skipped, ...]
+    unavailable: Mapping[str, str]
+    broken: Mapping[str, str]
+
+
+def _examined(case: Case) -> _Examined:
+    """Every check, one after the other."""
+    scores: list[Score] = []
+    skipped: list[Skipped] = []
+    unavailable: dict[str, str] = {}
+    broken: dict[str, str] = {}
+    if case.left_out:  # an intruder who knows less than was said proves nothing
+        broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
+    for number, check in enumerate(CHECKS):
+        report(_LABEL, number, len(CHECKS))
+        found, reason, failed = _done(check, case)
+        scores += found
+        if reason:
+            skipped.append(Skipped(check.name, reason))
+            unavailable |= dict.fromkeys(check.gives, reason)
+        if failed:
+            for limit in (limited_by(check), *check.gives):
+                broken.setdefault(limit, f"{check.name}: {reason}")
+    report(_LABEL, len(CHECKS), len(CHECKS))
+    return _Examined(ordered(scores), tuple(skipped), unavailable, broken)
+
+
+def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
+    """The scores of a check, or why there are none, and whether that leaves open what it would have found.
+
+    One check that fails does not take the others with it. A check that is not asked for, by the effort or by
     what was given, leaves nothing open; one that is, and is refused or breaks, does, unless it was refused
     because there is nothing to attack.
     """
-    reason = part.lacks(case)
+    reason = check.lacks(case)
     if reason:
         return [], reason, False
     try:
-        return part.run(case), "", False
+        return check.run(case), "", False
     except Partly as error:
         return error.scores, error.message.rstrip("."), error.unknown
     except NothingToAttack as error:

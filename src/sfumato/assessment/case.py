@@ -1,4 +1,4 @@
-"""What is judged, opened once: the parts of an assessment share the pair, the classes and the search."""
+"""What is judged, opened once: the checks of an assessment share the pair, the classes and the search."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sfumato.assessment.align import MAX_LEVELS, Pair, align
-from sfumato.assessment.meanings import Meanings, meanings
-from sfumato.assessment.opening import Opened, opened, opened_pair
-from sfumato.assessment.parting import Parting
-from sfumato.assessment.subject import Subject
+from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
+from sfumato.assessment.reading.files import Meanings, meanings, opened
+from sfumato.assessment.reading.name_parts import NameParts
+from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
 from sfumato.schema import Kind, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from sfumato.assessment.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.risk.classes import Classes
-    from sfumato.assessment.risk.uniqueness import Search
+    from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.risk.classes import FileClasses
+    from sfumato.assessment.risk.uniqueness import UniquenessSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Case:
     population: how many people the original is a sample of, or a table of them.
     """
 
-    files: Opened
+    files: Files
     subject: Subject
     key: Key
     population: int | Table | None = None
@@ -64,20 +63,20 @@ class Case:
         return tuple(n for n in self.files.sensitive if n not in self.known)
 
     @cached_property
-    def partings(self) -> tuple[Parting, ...]:
+    def name_parts(self) -> tuple[NameParts, ...]:
         """How quasi-identifiers are cut that have too many names to be compared whole."""
         files = (self.files.original, self.files.released)
         found = []
         for name in self.known:
             if name not in self.pair.columns and files[0].schema[name].kind is not Kind.CODES:
                 levels = [f.codebooks([name])[name].levels.cast(pa.string()) for f in files]
-                found.append(Parting.of(name, pa.concat_arrays(levels), MAX_LEVELS // 2))
+                found.append(NameParts.of(name, pa.concat_arrays(levels), MAX_LEVELS // 2))
         return tuple(found)
 
     @cached_property
     def sharply_known(self) -> tuple[str, ...]:
         """What is known, as columns of the sharp pair: a quasi-identifier of very many names is its parts."""
-        parts = {p.column: p.names for p in self.partings}
+        parts = {p.column: p.names for p in self.name_parts}
         return tuple(c for n in self.known for c in parts.get(n, (n,)) if c in self.sharp.columns)
 
     @cached_property
@@ -88,28 +87,28 @@ class Case:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Quasi-identifiers of very many values that are no names, and that no attack on the pair can use."""
-        parted = {p.column for p in self.partings}
+        parted = {p.column for p in self.name_parts}
         return tuple(n for n in self.known if n not in parted and n not in self.pair.columns)
 
     @cached_property
     def control(self) -> Table | None:
         """People outside the data, with the parts."""
         table = self.files.control
-        for parting in self.partings:
-            table = None if table is None else parting.split(table)
+        for parts in self.name_parts:
+            table = None if table is None else parts.split(table)
         return table
 
     @cached_property
     def database(self) -> AttackDatabase | None:
         """What the intruder holds, with the parts."""
-        from sfumato.assessment.fellegi_sunter import AttackDatabase
+        from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
 
         given = self.subject.database
-        if given is None or not self.partings:
+        if given is None or not self.name_parts:
             return given
         rows = given.joined()
-        for parting in self.partings:
-            rows = parting.beside(rows) if parting.column in rows.column_names else rows
+        for parts in self.name_parts:
+            rows = parts.beside(rows) if parts.column in rows.column_names else rows
         inferred = {name: rows.column(name).combine_chunks() for name in given.inferred}
         return AttackDatabase(
             [Table.from_arrow(rows)], {n: lambda _, v=v: v for n, v in inferred.items()}, given.person
@@ -145,9 +144,9 @@ class Case:
         original = original.with_schema(Schema(tuple(columns[n] for n in columns if n in original.columns)))
         released = released.select(there)
         trees = dict(self.hierarchies)
-        for parting in self.partings:
-            if parting.column in released.columns:
-                original, released, more = parting.both(original, released, trees.get(parting.column, {}))
+        for parts in self.name_parts:
+            if parts.column in released.columns:
+                original, released, more = parts.both(original, released, trees.get(parts.column, {}))
                 trees |= more
         return align(
             original,
@@ -159,20 +158,20 @@ class Case:
 
     @property
     def seed(self) -> int:
-        """A number for parts that draw with one; nothing that is released rests on it."""
+        """A number for checks that draw with one; nothing that is released rests on it."""
         return (
             int.from_bytes(self.key.derive("assessment", "seed").to_bytes()[-4:], "little") >> 1
         )  # libraries take 31 bits
 
     @cached_property
-    def classes(self) -> Classes:
+    def classes(self) -> FileClasses:
         """The release by its quasi-identifiers, as they stand in it."""
         from sfumato.assessment.risk.classes import classes
 
         return classes(self.files.released, self.files.quasi_identifiers)
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> UniquenessSearch:
         """What each small set of quasi-identifiers singles out in the release."""
         from sfumato.assessment.risk.uniqueness import search
 
@@ -196,7 +195,7 @@ class Case:
 
 def case_of(subject: Subject) -> Case:
     """Open the files and check what was said about them."""
-    files = opened_pair(subject)
+    files = open_files(subject)
     if subject.truth == "rows" and files.rows[0] != files.rows[1]:
         raise ParameterError(
             f"row i cannot be row i: the files have {files.rows[0]:,} and {files.rows[1]:,} rows.",

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.case import Case
-from sfumato.assessment.frames import unbounded
+from sfumato.assessment.reading.alignment import Pair
+from sfumato.assessment.reading.frames import unbounded
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.report import Figure
 from sfumato.score import Score

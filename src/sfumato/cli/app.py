@@ -14,10 +14,11 @@ import typer
 from sfumato.cli import (
     INTERRUPTED,
     anonymizing,
-    assessing,
+    assessment,
     demo,
     determining,
     fitting,
+    frontier,
     hierarchies,
     keys,
     ledgers,
@@ -95,8 +96,8 @@ register(app, releasing.pseudonymize)
 register(app, anonymizing.anonymize)
 register(app, synthesizing.synthesize)
 register(app, releasing.verify)
-register(app, assessing.assess)
-register(app, assessing.frontier)
+register(app, assessment.assess)
+register(app, frontier.frontier)
 register(determination_app, determining.new)
 register(determination_app, determining.fill)
 app.add_typer(determination_app, name="determination")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.assessment.grid import Candidate, Made
+from sfumato.assessment.frontier.grid import Candidate, Made
 from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table

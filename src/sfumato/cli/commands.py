@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,26 +114,24 @@ def register(app: typer.Typer, function: Callable[..., int | None], name: str | 
     """Make a function a command of `app`.
 
     A parameter called `terminal` gets the `Terminal` to print on; one called `reading` gets the `Reading`
-    of options that say how data is read. The function gives back an exit code, or None for 0.
+    of options that say how data is read. A parameter of another frozen dataclass stands for the options that
+    are its fields. The function gives back an exit code, or None for 0.
     """
     own = inspect.signature(function, eval_str=True).parameters
+    groups = {n: p.annotation for n, p in own.items() if n not in _CONTEXT and _is_group(p.annotation)}
+    parameters: list[inspect.Parameter] = []
+    for n, p in own.items():
+        if n not in _CONTEXT:
+            parameters += _options(groups[n]) if n in groups else [p.replace(kind=p.KEYWORD_ONLY)]
     reads = "reading" in own
-    added = [*(fields(Reading) if reads else ()), *fields(_Shared)]
-    hints = {
-        **inspect.get_annotations(Reading, eval_str=True),
-        **inspect.get_annotations(_Shared, eval_str=True),
-    }
-    parameters = [p.replace(kind=p.KEYWORD_ONLY) for n, p in own.items() if n not in _CONTEXT]
-    parameters += [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
-        for f in added
-    ]
+    parameters += [*(_options(Reading) if reads else ()), *_options(_Shared)]
 
     def command(**given: Any) -> None:
-        speech = {f.name: given.pop(f.name) for f in fields(_Shared)}
+        terminal = _taken(_Shared, given, Terminal)
         if reads:
-            given["reading"] = Reading(**{f.name: given.pop(f.name) for f in fields(Reading)})
-        terminal = Terminal(**speech)
+            given["reading"] = _taken(Reading, given)
+        for group, kind in groups.items():
+            given[group] = _taken(kind, given)
         code = terminal.run(lambda: function(terminal=terminal, **given))
         if code:
             raise typer.Exit(code)
@@ -142,3 +140,21 @@ def register(app: typer.Typer, function: Callable[..., int | None], name: str | 
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     command.__doc__ = function.__doc__
     app.command(name or function.__name__)(command)
+
+
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and is_dataclass(annotation)
+
+
+def _options(group: type) -> list[inspect.Parameter]:
+    """The fields of a dataclass as parameters of a command."""
+    hints = inspect.get_annotations(group, eval_str=True)
+    return [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in fields(group)
+    ]
+
+
+def _taken(group: type, given: dict[str, Any], make: type | None = None) -> Any:
+    """The options of a group, taken out of what was given; as the group, or as what `make` makes of them."""
+    return (make or group)(**{f.name: given.pop(f.name) for f in fields(group)})

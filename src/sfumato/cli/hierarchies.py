@@ -316,7 +316,7 @@ def _remarks(found: Hierarchy) -> list[str]:
     """What is no fault, but may not be meant."""
     import numpy as np
 
-    from sfumato.assessment.generalized import spans
+    from sfumato.assessment.reading.notation import spans
 
     remarks = []
     leaves = spans(list(found.leaves))

@@ -17,7 +17,7 @@ from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.service.installation import Installation
-    from sfumato.service.keys import Key
+    from sfumato.service.keys import ApiKey
 
 KeysFile = Annotated[
     Path,
@@ -97,7 +97,7 @@ def _opened(path: Path, *, create: bool = False) -> Installation:
     return Installation(path, create=create)
 
 
-def _shown_once(terminal: Terminal, key: Key, text: str, replaced: str = "") -> None:
+def _shown_once(terminal: Terminal, key: ApiKey, text: str, replaced: str = "") -> None:
     plain = _plain(key) | {"key": text}
     lines = [
         Text.assemble(("Key ", "bold"), text),
@@ -109,7 +109,7 @@ def _shown_once(terminal: Terminal, key: Key, text: str, replaced: str = "") -> 
     terminal.result(lines, plain)
 
 
-def _plain(key: Key) -> dict[str, Any]:
+def _plain(key: ApiKey) -> dict[str, Any]:
     return {
         "id": key.id, "client": key.client, "scopes": list(key.scopes), "rate": key.rate, "burst": key.burst,
         "created": key.created, "expires": key.expires, "revoked": key.revoked,

@@ -13,7 +13,7 @@ from sfumato.cli.commands import Overwrite
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sfumato.privacy import Entry, Ledger
+    from sfumato.privacy import Ledger, LedgerEntry
 
 LedgerAt = Annotated[
     str,
@@ -158,7 +158,7 @@ def _grid(*columns: tuple[str, bool]) -> Grid:
     return grid
 
 
-def _log(ledger: Ledger, entries: tuple[Entry, ...]) -> Grid | None:
+def _log(ledger: Ledger, entries: tuple[LedgerEntry, ...]) -> Grid | None:
     grid = _grid(
         ("#", True), ("When", True), ("Purpose", False), ("Client", False), (ledger.budget.kind, True)
     )

@@ -129,7 +129,7 @@ def _model(
         return AlphaTree(alpha, max_depth=max_depth, min_leaf=min_leaf, thresholds=thresholds)
     if method is TreeMethod.dpat:
         return DPaT(alpha, epsilon, max_depth=max_depth, thresholds=thresholds)
-    return EDPaT(epsilon=epsilon, max_depth=max_depth, thresholds=thresholds)
+    return EDPaT(epsilon_per_call=epsilon, max_depth=max_depth, thresholds=thresholds)
 
 
 def _report(model: Any, path: Path, title: str, stamp: str, overwrite: bool) -> None:

@@ -67,11 +67,7 @@ class Field:
 
 def plain_value(parameter: Parameter, value: Any) -> Any:
     """A field's value as a plan writes it; an object without a plain form is given back as it is."""
-    if value is None:
-        return None
-    if parameter.write is not None:
-        return parameter.write(value)
-    return _plain(value)
+    return _plain(value) if parameter.write is None else parameter.write(value)
 
 
 def _plain(value: Any) -> Any:

@@ -148,10 +148,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _limits(plan: Plan) -> Iterator[Fault]:
-    from sfumato.assessment.parts import PARTS
+    from sfumato.assessment.checks import CHECKS
     from sfumato.assessment.thresholds import require_known
 
-    known = [m for part in PARTS for m in part.gives]
+    known = [m for check in CHECKS for m in check.gives]
     for name, limit in plan.table("thresholds").items():
         try:
             require_known({name: limit}, known)

@@ -22,14 +22,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
-from sfumato.prediction.fit_budget import Purse
+from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
 from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse
@@ -44,27 +46,36 @@ EXPECTED_SLOPE = 0.5  # features say the same thing twice
 Ints = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "additive",
+        Does.FIT,
+        "A private risk score that adds up one number per feature.",
+        page="additive-score.md",
+        claims=("PureDP",),
+        needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
+    )
+)
 class AdditiveScore(PrivateClassifier):
-    """A differentially private risk score that adds up one number per feature.
-
-    epsilon: of the whole fit; scoring afterwards is free.
-    schema: public bounds and levels of the features, confirmed; or one pair (low, high) for all columns.
-    rows: the number of rows, if it is public; otherwise the noisy counts of the outcomes say it.
-    bins: of an ordered feature, at most; None follows the rule of `rule.additive_plan`.
-    classes: the two outcomes, the one that is scored last. (With a Table its schema says.)
-    monotone: {feature: "increasing" or "decreasing"}: contributions in that order only.
-    max_rows_per_person: L; with L > 1 the promise is to persons.
-    anyway: fit although the rule says that nothing useful can come of it.
-    """
+    """A differentially private risk score that adds up one number per feature."""
 
     def __init__(
-        self, epsilon: float = 1.0, schema: Schema | tuple[float, float] | None = None, *,
-        rows: int | None = None, bins: int | None = None, classes: Sequence[Any] = (0, 1),
-        monotone: Mapping[str, str] | None = None, max_rows_per_person: int = 1, anyway: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        epsilon: Annotated[float, declared.EPSILON] = 1.0,
+        schema: Annotated[Schema | tuple[float, float] | None, declared.SCHEMA] = None,
+        *,
+        declared_rows: Annotated[int | None, declared.DECLARED_ROWS] = None,
+        bins: Annotated[
+            int | None, declared.count("Of an ordered feature, at most; by default a rule.", 2, 16)
+        ] = None,
+        classes: Annotated[Sequence[Any], declared.CLASSES] = (0, 1),
+        monotone: Annotated[Mapping[str, str] | None, declared.MONOTONE] = None,
+        max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
+        anyway: Annotated[bool, declared.ANYWAY] = False,
+    ) -> None:
         self.epsilon = epsilon
         self.schema = schema
-        self.rows = rows
+        self.declared_rows = declared_rows
         self.bins = bins
         self.classes = classes
         self.monotone = monotone
@@ -81,20 +92,22 @@ class AdditiveScore(PrivateClassifier):
     def _plan(self, features: int, rows: float) -> AdditivePlan:
         plan = additive_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
         if plan.hopeless and not self.anyway:
-            raise refuse(rows, float(self.epsilon), self.rows is not None)
+            raise refuse(rows, float(self.epsilon), self.declared_rows is not None)
         return plan if self.bins is None else AdditivePlan(self.bins, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:
-        if self.rows is not None:
-            self._plan(len(training.grid.axes), self.rows)
+        if self.declared_rows is not None:
+            self._plan(len(training.grid.axes), self.declared_rows)
 
-    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
+    def _learn(self, training: Training, purse: FitBudget, guarantee: Guarantee) -> ReleasedModel:
         axes, most = training.grid.axes, self.max_rows_per_person
         outcomes = laplace(
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
         )
-        rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
-        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.rows is None else rows)
+        rows = (
+            float(max(outcomes.values.sum(), 1)) if self.declared_rows is None else float(self.declared_rows)
+        )
+        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.declared_rows is None else rows)
         self._groups = [a.groups(plan.bins) for a in axes]
         codes = self._merged(training.codes)
         sizes = [int(g[-1]) + 1 for g in self._groups]
@@ -127,7 +140,7 @@ class AdditiveScore(PrivateClassifier):
             weights.append(monotone_weights(own, table, direction, missing) if direction else own)
         return weights
 
-    def _calibrate(self, codes: Codes, outcome: Ints, tables: Sequence[Ints], purse: Purse) -> None:
+    def _calibrate(self, codes: Codes, outcome: Ints, tables: Sequence[Ints], purse: FitBudget) -> None:
         """Count the sums by outcome, and scale base and weights to what is found: point 3 above."""
         means, variances = moments([t.sum(axis=1) for t in tables], self._weights)
         # Sums spread more than independent features would let them.
@@ -141,7 +154,10 @@ class AdditiveScore(PrivateClassifier):
     def _card(self, plan: AdditivePlan, rows: float, scale: float) -> dict[str, Any]:
         return {
             "method": "additive score",
-            "rows": {"number": rows, "source": "declared" if self.rows is not None else "counted with noise"},
+            "rows": {
+                "number": rows,
+                "source": "declared" if self.declared_rows is not None else "counted with noise",
+            },
             "plan": {"bins": plan.bins, "evidence": plan.evidence, "noise_scale": scale},
         }
 

@@ -23,10 +23,19 @@ from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io.atomic import atomic_file
 from sfumato.prediction.content import content_of, model_of
 from sfumato.prediction.inputs import Feature, FeatureError
-from sfumato.prediction.models import Explanation, ReleasedModel, Scored
+from sfumato.prediction.models import ReleasedModel, Scored, ScoreExplanation
 from sfumato.prediction.signing_key import SigningKey, signed
 
-__all__ = ["ArtefactError", "Explanation", "Feature", "FeatureError", "Scored", "load", "load_model", "write"]
+__all__ = [
+    "ArtefactError",
+    "Feature",
+    "FeatureError",
+    "ScoreExplanation",
+    "Scored",
+    "load",
+    "load_model",
+    "write",
+]
 
 FORMAT = 1
 MOST_BYTES = 32 * 2**20

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, listed
-from sfumato.prediction.fit_budget import debit, wanted
+from sfumato.prediction.fit_budget import budget_for, debit
 from sfumato.prediction.models import ReleasedModel, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.privacy import Guarantee
@@ -53,7 +53,7 @@ def evaluated(
     groups = groups_of(test, target, subgroups, private=epsilon is not None)
     _require_classes(model, test, target)
     if epsilon is not None:
-        _require_unit(model, wanted(epsilon, max_rows_per_person))
+        _require_unit(model, budget_for(epsilon, max_rows_per_person))
         require_rows_per_person(test, max_rows_per_person)
     scores, outcome, codes = _scored(model, test, target, list(groups))
     cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
@@ -67,7 +67,7 @@ def evaluated(
     if epsilon is None:
         guarantee = _assuming(model.guarantee, _PUBLIC)
     else:
-        grant = debit(ledger, wanted(epsilon, max_rows_per_person), "model card")
+        grant = debit(ledger, budget_for(epsilon, max_rows_per_person), "model card")
         own = grant.claim("The subgroups of the model card and their levels are public")
         noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
         counts, scale = noisy.values, noisy.scale

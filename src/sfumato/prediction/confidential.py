@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io.atomic import write_text
 from sfumato.prediction.inputs import Feature, Inputs
-from sfumato.prediction.perturbation import noised, output
-from sfumato.prediction.structures import Node, Tree
-from sfumato.prediction.variables import Variable
+from sfumato.prediction.perturbation import claim, noised, output
+from sfumato.prediction.structures import GrownTree, Node
+from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.rounding import exact
 
 if TYPE_CHECKING:
-    from sfumato.prediction.dpat import NoisyTrees
+    from sfumato.prediction.learner import Learner
 
 __all__ = ["NoisyModel", "load_confidential", "write"]
 
@@ -61,8 +61,8 @@ class NoisyModel:
     kind: str
     target: str
     claimed_epsilon: float
-    variables: tuple[Variable, ...] = field(repr=False)
-    trees: tuple[Tree, ...] = field(repr=False)
+    variables: tuple[TreeVariable, ...] = field(repr=False)
+    trees: tuple[GrownTree, ...] = field(repr=False)
     version: str = ""
 
     noisy: ClassVar[bool] = True
@@ -80,8 +80,6 @@ class NoisyModel:
     @property
     def guarantee(self) -> Guarantee:
         """No guarantee, and why."""
-        from sfumato.prediction.dpat import claim
-
         return claim(self.claimed_epsilon, self.variables)
 
     @property
@@ -132,7 +130,7 @@ class KeptFeature(Feature):
     levels_told: ClassVar[bool] = False
 
 
-def _feature(v: Variable) -> Feature:
+def _feature(v: TreeVariable) -> Feature:
     kind = "category" if v.kind == "ordered" else v.kind
     made = KeptFeature if v.levels and not v.public else Feature
     return made(
@@ -140,14 +138,14 @@ def _feature(v: Variable) -> Feature:
     )  # fmt: skip
 
 
-def _code(v: Variable, value: Any) -> int:
-    """The code of a checked value; `Variable.codes` for one cell, without a compiler."""
+def _code(v: TreeVariable, value: Any) -> int:
+    """The code of a checked value; `TreeVariable.codes` for one cell, without a compiler."""
     if value is None:
         return v.cuts + 1
     return bisect_left(v.thresholds, value) if v.kind == "number" else v.levels.index(value)
 
 
-def _leaf(tree: Tree, codes: list[int]) -> Node:
+def _leaf(tree: GrownTree, codes: list[int]) -> Node:
     node = tree.nodes[0]
     while not node.is_leaf:
         right = tree.variables[node.variable].passes(codes[node.variable], node.test)
@@ -158,7 +156,9 @@ def _leaf(tree: Tree, codes: list[int]) -> Node:
 # -- writing -----------------------------------------------------------------------------------------
 
 
-def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bool = False) -> Path:
+def write(
+    fitted: Learner, epsilon: float | None, path: str | Path, name: str = "", *, overwrite: bool = False
+) -> Path:
     """Write a fitted model for its owner alone (mode 0600), whole or not at all."""
     target = Path(path)
     name = name or target.stem
@@ -169,7 +169,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         faults.append("the name is 1 to 64 letters, digits, '.', '_' or '-'")
     if not hasattr(fitted, "trees_"):
         faults.append("the model is not fitted")
-    elif fitted.epsilon is None or len(fitted.classes_) < 2:
+    elif epsilon is None or len(fitted.classes_) < 2:
         faults.append("a model to be asked has an epsilon, and saw two classes")
     elif not all(isinstance(x, str | int | float) for v in fitted.variables_ for x in v.levels):
         faults.append("levels are texts, numbers, or true and false")
@@ -177,7 +177,7 @@ def write(fitted: NoisyTrees, path: str | Path, name: str = "", *, overwrite: bo
         raise ParameterError(f"no confidential file: {'; '.join(faults)}.", hint='save("diabetes.dpat")')
     content = {
         "name": name, "nonce": secrets.token_hex(16), "method": type(fitted).__name__,
-        "target": fitted.target_, "claimed_epsilon": float(fitted.epsilon or 0),
+        "target": fitted.target_, "claimed_epsilon": float(epsilon or 0),
         "variables": [v.to_dict() for v in fitted.variables_],
         "trees": [{"alpha": t.alpha, "nodes": t.to_list()} for t in fitted.trees_],
     }  # fmt: skip
@@ -249,7 +249,7 @@ def _document(name: str, raw: bytes) -> dict[str, Any]:
 
 def _model(content: Mapping[str, Any]) -> NoisyModel:
     variables = tuple(
-        Variable(**{**v, "thresholds": tuple(v["thresholds"]), "levels": tuple(v["levels"])})
+        TreeVariable(**{**v, "thresholds": tuple(v["thresholds"]), "levels": tuple(v["levels"])})
         for v in content["variables"]
     )
     faults = []
@@ -262,7 +262,7 @@ def _model(content: Mapping[str, Any]) -> NoisyModel:
     epsilon = content["claimed_epsilon"]
     if type(epsilon) not in (int, float) or not 0 < epsilon <= 1000:
         faults.append("its epsilon is not above 0 and up to 1000")
-    trees = tuple(Tree.from_list(t["nodes"], variables, float(t["alpha"])) for t in content["trees"])
+    trees = tuple(GrownTree.from_list(t["nodes"], variables, float(t["alpha"])) for t in content["trees"])
     if not trees or not variables:
         faults.append("it has no tree or no variable")
     if faults:

@@ -6,19 +6,21 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.prediction import parameters as declared
 from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.perturbation import noised, output
-from sfumato.prediction.structures import Stopping, Tree, zero_diff_structure
+from sfumato.prediction.perturbation import claim, noised, output
+from sfumato.prediction.structures import GrownTree, Stopping, zero_diff_structure
 from sfumato.prediction.tree import real_alpha
-from sfumato.prediction.variables import Bounds, Codes, Variable
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.prediction.variables import Bounds, Codes
+from sfumato.privacy import Guarantee
 from sfumato.privacy.grants import UNIT
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import ceil_units, exact, up
@@ -27,48 +29,31 @@ if TYPE_CHECKING:
     from sfumato.report import Page
 
 _MOST = 1000  # the largest budget there is
-REASON = "a claim of differential privacy that does not hold"
-
-
-def claim(epsilon: float | None, variables: Sequence[Variable]) -> Guarantee:
-    """What DPaT and EDPaT promise: nothing, and why."""
-    said = "The true shares are answered." if epsilon is None else (
-        f"Each call claims epsilon = {epsilon:g}, and the claim is false."
-    )  # fmt: skip
-    detail = (
-        f"{said} The structure of the trees is computed from the data without noise, and whether a "
-        "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
-        "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
-        "beyond any bound."
-    )
-    if not all(v.public for v in variables):
-        detail += " Thresholds or levels were read off the data, too."
-    return Guarantee.of(NoGuarantee(REASON, detail))
 
 
 class NoisyTrees(Learner):
     """What DPaT and EDPaT share: structures by Algorithm 5, and noise at each call."""
 
-    epsilon: float | None
+    epsilon_per_call: float | None
     max_depth: int | None
     _title = "A 0-DiffStructure"
 
     def _check(self) -> None:
-        _check_epsilon(self.epsilon)
+        _check_epsilon(self.epsilon_per_call)
         Stopping(self.max_depth)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return zero_diff_structure(codes, labels, self.variables_, alpha, Stopping(self.max_depth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.epsilon is not None
+        tags.non_deterministic = self.epsilon_per_call is not None
         return tags
 
     @property
     def guarantee(self) -> Guarantee:
         """No guarantee, and why."""
-        return claim(self.epsilon, getattr(self, "variables_", ()))
+        return claim(self.epsilon_per_call, getattr(self, "variables_", ()))
 
     def answer(self, X: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
         """What the calls answer, one for each row: share plus Laplace noise; may lie outside [0, 1].
@@ -80,7 +65,7 @@ class NoisyTrees(Learner):
         reached = np.array([t.leaf_of(codes) for t in self.trees_])
         ways, which = np.unique(reached, axis=1, return_inverse=True)
         outputs = [output([t.nodes[i] for t, i in zip(self.trees_, way, strict=True)]) for way in ways.T]
-        if self.epsilon is None:
+        if self.epsilon_per_call is None:
             return np.array([o.chance for o in outputs])[which.ravel()]
         answers = np.empty(codes.shape[1])
         plan = list(self._payments(which.ravel(), len(outputs)))
@@ -96,7 +81,7 @@ class NoisyTrees(Learner):
         self, which: NDArray[np.int64], ways: int
     ) -> Iterator[tuple[int, NDArray[np.int64], Fraction]]:
         """Rows that reach the same leaves, in parts that one grant can pay, and their cost, rounded up."""
-        epsilon = exact(self.epsilon or 0)
+        epsilon = exact(self.epsilon_per_call or 0)
         for i in range(ways):
             mine = np.flatnonzero(which == i)
             for rows in np.array_split(mine, math.ceil(len(mine) * epsilon / _MOST)):
@@ -110,7 +95,7 @@ class NoisyTrees(Learner):
         """Write the confidential file (.dpat), for its owner alone: it holds true counts, no release."""
         from sfumato.prediction.confidential import write
 
-        return write(self, path, name, overwrite=overwrite)
+        return write(self, self.epsilon_per_call, path, name, overwrite=overwrite)
 
     def page(self, title: str = "", stamp: str = "") -> Page:
         """An internal report: the promise, the structures, and gains at a split and a stop (figure 5.5)."""
@@ -121,6 +106,18 @@ class NoisyTrees(Learner):
         return tree_page(self.trees_, self.target_, title or self._title, stamp, [promise])
 
 
+@declares(
+    Declaration(
+        "dpat",
+        Does.FIT,
+        "A noisy alpha-tree whose published claim of privacy is false.",
+        page="dpat.md",
+        claims=("NoGuarantee",),
+        needs=(Need.TARGET,),
+        command="tree",
+        closed={"plan": declared.NO_RELEASE},
+    )
+)
 class DPaT(NoisyTrees):
     """Park's differentially private alpha-tree, faithfully; it is **not** differentially private.
 
@@ -138,9 +135,6 @@ class DPaT(NoisyTrees):
     structure fixed, the scale of the noise depends on the leaf: of n negative rows it is 1/((n + 1) epsilon),
     with one positive more 2/((n + 2) epsilon); the two laws differ by a factor without bound.
 
-    alpha: any real number. epsilon: what each call claims; None answers the true shares.
-    max_depth, thresholds, bounds: as in `AlphaTree`.
-
     Fitted: `tree_`, `variables_`, `classes_`; `answer`, `predict_proba` (new noise at each call), `save` (a
     confidential file: it holds true counts). Use `AdditiveScore` or `AlphaForest` for a promise that holds.
 
@@ -148,19 +142,19 @@ class DPaT(NoisyTrees):
     Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
     """
 
-    tree_: Tree
+    tree_: GrownTree
 
     def __init__(
         self,
-        alpha: float = 1.0,
-        epsilon: float | None = 1.0,
+        alpha: Annotated[float, declared.ALPHA] = 1.0,
+        epsilon_per_call: Annotated[float | None, declared.EPSILON_PER_CALL] = 1.0,
         *,
-        max_depth: int | None = None,
-        thresholds: int | None = None,
-        bounds: Bounds = None,
+        max_depth: Annotated[int | None, declared.MAX_DEPTH] = None,
+        thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
+        bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
         self.alpha = alpha
-        self.epsilon = epsilon
+        self.epsilon_per_call = epsilon_per_call
         self.max_depth = max_depth
         self.thresholds = thresholds
         self.bounds = bounds
@@ -169,12 +163,24 @@ class DPaT(NoisyTrees):
         return (real_alpha(self.alpha),)
 
 
+@declares(
+    Declaration(
+        "edpat",
+        Does.FIT,
+        "Noisy alpha-trees of several alphas, whose published claim is false.",
+        page="dpat.md",
+        claims=("NoGuarantee",),
+        needs=(Need.TARGET,),
+        command="tree",
+        closed={"plan": declared.NO_RELEASE},
+    )
+)
 class EDPaT(NoisyTrees):
     """The ensemble of DPaTs over several alphas (Section 5.2.3); it is **not** differentially private.
 
     Of the structures that the alphas give, those that differ are kept. A call answers the mean of their
     shares with one Laplace noise, scaled by the mean of their local sensitivities. The claim fails for the
-    same reasons as `DPaT`'s, which see; parameters as there.
+    same reasons as `DPaT`'s, which see.
 
     Fitted: `trees_`, those that are kept, each with its alpha.
 
@@ -184,15 +190,15 @@ class EDPaT(NoisyTrees):
 
     def __init__(
         self,
-        alphas: Sequence[float] = ALPHAS,
-        epsilon: float | None = 1.0,
+        alphas: Annotated[Sequence[float], declared.ALPHAS] = ALPHAS,
+        epsilon_per_call: Annotated[float | None, declared.EPSILON_PER_CALL] = 1.0,
         *,
-        max_depth: int | None = None,
-        thresholds: int | None = None,
-        bounds: Bounds = None,
+        max_depth: Annotated[int | None, declared.MAX_DEPTH] = None,
+        thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
+        bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
         self.alphas = alphas
-        self.epsilon = epsilon
+        self.epsilon_per_call = epsilon_per_call
         self.max_depth = max_depth
         self.thresholds = thresholds
         self.bounds = bounds
@@ -215,5 +221,6 @@ def _check_epsilon(epsilon: object) -> None:
     number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
     if epsilon is not None and not (number and 0 < float(epsilon) <= _MOST):  # type: ignore[arg-type]
         raise ParameterError(
-            f"epsilon is a number above 0 and up to {_MOST}, or None for no noise.", hint="epsilon=1.0"
+            f"epsilon_per_call is a number above 0 and up to {_MOST}, or None for no noise.",
+            hint="epsilon_per_call=1.0",
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.prediction import parameters as declared
 from sfumato.prediction.tree import PlainTrees, real_alpha
 from sfumato.prediction.variables import Bounds
 
@@ -20,11 +23,23 @@ def real_alphas(alphas: object) -> tuple[float, ...]:
     return tuple(dict.fromkeys(real_alpha(a) for a in alphas))
 
 
+@declares(
+    Declaration(
+        "ensemble",
+        Does.FIT,
+        "The mean of alpha-trees over several alphas; it promises nothing.",
+        page="alpha-tree.md",
+        claims=("NoGuarantee",),
+        needs=(Need.TARGET,),
+        command="tree",
+        closed={"plan": declared.NO_RELEASE},
+    )
+)
 class AlphaEnsemble(PlainTrees):
     """The mean of alpha-trees over several alphas (Section 5.2.3 without the noise).
 
     Different alphas choose different splits; of those that give the same structure the first is kept.
-    Other parameters as in `AlphaTree`. It promises nothing about the rows it was learnt from.
+    It promises nothing about the rows it was learnt from.
 
     Fitted: `trees_`, those that are kept, each with its alpha.
     """
@@ -33,14 +48,14 @@ class AlphaEnsemble(PlainTrees):
 
     def __init__(
         self,
-        alphas: Sequence[float] = ALPHAS,
+        alphas: Annotated[Sequence[float], declared.ALPHAS] = ALPHAS,
         *,
-        max_depth: int | None = None,
-        min_split: int = 2,
-        min_leaf: int = 2,
-        min_gain: float = 0.0,
-        thresholds: int | None = None,
-        bounds: Bounds = None,
+        max_depth: Annotated[int | None, declared.MAX_DEPTH] = None,
+        min_split: Annotated[int, declared.MIN_SPLIT] = 2,
+        min_leaf: Annotated[int, declared.MIN_LEAF] = 2,
+        min_gain: Annotated[float, declared.MIN_GAIN] = 0.0,
+        thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
+        bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
         self.alphas = alphas
         self.max_depth = max_depth

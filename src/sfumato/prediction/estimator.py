@@ -1,4 +1,4 @@
-"""What the private estimators share: rows in, one debit, a released model out, and scikit-learn's manners.
+"""What the private estimators share: rows in, one debit, a released model out, and scikit-learn's interface.
 
 A fit spends its epsilon once. Everything after it (predict_proba, explain, save) is arithmetic on what was
 released, and free, for any number of calls and callers.
@@ -18,13 +18,14 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
+from sfumato.methods.declaration import Spending
 from sfumato.prediction.artefact import write
-from sfumato.prediction.fit_budget import Purse, debit, wanted
-from sfumato.prediction.grid import Codes, Grid, bounded
-from sfumato.prediction.models import Explanation, ReleasedModel, checked_name, plain_classes
+from sfumato.prediction.fit_budget import FitBudget, budget_for, debit
+from sfumato.prediction.grid import Codes, FeatureGrid, bounded
+from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing_key import SigningKey
-from sfumato.prediction.sklearn_api import Manners
+from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Kind, Schema
@@ -37,26 +38,30 @@ _SMALLEST, _LARGEST = 0.001, 100.0
 class Training(NamedTuple):
     """Rows as a fit sees them. grid: the features; codes: (features, rows), finest; outcome: 0 or 1."""
 
-    grid: Grid
+    grid: FeatureGrid
     codes: Codes
     outcome: Codes
     classes: tuple[Any, Any]
     target: str
 
 
-class PrivateClassifier(Manners):
+class PrivateClassifier(SklearnApi):
     """The common part of `AdditiveScore` and `AlphaForest`; see there."""
 
     _learnt = "model_"
     epsilon: float
     schema: Schema | tuple[float, float] | None
-    rows: int | None
+    declared_rows: int | None
     classes: Sequence[Any]
     max_rows_per_person: int
     monotone: Mapping[str, str] | None
     anyway: bool
 
     # -- scikit-learn -----------------------------------------------------------------------------
+
+    def spends(self, rows: int | None) -> Spending:
+        """What the fit costs, however many rows are scored."""
+        return Spending(epsilon=float(self.epsilon), claimed=True)
 
     def fit(self, X: Any, y: Any, *, ledger: Ledger | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
@@ -74,10 +79,10 @@ class PrivateClassifier(Manners):
         training = self._training(X, y)
         self._check_monotone(training.grid)
         self._plan_before(training)
-        budget = wanted(float(self.epsilon), self.max_rows_per_person)
+        budget = budget_for(float(self.epsilon), self.max_rows_per_person)
         grant = debit(ledger, budget, self._purpose)
         guarantee = Guarantee.of(grant.claim(*self._assumptions()))
-        model = self._learn(training, Purse(grant), guarantee)
+        model = self._learn(training, FitBudget(grant), guarantee)
         self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
         self.classes_ = np.array(training.classes)
         self.guarantee_ = guarantee
@@ -101,7 +106,7 @@ class PrivateClassifier(Manners):
         codes = self._merged(self._encoded(X))
         return self._log_odds(codes)
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: Any) -> list[ScoreExplanation]:
         """For each row, what each feature adds to the log-odds; free."""
         codes = self._merged(self._encoded(X))
         return [self.model_.contributions(column.tolist()) for column in codes.T]
@@ -133,7 +138,7 @@ class PrivateClassifier(Manners):
         """Refuse, before anything is spent, what can be known to be useless from what is declared."""
 
     @abstractmethod
-    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel: ...
+    def _learn(self, training: Training, purse: FitBudget, guarantee: Guarantee) -> ReleasedModel: ...
 
     @abstractmethod
     def _merged(self, codes: Codes) -> Codes:
@@ -150,8 +155,10 @@ class PrivateClassifier(Manners):
             faults.append(
                 f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}: less tells nothing, more all"
             )
-        if self.rows is not None and (not _whole(self.rows) or not 1 <= self.rows <= 10**10):
-            faults.append("rows is a whole number, at least 1: the public number of rows, or None")
+        if self.declared_rows is not None and (
+            not _whole(self.declared_rows) or not 1 <= self.declared_rows <= 10**10
+        ):
+            faults.append("declared_rows is a whole number, at least 1: the public number of rows, or None")
         if not _whole(self.max_rows_per_person) or not 1 <= self.max_rows_per_person <= 1000:
             faults.append("max_rows_per_person is a whole number from 1 to 1000")
         if not isinstance(self.classes, Sequence) or isinstance(self.classes, str) or len(self.classes) != 2:
@@ -163,7 +170,7 @@ class PrivateClassifier(Manners):
             faults.append("monotone is {feature: 'increasing' or 'decreasing'}")
         return faults
 
-    def _check_monotone(self, grid: Grid) -> None:
+    def _check_monotone(self, grid: FeatureGrid) -> None:
         ordered = {a.book.name for a in grid.axes if a.ordered}
         wrong = [repr(n) for n in self.monotone or {} if n not in ordered]
         if wrong:
@@ -177,7 +184,7 @@ class PrivateClassifier(Manners):
             "the data; numbers beyond the bounds count as the bound",
             "The features, epsilon and all other settings were chosen without looking at the data",
         ]
-        if self.rows is not None:
+        if self.declared_rows is not None:
             said.append("The declared number of rows is public")
         if self.max_rows_per_person > 1:
             said.append(f"No person has more than {self.max_rows_per_person} rows in the data")
@@ -195,14 +202,14 @@ class PrivateClassifier(Manners):
         classes = tuple(self.classes)
         if _is_frame(X):
             schema = self._schema_for([str(c) for c in X.columns])
-            grid = Grid.of(schema)
+            grid = FeatureGrid.of(schema)
             validate_data(self, X, skip_check_array=True)
             codes = grid.encode(_scanned(X, grid.schema))
         else:
             X, y = validate_data(
                 self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=1
             )  # fmt: skip
-            grid = Grid.of(self._schema_for([f"x{j}" for j in range(X.shape[1])]))
+            grid = FeatureGrid.of(self._schema_for([f"x{j}" for j in range(X.shape[1])]))
             codes = grid.encode_array(X)
         outcome = _outcomes(y, classes)
         if len(outcome) != codes.shape[1]:
@@ -220,7 +227,7 @@ class PrivateClassifier(Manners):
                 f"the target '{target}' needs two levels that are confirmed as public.",
                 hint="declare levels, and set confirmed = true",
             )
-        grid = Grid.of(table.schema, target=target)
+        grid = FeatureGrid.of(table.schema, target=target)
         require_rows_per_person(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)

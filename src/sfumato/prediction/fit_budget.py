@@ -34,7 +34,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import down, exact
 
 
-def wanted(epsilon: float, max_rows: int) -> Budget:
+def budget_for(epsilon: float, max_rows: int) -> Budget:
     """What a ledger must have left for a fit of this epsilon."""
     unit = ROW if max_rows == 1 else Unit.person(max_rows)
     return Budget(epsilon=epsilon, unit=unit, neighbours=Neighbours.ADD_REMOVE)
@@ -54,7 +54,7 @@ def debit(ledger: Ledger | None, budget: Budget, purpose: str) -> Grant:
     return ledger.grant(epsilon=budget.amount, purpose=purpose)
 
 
-class Purse:
+class FitBudget:
     """The total of one fit, spent in shares of it."""
 
     def __init__(self, grant: Grant) -> None:

@@ -6,8 +6,8 @@ Guarantee: epsilon-DP, adding or removing one row (or one person with at most L 
 Because:   the number of rows with each outcome takes a share of epsilon (sensitivity L, discrete Laplace);
            each of T trees takes 1/T of the rest: one part for each of its levels and one for its leaves
            (`private_tree.py`). All trees see all rows, so their parts add up. T, depth and shares follow from
-           the first answer and from what is public; the features each tree may use are drawn without the data;
-           the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
+           the first answer and from what is public; the features each tree may use are drawn without the
+           data; the values of nodes are arithmetic on the noisy leaves. Last, the counts of eight bins of the
            trees' mean by outcome take a share: a row is in one, sensitivity L.
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
            undeclared level or outcome are refused before anything is spent, and that refusal is not covered:
@@ -21,18 +21,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number
+from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
-from sfumato.prediction.fit_budget import Purse
+from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import STEPS, Codes
 from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
-from sfumato.prediction.private_tree import Candidates, Tree, grow
+from sfumato.prediction.private_tree import Candidates, PrivateTree, grow
 from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
@@ -44,34 +48,49 @@ OUTCOMES, CALIBRATION = Fraction(1, 50), Fraction(1, 20)  # of epsilon; the tree
 EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
 
 
+@declares(
+    Declaration(
+        "forest",
+        Does.FIT,
+        "A private forest of alpha-impurity trees.",
+        page="alpha-forest.md",
+        claims=("PureDP",),
+        needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
+    )
+)
 class AlphaForest(PrivateClassifier):
-    """A differentially private forest of alpha-impurity trees.
-
-    epsilon: of the whole fit; scoring afterwards is free.
-    schema: public bounds and levels of the features, confirmed; or one pair (low, high) for all columns.
-    alpha: from 1.01; 2 is Gini's impurity. The larger, the less noise and the blunter the score.
-    trees, depth: None follows the rule of `rule.forest_plan`.
-    structure: the share of epsilon that chooses splits; the leaves get the rest.
-    rows: the number of rows, if it is public; otherwise the noisy counts of the outcomes say it.
-    classes: the two outcomes, the one that is scored last. (With a Table its schema says.)
-    monotone: {feature: "increasing" or "decreasing"}: scores in that order only.
-    max_rows_per_person: L; with L > 1 the promise is to persons.
-    anyway: fit although the rule says that nothing useful can come of it.
-    """
+    """A differentially private forest of alpha-impurity trees."""
 
     def __init__(
-        self, epsilon: float = 1.0, schema: Schema | tuple[float, float] | None = None, *, alpha: float = 4.0,
-        trees: int | None = None, depth: int | None = None, structure: float = 0.5, rows: int | None = None,
-        classes: Sequence[Any] = (0, 1), monotone: Mapping[str, str] | None = None,
-        max_rows_per_person: int = 1, anyway: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        epsilon: Annotated[float, declared.EPSILON] = 1.0,
+        schema: Annotated[Schema | tuple[float, float] | None, declared.SCHEMA] = None,
+        *,
+        alpha: Annotated[
+            float,
+            Parameter(
+                Number("2 is Gini's impurity. The larger, the less noise and the blunter the score.", 1.01)
+            ),
+        ] = 4.0,
+        trees: Annotated[int | None, declared.count("How many trees; by default a rule.")] = None,
+        depth: Annotated[int | None, declared.count("Of each tree; by default a rule.")] = None,
+        structure: Annotated[
+            float,
+            Parameter(Number("The share of epsilon that chooses splits; the leaves get the rest.", 0, 1)),
+        ] = 0.5,
+        declared_rows: Annotated[int | None, declared.DECLARED_ROWS] = None,
+        classes: Annotated[Sequence[Any], declared.CLASSES] = (0, 1),
+        monotone: Annotated[Mapping[str, str] | None, declared.MONOTONE] = None,
+        max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
+        anyway: Annotated[bool, declared.ANYWAY] = False,
+    ) -> None:
         self.epsilon = epsilon
         self.schema = schema
         self.alpha = alpha
         self.trees = trees
         self.depth = depth
         self.structure = structure
-        self.rows = rows
+        self.declared_rows = declared_rows
         self.classes = classes
         self.monotone = monotone
         self.max_rows_per_person = max_rows_per_person
@@ -94,21 +113,23 @@ class AlphaForest(PrivateClassifier):
     def _plan(self, features: int, rows: float) -> ForestPlan:
         plan = forest_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
         if plan.hopeless and not self.anyway:
-            raise refuse(rows, float(self.epsilon), self.rows is not None)
+            raise refuse(rows, float(self.epsilon), self.declared_rows is not None)
         return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:
         Impurity.of(float(self.alpha))
-        if self.rows is not None:
-            self._plan(len(training.grid.axes), self.rows)
+        if self.declared_rows is not None:
+            self._plan(len(training.grid.axes), self.declared_rows)
 
-    def _learn(self, training: Training, purse: Purse, guarantee: Guarantee) -> ReleasedModel:
+    def _learn(self, training: Training, purse: FitBudget, guarantee: Guarantee) -> ReleasedModel:
         axes, most = training.grid.axes, self.max_rows_per_person
         outcomes = laplace(
             np.bincount(training.outcome, minlength=2), most, purse.share(OUTCOMES, "rows by outcome")
         )
-        rows = float(max(outcomes.values.sum(), 1)) if self.rows is None else float(self.rows)
-        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.rows is None else rows)
+        rows = (
+            float(max(outcomes.values.sum(), 1)) if self.declared_rows is None else float(self.declared_rows)
+        )
+        plan = self._plan(len(axes), certain(rows, outcomes.sigma) if self.declared_rows is None else rows)
         positive, negative = (max(float(v), outcomes.scale, 1.0) for v in outcomes.values[::-1])
         base = math.log(positive / negative)
         self._groups = [a.groups(STEPS) for a in axes]
@@ -127,7 +148,9 @@ class AlphaForest(PrivateClassifier):
         scaled = tuple((nodes, tuple(slope * v for v in value)) for nodes, value in model.trees)
         return replace(model, base=base, trees=scaled)
 
-    def _grown(self, training: Training, codes: Codes, plan: ForestPlan, purse: Purse) -> list[Tree]:
+    def _grown(
+        self, training: Training, codes: Codes, plan: ForestPlan, purse: FitBudget
+    ) -> list[PrivateTree]:
         candidates = Candidates.of(training.grid, STEPS)
         impurity = Impurity.of(float(self.alpha))
         each = (1 - OUTCOMES - CALIBRATION) / plan.trees
@@ -143,8 +166,8 @@ class AlphaForest(PrivateClassifier):
         return grown
 
     def _calibrated(
-        self, model: ForestModel, codes: Codes, outcome: Codes, trees: Sequence[Tree],
-        values: Sequence[Floats], base: float, purse: Purse,
+        self, model: ForestModel, codes: Codes, outcome: Codes, trees: Sequence[PrivateTree],
+        values: Sequence[Floats], base: float, purse: FitBudget,
     ) -> tuple[float, float]:  # fmt: skip
         """Base and slope from the counts of the sums by outcome: a row is in one of them."""
         leaves = [v[len(t.splits) :] for t, v in zip(trees, values, strict=True)]
@@ -159,7 +182,10 @@ class AlphaForest(PrivateClassifier):
     def _card(self, plan: ForestPlan, rows: float) -> dict[str, Any]:
         return {
             "method": "alpha forest",
-            "rows": {"number": rows, "source": "declared" if self.rows is not None else "counted with noise"},
+            "rows": {
+                "number": rows,
+                "source": "declared" if self.declared_rows is not None else "counted with noise",
+            },
             "plan": {"trees": plan.trees, "depth": plan.depth, "alpha": float(self.alpha)},
         }
 

@@ -68,13 +68,13 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class FeatureGrid:
     """The features of a model, each on its public grid."""
 
     axes: tuple[Axis, ...]
 
     @classmethod
-    def of(cls, schema: Schema, names: Sequence[str] | None = None, target: str | None = None) -> Grid:
+    def of(cls, schema: Schema, names: Sequence[str] | None = None, target: str | None = None) -> FeatureGrid:
         """From declared and confirmed domains; everything wrong with them is said at once.
 
         names: by default all columns but the target, identifiers, persons and weights.

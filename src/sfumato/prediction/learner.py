@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.prediction.sklearn_api import Manners
-from sfumato.prediction.structures import Tree, distinct
-from sfumato.prediction.variables import Bounds, Codes, Variable, variables_of
+from sfumato.prediction.sklearn_api import SklearnApi
+from sfumato.prediction.structures import GrownTree, distinct
+from sfumato.prediction.variables import Bounds, Codes, TreeVariable, variables_of
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
@@ -27,16 +27,16 @@ class InputError(DataError, ValueError):
     """Rows or labels that cannot be learnt from; a ValueError too, as pipelines expect."""
 
 
-class Learner(Manners):
+class Learner(SklearnApi):
     """A classifier of two classes over binary features of columns. See `AlphaTree` for the parameters."""
 
     _learnt = "variables_"
     _title = ""  # of its report
     thresholds: int | None
     bounds: Bounds
-    trees_: tuple[Tree, ...]
-    tree_: Tree
-    variables_: tuple[Variable, ...]
+    trees_: tuple[GrownTree, ...]
+    tree_: GrownTree
+    variables_: tuple[TreeVariable, ...]
     schema_: Schema
     named_: bool
     target_: str
@@ -52,7 +52,7 @@ class Learner(Manners):
         """Refuse wrong parameters before a row is read."""
 
     @abstractmethod
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         """The tree of one alpha."""
 
     # -- learning and answering --------------------------------------------------------------------

@@ -30,7 +30,7 @@ class Scored(NamedTuple):
     clamped: tuple[str, ...]
 
 
-class Explanation(NamedTuple):
+class ScoreExplanation(NamedTuple):
     """Why a score is what it is, in log-odds: the base plus all contributions is the score's."""
 
     base: float
@@ -105,7 +105,7 @@ class ReleasedModel(ABC):
         """The log-odds for the codes of a row."""
 
     @abstractmethod
-    def contributions(self, codes: Sequence[int]) -> Explanation:
+    def contributions(self, codes: Sequence[int]) -> ScoreExplanation:
         """What each feature adds to the log-odds."""
 
     @abstractmethod
@@ -130,7 +130,7 @@ class ReleasedModel(ABC):
             raise FeatureError(faults)
         return out
 
-    def explain(self, row: Mapping[str, object]) -> Explanation:
+    def explain(self, row: Mapping[str, object]) -> ScoreExplanation:
         """What each feature adds to the score of a row: arithmetic on what is public, and free."""
         return self.contributions(self.inputs.codes(row, []))
 
@@ -154,9 +154,9 @@ class AdditiveModel(ReleasedModel):
             total += weights[code]
         return total
 
-    def contributions(self, codes: Sequence[int]) -> Explanation:
+    def contributions(self, codes: Sequence[int]) -> ScoreExplanation:
         """Each feature's weight."""
-        return Explanation(
+        return ScoreExplanation(
             self.base,
             tuple((f.name, w[c]) for f, w, c in zip(self.features, self.weights, codes, strict=True)),
         )
@@ -192,7 +192,7 @@ class ForestModel(ReleasedModel):
             total += values[place]
         return total
 
-    def contributions(self, codes: Sequence[int]) -> Explanation:
+    def contributions(self, codes: Sequence[int]) -> ScoreExplanation:
         """Each step down a tree changes what is expected; the change is its feature's."""
         base = self.base
         changes = [0.0] * len(self.features)
@@ -204,7 +204,7 @@ class ForestModel(ReleasedModel):
                 deeper = following[codes[feature]]
                 changes[feature] += values[deeper] - values[place]
                 place = deeper
-        return Explanation(base, tuple((f.name, c) for f, c in zip(self.features, changes, strict=True)))
+        return ScoreExplanation(base, tuple((f.name, c) for f, c in zip(self.features, changes, strict=True)))
 
     def parameters(self) -> dict[str, Any]:
         """Base and trees."""

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.private_tree import Tree
+from sfumato.prediction.private_tree import PrivateTree
 from sfumato.prediction.shrinkage import drawn
 
 Floats = NDArray[np.float64]
 Nodes = tuple[tuple[int, tuple[int, ...]], ...]
 
 
-def linked(tree: Tree, sizes: Sequence[int]) -> Nodes:
+def linked(tree: PrivateTree, sizes: Sequence[int]) -> Nodes:
     """Of each inner node its feature, and for each code of it the node that comes next."""
     nodes = []
     for i, split in enumerate(tree.splits):
@@ -25,7 +25,7 @@ def linked(tree: Tree, sizes: Sequence[int]) -> Nodes:
     return tuple(nodes)
 
 
-def node_values(tree: Tree, base: float) -> Floats:
+def node_values(tree: PrivateTree, base: float) -> Floats:
     """The log-odds that each node adds to the base, root first.
 
     A node's rate is that of its noisy leaves, drawn towards its parent's, the more the less its rows stand
@@ -43,7 +43,7 @@ def node_values(tree: Tree, base: float) -> Floats:
     return odds
 
 
-def ordered(tree: Tree, values: Floats, directions: Sequence[str | None]) -> Floats:
+def ordered(tree: PrivateTree, values: Floats, directions: Sequence[str | None]) -> Floats:
     """Values that never fall along a feature that should rise (or the other way round).
 
     Two rows that differ in one such feature part at a split on it. There, all that is left of the split is

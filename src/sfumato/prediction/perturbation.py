@@ -21,10 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.prediction.structures import Node
+from sfumato.prediction.variables import TreeVariable
+from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import laplace
 
 UNIT = 2**30
+REASON = "a claim of differential privacy that does not hold"
 
 
 class Output(NamedTuple):
@@ -64,3 +67,19 @@ def noised(answer: Output, calls: int, grant: Grant) -> NDArray[np.float64]:
     """
     values = np.full(calls, round(answer.chance * UNIT), np.int64)
     return laplace(values, calls * math.ceil(answer.delta * UNIT), grant).values / UNIT
+
+
+def claim(epsilon: float | None, variables: Sequence[TreeVariable]) -> Guarantee:
+    """What DPaT and EDPaT promise: nothing, and why."""
+    said = "The true shares are answered." if epsilon is None else (
+        f"Each call claims epsilon = {epsilon:g}, and the claim is false."
+    )  # fmt: skip
+    detail = (
+        f"{said} The structure of the trees is computed from the data without noise, and whether a "
+        "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
+        "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
+        "beyond any bound."
+    )
+    if not all(v.public for v in variables):
+        detail += " Thresholds or levels were read off the data, too."
+    return Guarantee.of(NoGuarantee(REASON, detail))

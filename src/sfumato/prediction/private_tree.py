@@ -2,7 +2,7 @@
 
 Guarantee: what `share` of the purse the caller names for each level and for the leaves, no more.
 Because:   1. the nodes of a level hold different rows, so that the draws of a level cost together what one
-              costs (`Purse.disjoint`, point 3 of `fit_budget.py` for persons whose rows lie in several nodes);
+              costs (`FitBudget.disjoint`, its point 3 for persons whose rows lie in several nodes);
               which node a row is in follows from the row and from splits that were drawn before;
            2. a split is chosen by permute-and-flip on the whole-number scores of `impurity.py`: sensitivity
               D L, and monotone: added rows lower scores, whoever's they are. The candidates are public;
@@ -21,8 +21,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.fit_budget import Purse
-from sfumato.prediction.grid import Grid
+from sfumato.prediction.fit_budget import FitBudget
+from sfumato.prediction.grid import FeatureGrid
 from sfumato.prediction.impurity import Impurity
 from sfumato.privacy.noise import Noisy, laplace, noisy_max
 
@@ -47,7 +47,7 @@ class Candidates:
     cells: int
 
     @classmethod
-    def of(cls, grid: Grid, most: int) -> Candidates:
+    def of(cls, grid: FeatureGrid, most: int) -> Candidates:
         """Between any two neighbouring bins of an ordered feature; each level of another against the rest.
 
         Missing comes after the last bin, so it can be told apart from all values too.
@@ -67,7 +67,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class PrivateTree:
     """A full binary tree: node i has the children 2 i + 1 and 2 i + 2.
 
     splits: of the inner nodes; leaves: their noisy counts by outcome, (leaves, 2), left to right.
@@ -84,8 +84,8 @@ class Tree:
 
 def grow(
     codes: Ints, outcome: Ints, candidates: Candidates, features: Sequence[int], impurity: Impurity,
-    depth: int, purse: Purse, shares: tuple[Fraction, Fraction], max_rows: int,
-) -> Tree:  # fmt: skip
+    depth: int, purse: FitBudget, shares: tuple[Fraction, Fraction], max_rows: int,
+) -> PrivateTree:  # fmt: skip
     """One tree on all rows.  codes: (features, rows), merged; features: those that it may split on.
 
     shares: of the purse's total, for each level and for the leaves.
@@ -109,7 +109,7 @@ def grow(
         cell = candidates.offsets[feature] + codes[feature, np.arange(codes.shape[1])]
         node = 2 * node + right[node, cell]
     leaves = np.bincount(2 * node + outcome, minlength=2 ** (depth + 1)).reshape(-1, 2)
-    return Tree(tuple(splits), laplace(leaves, max_rows, purse.share(shares[1], "leaves by outcome")))
+    return PrivateTree(tuple(splits), laplace(leaves, max_rows, purse.share(shares[1], "leaves by outcome")))
 
 
 def _first_size(candidates: Candidates) -> int:

@@ -1,6 +1,6 @@
-"""scikit-learn's manners, for all classifiers here, without loading scikit-learn before it is needed.
+"""scikit-learn's interface, for all classifiers here, without loading scikit-learn before it is needed.
 
-`Manners` has what a pipeline, a grid search and `clone` ask of a classifier. It does not inherit from
+`SklearnApi` has what a pipeline, a grid search and `clone` ask of a classifier. It does not inherit from
 scikit-learn's classes, because they load scipy, and `import sfumato` stays light.
 """
 
@@ -20,7 +20,7 @@ class NoSuchParameter(ParameterError, ValueError):
     """A parameter that an estimator does not have; scikit-learn expects a ValueError."""
 
 
-class Manners(ABC):
+class SklearnApi(ABC):
     """A classifier of two classes: parameters by name, tags, the likelier class and accuracy."""
 
     _learnt = ""  # the attribute that a fit sets

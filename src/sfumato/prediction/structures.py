@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.prediction.variables import Codes, Layout, Variable
+from sfumato.prediction.variables import Codes, Layout, TreeVariable
 from sfumato.progress import report
 
 Labels: TypeAlias = NDArray[np.uint8]
@@ -23,7 +23,7 @@ _REMEMBERED = 6  # layers whose nodes keep what every variable offered: more is 
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SplitCandidate:
     """What one variable offers at a node: its best test, the gain, and the range over the 8 cases."""
 
     variable: int
@@ -44,7 +44,7 @@ class Node:
     test: int = LEAF
     left: int = LEAF
     right: int = LEAF
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[SplitCandidate, ...] = ()
 
     @property
     def chance(self) -> float:
@@ -58,11 +58,11 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Tree:
+class GrownTree:
     """Nodes in the order a reader meets them: a node, all of its left side, all of its right side."""
 
     nodes: tuple[Node, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[TreeVariable, ...]
     alpha: float
 
     @property
@@ -105,7 +105,9 @@ class Tree:
         return [{name: getattr(n, name) for name in (names[:2] if n.is_leaf else names)} for n in self.nodes]
 
     @classmethod
-    def from_list(cls, entries: Sequence[Any], variables: tuple[Variable, ...], alpha: float) -> Tree:
+    def from_list(
+        cls, entries: Sequence[Any], variables: tuple[TreeVariable, ...], alpha: float
+    ) -> GrownTree:
         """Read back what `to_list` wrote, checked: every node once, children behind their parent."""
         depths, nodes = {0: 0}, []
         wrong = not entries
@@ -128,7 +130,7 @@ class Tree:
         return cls(tuple(nodes), variables, alpha)
 
 
-def distinct(trees: Sequence[Tree]) -> tuple[Tree, ...]:
+def distinct(trees: Sequence[GrownTree]) -> tuple[GrownTree, ...]:
     """The trees whose structure no earlier tree has."""
     return tuple({t.structure: t for t in reversed(trees)}.values())[::-1]
 
@@ -160,16 +162,16 @@ class Stopping:
             raise ParameterError(f"{'; '.join(faults)}.", hint="see the parameters")
 
 
-Choose: TypeAlias = Callable[[NDArray[np.int64]], "tuple[Candidate | None, tuple[Candidate, ...]]"]
+Choose: TypeAlias = Callable[[NDArray[np.int64]], "tuple[SplitCandidate | None, tuple[SplitCandidate, ...]]"]
 
 
 def alpha_tree(
-    codes: Codes, y: Labels, variables: tuple[Variable, ...], alpha: float, stopping: Stopping
-) -> Tree:
+    codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, stopping: Stopping
+) -> GrownTree:
     """Algorithm 4: split on the variable of the largest alpha-gain, until a stopping rule holds."""
     layout = Layout.of(variables)
 
-    def choose(rows: NDArray[np.int64]) -> tuple[Candidate | None, tuple[Candidate, ...]]:
+    def choose(rows: NDArray[np.int64]) -> tuple[SplitCandidate | None, tuple[SplitCandidate, ...]]:
         offers = _offers(codes, y, rows, layout, alpha, stopping.min_leaf)[0]
         best = max(offers, key=lambda c: c.gain, default=None)  # the first of equals
         return (best if best is not None and best.gain > stopping.min_gain else None), offers
@@ -178,8 +180,8 @@ def alpha_tree(
 
 
 def zero_diff_structure(
-    codes: Codes, y: Labels, variables: tuple[Variable, ...], alpha: float, stopping: Stopping
-) -> Tree:
+    codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, stopping: Stopping
+) -> GrownTree:
     """Algorithm 5: split where one variable's least gain over the 8 cases is not below any other's largest.
 
     Read as the chapter's figures have it: a variable stands for its best test on the data; cases that cannot
@@ -191,12 +193,12 @@ def zero_diff_structure(
     """
     layout = Layout.of(variables)
 
-    def choose(rows: NDArray[np.int64]) -> tuple[Candidate | None, tuple[Candidate, ...]]:
+    def choose(rows: NDArray[np.int64]) -> tuple[SplitCandidate | None, tuple[SplitCandidate, ...]]:
         from sfumato.prediction import _kernels
 
         plain, tables = _offers(codes, y, rows, layout, alpha, 0)
         offers = tuple(
-            Candidate(c.variable, c.test, c.gain, *_kernels.gain_range(t[0], t[1], t[2], t[3], alpha))
+            SplitCandidate(c.variable, c.test, c.gain, *_kernels.gain_range(t[0], t[1], t[2], t[3], alpha))
             for c, t in zip(plain, tables.tolist(), strict=True)
         )
         if not offers:
@@ -213,7 +215,7 @@ def zero_diff_structure(
 
 def _offers(
     codes: Codes, y: Labels, rows: NDArray[np.int64], layout: Layout, alpha: float, min_leaf: int
-) -> tuple[tuple[Candidate, ...], NDArray[np.int64]]:
+) -> tuple[tuple[SplitCandidate, ...], NDArray[np.int64]]:
     """The best test of every variable that has one, and their contingency tables."""
     from sfumato.prediction import _kernels
 
@@ -223,13 +225,13 @@ def _offers(
         codes, y, rows, layout.cuts, layout.ordered, layout.missing, alpha, min_leaf, test, gain, table
     )
     found = np.flatnonzero(test >= 0)
-    return tuple(Candidate(int(v), int(test[v]), float(gain[v])) for v in found), table[found]
+    return tuple(SplitCandidate(int(v), int(test[v]), float(gain[v])) for v in found), table[found]
 
 
 def _grown(
-    codes: Codes, y: Labels, variables: tuple[Variable, ...], alpha: float, layout: Layout,
+    codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, layout: Layout,
     stopping: Stopping, choose: Choose,
-) -> Tree:  # fmt: skip
+) -> GrownTree:  # fmt: skip
     """The recursion of both algorithms, as a pile of nodes still to be looked at."""
     from sfumato.prediction import _kernels
 
@@ -260,7 +262,7 @@ def _grown(
         here = len(nodes) - 1
         pile.append((rows[goes], depth + 1, here, "right"))
         pile.append((rows[~goes], depth + 1, here, "left"))
-    return Tree(tuple(Node(**n) for n in nodes), variables, alpha)
+    return GrownTree(tuple(Node(**n) for n in nodes), variables, alpha)
 
 
 def _sent(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.prediction import parameters as declared
 from sfumato.prediction.learner import Learner
-from sfumato.prediction.structures import Stopping, Tree, alpha_tree
+from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
 from sfumato.prediction.variables import Bounds, Codes
 
 
@@ -36,10 +39,22 @@ class PlainTrees(Learner):
     def _stopping(self) -> Stopping:
         return Stopping(self.max_depth, self.min_split, self.min_leaf, self.min_gain)
 
-    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> Tree:
+    def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return alpha_tree(codes, labels, self.variables_, alpha, self._stopping())
 
 
+@declares(
+    Declaration(
+        "tree",
+        Does.FIT,
+        "A decision tree that splits by alpha-divergence; it promises nothing.",
+        page="alpha-tree.md",
+        claims=("NoGuarantee",),
+        needs=(Need.TARGET,),
+        command="tree",
+        closed={"plan": declared.NO_RELEASE},
+    )
+)
 class AlphaTree(PlainTrees):
     """A decision tree for two classes that splits by alpha-divergence (Park 2014, Algorithm 4).
 
@@ -49,12 +64,9 @@ class AlphaTree(PlainTrees):
 
     It is an ordinary tree and promises nothing: it and its answers tell of the rows it was learnt from.
 
-    alpha: any real number.
-    max_depth, min_split, min_leaf, min_gain: a node is not split deeper than max_depth, below min_split rows,
-        into parts below min_leaf rows, or for a gain of min_gain or less. Pure nodes are never split.
-    thresholds: how many for a number. Without it: the schema's inner edges, 19 between stated bounds, or 31
-        quantiles of the data where nothing is stated.
-    bounds: {column: (low, high)}, or one pair for all, between which thresholds lie in equal steps.
+    Pure nodes are never split. Without `thresholds` they are the schema's inner edges, 19 between stated
+    bounds, or 31 quantiles of the data where nothing is stated. bounds are {column: (low, high)}, or one pair
+    for all, between which thresholds lie in equal steps.
 
     `fit(X, y)` takes arrays, data frames and tables; with a frame or table y may name its target column.
     Fitted: `tree_` (nodes in order), `variables_`, `classes_`; `predict_proba`, `predict`, `score`.
@@ -64,14 +76,14 @@ class AlphaTree(PlainTrees):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Annotated[float, declared.ALPHA] = 1.0,
         *,
-        max_depth: int | None = None,
-        min_split: int = 2,
-        min_leaf: int = 2,
-        min_gain: float = 0.0,
-        thresholds: int | None = None,
-        bounds: Bounds = None,
+        max_depth: Annotated[int | None, declared.MAX_DEPTH] = None,
+        min_split: Annotated[int, declared.MIN_SPLIT] = 2,
+        min_leaf: Annotated[int, declared.MIN_LEAF] = 2,
+        min_gain: Annotated[float, declared.MIN_GAIN] = 0.0,
+        thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
+        bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
         self.alpha = alpha
         self.max_depth = max_depth

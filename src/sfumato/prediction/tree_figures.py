@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.prediction.structures import LEAF, Node, Tree
+from sfumato.prediction.structures import LEAF, GrownTree, Node
 from sfumato.report import Block, Cell, DataTable, Figure, Page, Section
 from sfumato.report.palette import INK, LINE, MUTED, ORIGINAL, PAPER, RELEASED
 
@@ -22,7 +22,7 @@ _MOST_TREES = 9  # of an ensemble, that are drawn
 _TURN = 19  # letters of a test in one line of a box
 
 
-def text(tree: Tree, target: str) -> str:
+def text(tree: GrownTree, target: str) -> str:
     """The tree as lines: what is asked, and at each end how many rows, and what share of them is positive."""
     lines = [f"all rows: {_share(tree.nodes[0], target)}"]
     pile = _below(tree, 0, "")
@@ -36,7 +36,7 @@ def text(tree: Tree, target: str) -> str:
     return "\n".join(lines)
 
 
-def texts(trees: Sequence[Tree], target: str) -> str:
+def texts(trees: Sequence[GrownTree], target: str) -> str:
     """Several trees, each under its alpha."""
     return "\n\n".join(f"alpha = {t.alpha:g}\n{text(t, target)}" for t in trees)
 
@@ -45,7 +45,7 @@ def _share(node: Node, target: str) -> str:
     return f"{node.chance:.1%} {target} of {node.size} row{'s' * (node.size != 1)}"
 
 
-def _below(tree: Tree, place: int, indent: str) -> list[tuple[int, int, bool, str]]:
+def _below(tree: GrownTree, place: int, indent: str) -> list[tuple[int, int, bool, str]]:
     """The two sides of a split, the one to be read first last; none below a leaf."""
     node = tree.nodes[place]
     return [] if node.is_leaf else [(node.right, place, True, indent), (node.left, place, False, indent)]
@@ -54,7 +54,7 @@ def _below(tree: Tree, place: int, indent: str) -> list[tuple[int, int, bool, st
 # -- the drawing -------------------------------------------------------------------------------------
 
 
-def places(tree: Tree) -> list[tuple[float, int]]:
+def places(tree: GrownTree) -> list[tuple[float, int]]:
     """Of each node its column (leaves one apart, a split midway between its sides) and its layer."""
     columns: list[float] = [0.0] * len(tree.nodes)
     leaf = 0
@@ -69,7 +69,7 @@ def places(tree: Tree) -> list[tuple[float, int]]:
     return [(column, node.depth) for column, node in zip(columns, tree.nodes, strict=True)]
 
 
-def cut(tree: Tree, most: int) -> Tree:
+def cut(tree: GrownTree, most: int) -> GrownTree:
     """The tree down to the deepest layer that keeps at most so many leaves."""
     depth = tree.depth
     while depth and sum(n.depth == depth or (n.is_leaf and n.depth < depth) for n in tree.nodes) > most:
@@ -86,10 +86,10 @@ def cut(tree: Tree, most: int) -> Tree:
             Node(n.positives, n.size, n.depth, LEAF if end else n.variable, LEAF if end else n.test,
                  LEAF if end else new[n.left], LEAF if end else new[n.right])
         )  # fmt: skip
-    return Tree(tuple(nodes), tree.variables, tree.alpha)
+    return GrownTree(tuple(nodes), tree.variables, tree.alpha)
 
 
-def spec(tree: Tree, target: str) -> dict[str, Any]:
+def spec(tree: GrownTree, target: str) -> dict[str, Any]:
     """The drawing as Vega-Lite: boxes for tests, filled boxes for leaves, yes to the right."""
     at = places(tree)
     boxes, edges = [], []
@@ -176,7 +176,7 @@ def _layers(boxes: list[Any], edges: list[Any], width: float, height: float) -> 
     ]  # fmt: skip
 
 
-def svg(tree: Tree, target: str) -> str:
+def svg(tree: GrownTree, target: str) -> str:
     """The tree as one SVG file."""
     from sfumato.report.svg import draw
 
@@ -187,7 +187,7 @@ def svg(tree: Tree, target: str) -> str:
 # -- on a page ---------------------------------------------------------------------------------------
 
 
-def tree_figure(tree: Tree, target: str, title: str) -> Figure:
+def tree_figure(tree: GrownTree, target: str, title: str) -> Figure:
     """The drawing with its rules as a table."""
     shown = cut(tree, _ON_A_PAGE)
     rows: list[list[Cell]] = [[rule, n.size, round(n.chance, 4)] for rule, n in rules(tree)]
@@ -202,7 +202,7 @@ def tree_figure(tree: Tree, target: str, title: str) -> Figure:
     )  # fmt: skip
 
 
-def rules(tree: Tree) -> list[tuple[str, Node]]:
+def rules(tree: GrownTree) -> list[tuple[str, Node]]:
     """Every leaf with the tests on its way, in words."""
     ways: dict[int, tuple[str, ...]] = {0: ()}
     out = []
@@ -216,7 +216,7 @@ def rules(tree: Tree) -> list[tuple[str, Node]]:
     return out
 
 
-def gains_figure(tree: Tree, place: int, title: str) -> Figure:
+def gains_figure(tree: GrownTree, place: int, title: str) -> Figure:
     """What each variable offered at a node, as figure 5.5: the gain, with its range over the 8 cases."""
     node = tree.nodes[place]
     ranged = any(c.lambda_ > 0 for c in node.candidates)
@@ -265,7 +265,7 @@ def gains_figure(tree: Tree, place: int, title: str) -> Figure:
 
 
 def tree_page(
-    trees: Sequence[Tree], target: str, title: str, stamp: str, first: Sequence[Section] = ()
+    trees: Sequence[GrownTree], target: str, title: str, stamp: str, first: Sequence[Section] = ()
 ) -> Page:
     """Trees as an internal report, the first in detail: it is computed from the original."""
     tree = trees[0]
@@ -289,7 +289,7 @@ def tree_page(
     return Page(title, stamp or "a tree of sfumato", [*first, *sections])
 
 
-def _reasons(tree: Tree) -> list[Section]:
+def _reasons(tree: GrownTree) -> list[Section]:
     """Why the first split is what it is and, where ranges decide, why the largest mixed leaf has none."""
     sections = []
     if tree.nodes[0].candidates and not tree.nodes[0].is_leaf:

@@ -35,7 +35,7 @@ _KINDS = {Kind.NUMERIC: "number", Kind.ORDINAL: "ordered", Kind.FLAG: "flag", Ki
 
 
 @dataclass(frozen=True)
-class Variable:
+class TreeVariable:
     """One column and the tests it offers.
 
     kind: number, ordered (levels in order), category or flag.
@@ -137,7 +137,7 @@ class Layout:
     missing: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, variables: Iterable[Variable]) -> Layout:
+    def of(cls, variables: Iterable[TreeVariable]) -> Layout:
         """The layout of these variables, in order."""
         all_ = tuple(variables)
         return cls(
@@ -149,7 +149,7 @@ class Layout:
 
 def variables_of(
     rows: pa.Table, schema: Schema, thresholds: int | None, bounds: Bounds
-) -> tuple[Variable, ...]:
+) -> tuple[TreeVariable, ...]:
     """The variables of a table; identifiers, weights, dates, texts and lists of codes give none."""
     usable = [c for c in schema if c.role not in _LEFT_OUT and c.kind in _KINDS]
     if not usable:
@@ -158,14 +158,16 @@ def variables_of(
     return tuple(_variable(c, rows[c.name].combine_chunks(), thresholds, bounds) for c in usable)
 
 
-def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: Bounds) -> Variable:
+def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: Bounds) -> TreeVariable:
     shared: dict[str, Any] = {
         "name": column.name, "unit": column.unit, "label": column.description,
         "missing": bool(column.missing if column.confirmed else values.null_count),
     }  # fmt: skip
     if column.kind is not Kind.NUMERIC:
         if column.levels is not None:
-            return Variable(kind=_KINDS[column.kind], levels=column.levels, public=column.confirmed, **shared)
+            return TreeVariable(
+                kind=_KINDS[column.kind], levels=column.levels, public=column.confirmed, **shared
+            )
         found = pc.unique(values.drop_null()).to_pylist()
         if len(found) > _MOST_LEVELS:
             raise DataError(
@@ -173,7 +175,7 @@ def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: 
                 hint="leave it out, or declare its levels",
             )
         levels = tuple(sorted(found, key=lambda level: (str(type(level)), level))) or ("",)
-        return Variable(kind=_KINDS[column.kind], levels=levels, **shared)
+        return TreeVariable(kind=_KINDS[column.kind], levels=levels, **shared)
     given = bounds.get(column.name) if isinstance(bounds, Mapping) else bounds
     edges = tuple(float(e) for e in column.edges or ())  # type: ignore[arg-type]
     finite = tuple(e for e in edges if math.isfinite(e))
@@ -181,14 +183,16 @@ def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: 
         low, high = finite[0], finite[-1]
         inner = finite[1:-1] if len(edges) == len(finite) else finite
         cuts = inner if thresholds is None and inner else steps(low, high, thresholds or STEPS)
-        return Variable(kind="number", thresholds=cuts, low=low, high=high, public=column.confirmed, **shared)
+        return TreeVariable(
+            kind="number", thresholds=cuts, low=low, high=high, public=column.confirmed, **shared
+        )
     numbers = _numbers(values)
     if given is None:
         cuts = quantiles(numbers[~np.isnan(numbers)], thresholds or QUANTILES)
-        return Variable(kind="number", thresholds=cuts, **shared)
+        return TreeVariable(kind="number", thresholds=cuts, **shared)
     low, high = map(float, given)
     cuts = steps(low, high, thresholds or STEPS)
-    return Variable(kind="number", thresholds=cuts, low=low, high=high, public=True, **shared)
+    return TreeVariable(kind="number", thresholds=cuts, low=low, high=high, public=True, **shared)
 
 
 def steps(low: float, high: float, count: int) -> tuple[float, ...]:

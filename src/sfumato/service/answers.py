@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sfumato.errors import OutputError
 from sfumato.service._sqlite import connect, faults_named, writing
-from sfumato.service.single_flight import Flights
+from sfumato.service.single_flight import SingleFlight
 
 _APPLICATION = 0x53464D41  # "SFMA"
 _LAYOUT = """
@@ -51,7 +51,7 @@ class Answers:
         self._connection = connect(path, _APPLICATION, _LAYOUT, create=True)
         self._connection.execute(f"PRAGMA max_page_count = {_MOST_BYTES // 4096}")
         self._lock = threading.Lock()
-        self._flights = Flights(Path(path).with_name(f"{self.name}-locks"))
+        self._flights = SingleFlight(Path(path).with_name(f"{self.name}-locks"))
         self._tidied = 0.0
 
     def close(self) -> None:

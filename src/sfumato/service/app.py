@@ -21,14 +21,14 @@ from sfumato.privacy import Ledger
 from sfumato.service import logs, page, request_parts
 from sfumato.service.answers import Answers
 from sfumato.service.installation import Installation
-from sfumato.service.keys import Key
+from sfumato.service.keys import ApiKey
 from sfumato.service.limits import Limits
 from sfumato.service.metrics import Metrics
-from sfumato.service.middleware import NOTE, Front, Note
+from sfumato.service.middleware import NOTE, Middleware, Note
 from sfumato.service.openapi import document
 from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
-from sfumato.service.scores import Question, Scoring, left, released
+from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import VARIABLE, Settings
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -45,7 +45,7 @@ class Service:
         self.registry = Registry(settings, self.installation)
         self.ledger = Ledger.open(settings.ledger) if settings.ledger else None
         self.answers = Answers(settings.answers, self.installation.secret, settings.keep_hours)
-        self.scoring = Scoring(self.answers, self.ledger, share=settings.share_answers)
+        self.scoring = Scorer(self.answers, self.ledger, share=settings.share_answers)
         self.limits = Limits(Path(folder) / "limits")
         self.metrics = Metrics(folder)
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="answers")
@@ -59,7 +59,7 @@ class Service:
 
     # -- who asks ----------------------------------------------------------------------------------
 
-    def admit(self, request: Request, route: str) -> Key:
+    def admit(self, request: Request, route: str) -> ApiKey:
         """The key of a call that may go on; it is counted against the key's rate."""
         note: Note = request.scope[NOTE]
         note.route = route
@@ -73,7 +73,7 @@ class Service:
             raise Refusal("too_many_calls", headers={"retry-after": str(wait)})
         return key
 
-    def served(self, request: Request, key: Key, version: str) -> Served:
+    def served(self, request: Request, key: ApiKey, version: str) -> Served:
         """The model of the address; one that the key is not for is as unknown as one that is not there."""
         name = request.path_params["name"]
         found = self.registry.find(name, version) if key.may("score", name) else None
@@ -132,7 +132,7 @@ class Service:
         request_parts.parameters(request)
         return _json({"models": [served.summary() for served in self.allowed(key)]})
 
-    def allowed(self, key: Key) -> list[Served]:
+    def allowed(self, key: ApiKey) -> list[Served]:
         """The current versions of the models that a key is for."""
         found = [self.registry.find(name) for name in self.registry.names if key.may("score", name)]
         return [served for served in found if served is not None]
@@ -244,7 +244,7 @@ def _json(content: Any) -> Response:
     return Response(dumps(content), media_type="application/json")
 
 
-def build(service: Service) -> Front:
+def build(service: Service) -> Middleware:
     """The application: routes, refusals as JSON, and the front before them."""
     import sfumato
 
@@ -291,7 +291,7 @@ def build(service: Service) -> Front:
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
     _refuse_in_json(app)
-    return Front(app, service.metrics, secure=settings.secure)
+    return Middleware(app, service.metrics, secure=settings.secure)
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:
@@ -330,7 +330,7 @@ def _refuse_in_json(app: FastAPI) -> None:
         return answered(request, Refusal(code, headers=dict(error.headers or {})))
 
 
-def create() -> Front:
+def create() -> Middleware:
     """The application of a worker process, by the settings in its environment."""
     logs.set_up()
     return build(Service(Settings.from_json(os.environ[VARIABLE])))

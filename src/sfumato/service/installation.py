@@ -18,7 +18,7 @@ from pathlib import Path
 from sfumato.errors import DataError, ParameterError
 from sfumato.service import keys
 from sfumato.service._sqlite import connect, faults_named, writing
-from sfumato.service.keys import Key
+from sfumato.service.keys import ApiKey
 
 _APPLICATION = 0x53464D4B  # "SFMK"
 _LAYOUT = """
@@ -44,7 +44,7 @@ class Installation:
         self._connection = connect(path, _APPLICATION, _LAYOUT, create=create)
         self._lock = threading.Lock()
         self._seen = -1
-        self._keys: dict[str, Key] = {}
+        self._keys: dict[str, ApiKey] = {}
         self._active: dict[str, str] = {}
         with self._lock, faults_named(self.name), writing(self._connection):
             self._connection.execute(
@@ -78,7 +78,7 @@ class Installation:
 
     # -- keys --------------------------------------------------------------------------------------
 
-    def holder(self, authorization: str) -> Key | None:
+    def holder(self, authorization: str) -> ApiKey | None:
         """Whose key this is, or None if it opens nothing."""
         self.refresh()
         given = keys.parse(authorization)
@@ -87,14 +87,14 @@ class Installation:
         key = self._keys.get(given[0])
         return key if keys.opens(key, given[1], time.time()) else None
 
-    def listed(self) -> tuple[Key, ...]:
+    def listed(self) -> tuple[ApiKey, ...]:
         """All keys, oldest first; no secret is among what is kept."""
         self.refresh()
         return tuple(sorted(self._keys.values(), key=lambda key: key.number))
 
     def create_key(
         self, client: str, scopes: tuple[str, ...] = ("score",), rate: float = 50.0, burst: int = 100
-    ) -> tuple[Key, str]:
+    ) -> tuple[ApiKey, str]:
         """A new key and its text, which is shown this once."""
         keys.checked(client, scopes, rate, burst)
         identity, text, kept = keys.draw()
@@ -103,7 +103,7 @@ class Installation:
             self._insert(row)
         return self._keys[identity], text
 
-    def rotate_key(self, identity: str, overlap: float) -> tuple[Key, str]:
+    def rotate_key(self, identity: str, overlap: float) -> tuple[ApiKey, str]:
         """A new key in place of another, which works on for `overlap` seconds."""
         if not 0 <= overlap <= 366 * 86_400:
             raise ParameterError("an overlap is at most a year.", hint="--overlap 7d")
@@ -120,7 +120,7 @@ class Installation:
             self._connection.execute("UPDATE keys SET expires = ? WHERE id = ?", (end, identity))
         return self._keys[new], text
 
-    def revoke_key(self, identity: str) -> Key:
+    def revoke_key(self, identity: str) -> ApiKey:
         """Refuse a key from now on, in every worker; this cannot be undone."""
         key = self._known(identity)
         with self._change():
@@ -135,7 +135,7 @@ class Installation:
         if (cursor.lastrowid or 0) >= MOST_KEYS:
             raise ParameterError("an installation has at most 99,999 keys.", hint="start another one")
 
-    def _known(self, identity: str) -> Key:
+    def _known(self, identity: str) -> ApiKey:
         self.refresh()
         key = self._keys.get(identity)
         if key is None:
@@ -193,6 +193,6 @@ class Installation:
             self._read()
 
 
-def _key(row: sqlite3.Row | tuple[object, ...]) -> Key:
-    key = Key(*row)
+def _key(row: sqlite3.Row | tuple[object, ...]) -> ApiKey:
+    key = ApiKey(*row)
     return replace(key, scopes=tuple(str(key.scopes).split()), hash=bytes(key.hash))

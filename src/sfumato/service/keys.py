@@ -21,7 +21,7 @@ _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
 @dataclass(frozen=True)
-class Key:
+class ApiKey:
     """What is kept of a key. Times are seconds since 1970.
 
     client: whose it is; its budget in the ledger has this name, and so have all keys of one client.
@@ -77,7 +77,7 @@ def parse(authorization: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
-def opens(key: Key | None, secret: str, now: float) -> bool:
+def opens(key: ApiKey | None, secret: str, now: float) -> bool:
     """Whether the secret is this key's; an unknown id takes as long as a wrong secret."""
     same = hmac.compare_digest(_NOBODY if key is None else key.hash, digest(secret))
     return key is not None and same and key.usable(now)

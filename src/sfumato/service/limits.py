@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from sfumato.service.installation import MOST_KEYS
-from sfumato.service.keys import Key
+from sfumato.service.keys import ApiKey
 
 _TIME = struct.Struct("<d")
 
@@ -37,7 +37,7 @@ class Limits:
         self._times.close()
         os.close(self._file)
 
-    def wait(self, key: Key) -> int:
+    def wait(self, key: ApiKey) -> int:
         """0 if the call may pass, which is then counted; else the whole seconds until the next may."""
         place = key.number * _TIME.size
         interval = 1 / key.rate

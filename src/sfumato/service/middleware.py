@@ -43,7 +43,7 @@ class Note:
     code: str = ""
 
 
-class Front:
+class Middleware:
     """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, *, secure: bool = False) -> None:

@@ -232,70 +232,88 @@ def _object(required: Json, optional: Json | None = None, *, more: bool = False)
     }  # fmt: skip
 
 
+_TEXT: Json = {"type": "string"}
+_NAMES: Json = {"type": "array", "items": _TEXT}
+_NUMBER: Json = {"type": "number"}
+_UNPROVED: Json = {"claimed_epsilon": _NUMBER, "note": _TEXT}
+
+
 def _schemas(most_rows: int) -> Json:
-    text, names, number = (
-        {"type": "string"},
-        {"type": "array", "items": {"type": "string"}},
-        {"type": "number"},
-    )
     maybe = {"type": ["number", "null"]}
+    fault = _object({"row": {"type": "integer", "minimum": 0}, "field": _TEXT, "rule": _TEXT})
+    error = _object(
+        {"code": {"enum": list(REFUSALS)}, "message": _TEXT},
+        {"faults": {"type": "array", "items": fault, "minItems": 1, "maxItems": MOST_FAULTS}},
+    )
+    return {
+        **_score_schemas(most_rows),
+        **_model_schemas(),
+        "Activation": _object({"version": _NAME}),
+        "Current": _object({"model": _NAME, "current": _NAME}),
+        "Budget": _object(
+            {
+                "client": _TEXT,
+                "kind": {"enum": ["epsilon", "rho", None]},
+                "left": maybe,
+                "left_of_client": maybe,
+            }
+        ),
+        "Status": _object({"status": {"enum": ["ok", "ready"]}}),
+        "Error": _object({"error": error}),
+    }
+
+
+def _score_schemas(most_rows: int) -> Json:
+    """A question and its answer."""
     row = {
         "type": "object",
         "description": "Features by name. /v1/models/{name} says which there are, with bounds and levels.",
         "additionalProperties": {"type": ["number", "string", "boolean", "null"]},
     }
+    contribution = _object({"feature": _TEXT, "contribution": _NUMBER})
     explanation = _object(
         {
             "scale": {"const": "log-odds"},
-            "base": number,
-            "contributions": {"type": "array", "items": _object({"feature": text, "contribution": number})},
+            "base": _NUMBER,
+            "contributions": {"type": "array", "items": contribution},
         }
     )
-    score = {"risk_score": {"type": "number", "minimum": 0, "maximum": 1}, "clamped": names}
-    opening = {"model": _NAME, "version": _NAME, "target": text, "guarantee": text}
-    unproved = {"claimed_epsilon": number, "note": text}
-    summary = {
-        "name": _NAME, "version": _NAME, "kind": text, "target": text, "noisy": {"type": "boolean"},
-        "guarantee": names,
-    }  # fmt: skip
-    claim = _object({"title": text, "promise": text, "limits": text, "assumptions": names})
-    feature = _object(
-        {"name": text, "kind": {"enum": ["number", "category", "flag"]},
-         "missing_allowed": {"type": "boolean"}},
-        {"label": text, "unit": text, "low": number, "high": number,
-         "levels": {"type": "array", "items": {"type": ["number", "string", "boolean"]}},
-         "level_type": {"enum": ["string", "number", "boolean"]}},
-    )  # fmt: skip
-    fault = _object({"row": {"type": "integer", "minimum": 0}, "field": text, "rule": text})
-    error = _object(
-        {"code": {"enum": list(REFUSALS)}, "message": text},
-        {"faults": {"type": "array", "items": fault, "minItems": 1, "maxItems": MOST_FAULTS}},
-    )
+    score = {"risk_score": {"type": "number", "minimum": 0, "maximum": 1}, "clamped": _NAMES}
+    opening = {"model": _NAME, "version": _NAME, "target": _TEXT, "guarantee": _TEXT}
+    scores = {"type": "array", "items": _object(score, {"explanation": explanation})}
+    reference = {"$ref": "#/components/schemas/Row"}
     return {
         "Row": row,
         "Question": {
             "oneOf": [
-                {"$ref": "#/components/schemas/Row"},
-                {
-                    "type": "array",
-                    "items": {"$ref": "#/components/schemas/Row"},
-                    "minItems": 1,
-                    "maxItems": most_rows,
-                },
+                reference,
+                {"type": "array", "items": reference, "minItems": 1, "maxItems": most_rows},
             ]
         },
         "Scored": {
             "oneOf": [
-                _object({**opening, **score}, {"explanation": explanation, **unproved}),
-                _object(
-                    {
-                        **opening,
-                        "scores": {"type": "array", "items": _object(score, {"explanation": explanation})},
-                    },
-                    unproved,
-                ),
+                _object({**opening, **score}, {"explanation": explanation, **_UNPROVED}),
+                _object({**opening, "scores": scores}, _UNPROVED),
             ]
         },
+    }
+
+
+def _model_schemas() -> Json:
+    """What is told of the models."""
+    summary = {
+        "name": _NAME, "version": _NAME, "kind": _TEXT, "target": _TEXT, "noisy": {"type": "boolean"},
+        "guarantee": _NAMES,
+    }  # fmt: skip
+    claim = _object({"title": _TEXT, "promise": _TEXT, "limits": _TEXT, "assumptions": _NAMES})
+    feature = _object(
+        {"name": _TEXT, "kind": {"enum": ["number", "category", "flag"]},
+         "missing_allowed": {"type": "boolean"}},
+        {"label": _TEXT, "unit": _TEXT, "low": _NUMBER, "high": _NUMBER,
+         "levels": {"type": "array", "items": {"type": ["number", "string", "boolean"]}},
+         "level_type": {"enum": ["string", "number", "boolean"]}},
+    )  # fmt: skip
+    return {
         "Models": _object({"models": {"type": "array", "items": _object(summary)}}),
         "Model": _object(
             summary
@@ -308,18 +326,6 @@ def _schemas(most_rows: int) -> Json:
                 "versions": {"type": "array", "items": _NAME},
                 "current": {"type": ["string", "null"]},
             },
-            unproved,
+            _UNPROVED,
         ),
-        "Activation": _object({"version": _NAME}),
-        "Current": _object({"model": _NAME, "current": _NAME}),
-        "Budget": _object(
-            {
-                "client": text,
-                "kind": {"enum": ["epsilon", "rho", None]},
-                "left": maybe,
-                "left_of_client": maybe,
-            }
-        ),
-        "Status": _object({"status": {"enum": ["ok", "ready"]}}),
-        "Error": _object({"error": error}),
     }

@@ -22,7 +22,7 @@ from sfumato.privacy.grants import UNIT, debit
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import down
 from sfumato.service.answers import Answers, Kept
-from sfumato.service.keys import Key
+from sfumato.service.keys import ApiKey
 from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
 from sfumato.service.request_parts import Row
@@ -38,7 +38,7 @@ class Question:
     rows: list[Row]
     many: bool
     explain: bool
-    key: Key
+    key: ApiKey
     idempotency: str | None = None
     decimals: int | None = None
     told: bytes = b""  # what an idempotency key stands for: address, parameters and body as they came
@@ -89,7 +89,7 @@ def explanation(model: Any, row: Row, decimals: int | None = None) -> dict[str, 
     }
 
 
-class Scoring:
+class Scorer:
     """Answers that have to be kept: under an idempotency key, and of noisy models."""
 
     def __init__(self, answers: Answers, ledger: Ledger | None, *, share: bool) -> None:

@@ -21,7 +21,7 @@ from sfumato.errors import OutputError
 _PAUSE = 0.002
 
 
-class Flights:
+class SingleFlight:
     """Who is at work on what. A process opens the file once: closing any of two would end all its locks."""
 
     def __init__(self, path: str | Path, patience: float = 20.0) -> None:

@@ -76,10 +76,14 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
 
 @declares(
     Declaration(
-        "marginals", Does.SYNTHESIZE, "Every column by itself: one-way tables are kept, and nothing else.",
-        page="baselines.md", claims=("PureDP", "NoGuarantee"), needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+        "marginals",
+        Does.SYNTHESIZE,
+        "Every column by itself: one-way tables are kept, and nothing else.",
+        page="baselines.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class MarginalBootstrap:
     """Every column by itself: the Bayesian bootstrap of its marginal (shares from a Dirichlet law of the
@@ -154,10 +158,14 @@ class MarginalBootstrap:
 
 @declares(
     Declaration(
-        "table", Does.SYNTHESIZE, "All columns at once: the whole table of counts, which tells of people.",
-        page="baselines.md", claims=("PureDP", "NoGuarantee"), needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+        "table",
+        Does.SYNTHESIZE,
+        "All columns at once: the whole table of counts, which tells of people.",
+        page="baselines.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class ContingencyTable:
     """All columns at once, from the table of all their combinations. Without epsilon and alpha it repeats

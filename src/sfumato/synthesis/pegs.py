@@ -56,10 +56,14 @@ _OF_EPSILON = "by default a tenth of epsilon, or what a row costs"
 
 @declares(
     Declaration(
-        "pegs", Does.SYNTHESIZE, "The perturbed Gibbs sampler: drawing a row is its noise.", page="pegs.md",
-        claims=("PureDP", "DiverseLaw", "NoGuarantee"), needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+        "pegs",
+        Does.SYNTHESIZE,
+        "The perturbed Gibbs sampler: drawing a row is its noise.",
+        page="pegs.md",
+        claims=("PureDP", "DiverseLaw", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class PeGS:
     """The perturbed Gibbs sampler. One of epsilon, epsilon_per_row, alpha and log_l says how much."""

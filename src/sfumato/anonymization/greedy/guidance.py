@@ -8,11 +8,12 @@ is asked about all candidates of a step at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.degradation import Model, Target, halves, learn
 from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closure import Classes, in_order, repair
@@ -25,32 +26,55 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, Number, Text
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "guided",
+        Does.GENERALIZE,
+        "Greedy, guided by what a model predicts.",
+        page="greedy.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES, Need.TARGET),
+    )
+)
 @dataclass(frozen=True, eq=False)
 class ModelGuided:
     """Disjoint classes that change what a model predicts as little as possible.
 
-    target: what the model predicts. estimator: see `Degradation`. It learns from a random `share` of rows.
-    shortlist: only that many candidates, the least general by height, are asked about; 0: all of them.
-    leaking: guide by |prediction - outcome| instead, as the thesis does. The classes then tell something
-    about each row's outcome that no criterion counts; the guarantee says so.
-    time_limit: seconds on the clock; the rows that are in no class yet are then released as one. None: no
-        limit.
-    work_limit: rows that may be added to a set; then the same. The same result on every machine.
+    The model learns from a random `share` of the rows. With `leaking` the classes tell something about each
+    row's outcome that no criterion counts; the guarantee says so.
     """
 
-    target: str
-    estimator: Any = None
-    shortlist: int = 64
-    leaking: bool = False
-    share: float = 0.5
-    seed: int = 0
-    time_limit: float | None = None
-    work_limit: int | None = None
+    target: Annotated[str, declared.TARGET]
+    estimator: Annotated[
+        Any,
+        Parameter(
+            Text("The model, as `Degradation` takes it."),
+            python_only="a model is an object of scikit-learn; elsewhere it is the usual one",
+        ),
+    ] = None
+    shortlist: Annotated[
+        int,
+        declared.count("Candidates that the model is asked about, the least general first; 0 for all."),
+    ] = 64
+    leaking: Annotated[
+        bool, Parameter(Flag("Guide by the true outcome, as the thesis does, which gives it away."))
+    ] = False
+    share: Annotated[
+        float, Parameter(Number("Of the rows, the share that the model learns from.", 0, 1, above=True))
+    ] = 0.5
+    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    time_limit: Annotated[
+        float | None, declared.time_limit("rows that are in no class yet are released as one")
+    ] = None
+    work_limit: Annotated[int | None, declared.work_limit("rows that are added to a set")] = None
 
     def __post_init__(self) -> None:
         faults = [] if self.target else ["a target column must be named"]

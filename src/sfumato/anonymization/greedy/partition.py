@@ -4,43 +4,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.limits import SearchLimits, limit_faults
 from sfumato.anonymization.measure import CellMeasure
+from sfumato.anonymization.parameters import of_cells
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Text
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
 
 
+@declares(
+    Declaration(
+        "partition",
+        Does.GENERALIZE,
+        "By parts, as the DSG toolkit does.",
+        page="partition.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Partition:
     """Split each part at its two rows farthest apart, the others going to the closer end.
 
-    loss: what the distance 2 Measure(LUB(A, B)) - Measure(A) - Measure(B) is made of.
-    rule: 'printed' gives a part up as soon as one split cuts off too few rows, so that a single outlier can
-    freeze the whole table. 'retrying' (default) then sets the end that drew too few aside, and takes the
-    farthest pair of the others; at most `tries` times.
-    time_limit: seconds on the clock, asked before each split; the parts then stay as they are. None: no
-        limit.
-    work_limit: splits that may be tried; then the same. The same result on every machine.
+    The distance is 2 Measure(LUB(A, B)) - Measure(A) - Measure(B).
     """
 
-    loss: CellMeasure = field(default_factory=Height)
-    rule: Literal["retrying", "printed"] = "retrying"
-    tries: int = 64
-    time_limit: float | None = None
-    work_limit: int | None = None
+    loss: Annotated[CellMeasure, declared.loss("What distances are made of", of_cells)] = field(
+        default_factory=Height
+    )
+    rule: Annotated[
+        Literal["retrying", "printed"],
+        Parameter(
+            Text(
+                "'printed' gives a part up as soon as one split cuts off too few rows; 'retrying' sets the "
+                "end that drew too few aside, and takes the farthest pair of the others.",
+                ("retrying", "printed"),
+            )
+        ),
+    ] = "retrying"
+    tries: Annotated[int, declared.count("How often 'retrying' does that for one part, at most.", 1)] = 64
+    time_limit: Annotated[float | None, declared.time_limit("the parts stay as they are")] = None
+    work_limit: Annotated[int | None, declared.work_limit("splits that are tried")] = None
 
     def __post_init__(self) -> None:
         faults = []

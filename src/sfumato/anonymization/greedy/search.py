@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closure import close
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.limits import SearchLimits, refuse_limits
 from sfumato.anonymization.measure import CellMeasure, Costs
+from sfumato.anonymization.parameters import of_cells
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag
 from sfumato.privacy import Claim, KAmbiguity
 from sfumato.progress import report
 
@@ -27,24 +32,41 @@ _CHUNK = 200  # seeds between two reports
 Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], bool]
 
 
+@declares(
+    Declaration(
+        "beam",
+        Does.GENERALIZE,
+        "Greedy with the n best sets kept.",
+        page="greedy.md",
+        claims=(*declared.COUNTED, "KAmbiguity"),
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Beam:
     """Each row's set grows by the row that least increases the measure; the `width` best sets are kept.
 
-    width: 1 is Greedy. loss: what guides it, a measure that is a sum over cells.
-    closed: disjoint classes, so that the release is k-anonymous (default). Otherwise the thesis' literal
-    algorithm: each row is released as the bound of its own set. That is k-*ambiguity*: the released rows
-    are not alike, and whoever matches all people with all rows at once finds some.
-    time_limit: seconds on the clock; the rows no set was grown for are then released as one class (literal:
-        as the bound of all that may share one). None: no limit.
-    work_limit: sets that may be grown; then the same. The same result on every machine.
+    Without `closed` it is the thesis' literal algorithm. That is k-*ambiguity*: the released rows are not
+    alike, and whoever matches all people with all rows at once finds some.
     """
 
-    width: int = 5
-    loss: CellMeasure = field(default_factory=Height)
-    closed: bool = True
-    time_limit: float | None = None
-    work_limit: int | None = None
+    width: Annotated[int, declared.count("How many sets are kept; 1 is Greedy.", 1, beginner=True)] = 5
+    loss: Annotated[CellMeasure, declared.loss("What guides it, a sum over cells", of_cells)] = field(
+        default_factory=Height
+    )
+    closed: Annotated[
+        bool,
+        Parameter(
+            Flag(
+                "Disjoint classes, so that the release is k-anonymous. Otherwise as printed: each row as the "
+                "bound of its own set, which is k-ambiguity and no more."
+            )
+        ),
+    ] = True
+    time_limit: Annotated[
+        float | None, declared.time_limit("rows that no set was grown for are released as one class")
+    ] = None
+    work_limit: Annotated[int | None, declared.work_limit("sets that are grown")] = None
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -94,6 +116,16 @@ class Beam:
         return found
 
 
+@declares(
+    Declaration(
+        "greedy",
+        Does.GENERALIZE,
+        "Cell by cell, as the DSG toolkit does.",
+        page="greedy.md",
+        claims=(*declared.COUNTED, "KAmbiguity"),
+        needs=(Need.HIERARCHIES,),
+    )
+)
 @dataclass(frozen=True)
 class Greedy(Beam):
     """`Beam` with one set: the thesis' Greedy, closed into disjoint classes unless `closed=False`."""

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import limits
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
 from sfumato.anonymization.local.forest import Forest, planted
@@ -25,6 +26,9 @@ from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion, KAnonymity
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Text
 from sfumato.progress import listening, report
 
 _SECONDS = {"fast": 10.0, "thorough": 60.0}
@@ -35,25 +39,45 @@ _AMPLE = 10**9  # moves: more than any effort makes
 _END = 0.05  # share kept for putting the parts together
 
 
+@declares(
+    Declaration(
+        "local",
+        Does.GENERALIZE,
+        "Each group of rows as general as it must be, no more.",
+        page="local.md",
+        claims=declared.COUNTED,
+        needs=(Need.HIERARCHIES,),
+        first=True,
+        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+    )
+)
 @dataclass(frozen=True)
 class LocalRecoding:
     """The same value may become different nodes in different rows: less is lost than with one level for all.
 
-    effort: "fast" merges small classes and improves them for a while; "thorough" goes on, under annealing.
-    time_limit: seconds on the clock; the best so far is returned then, and on Ctrl-C. Where neither limit is
-        given, improving ends after 10 or 60 seconds, by effort.
-    seed: decides what is tried; with ample time the same seed gives the same recoding.
-    max_suppressed: the share of rows that may be suppressed where a column's maximum level leaves rows
-        with too few others. Rows are suppressed nowhere else: it never lowers the loss.
-    work_limit: moves (pools that are clustered anew), of those the effort makes; and as many combinations
-        are bounded from below. The start is always made. The same result on every machine.
+    Where neither limit is given, improving ends after 10 or 60 seconds, by effort; the best so far is
+    returned then, and on Ctrl-C. With ample time the same seed gives the same recoding. Rows are suppressed
+    only where a column's maximum level leaves rows with too few others: it never lowers the loss.
     """
 
-    effort: Literal["fast", "thorough"] = "thorough"
-    time_limit: float | None = None
-    seed: int = 0
-    max_suppressed: float = 0.0
-    work_limit: int | None = None
+    effort: Annotated[
+        Literal["fast", "thorough"],
+        Parameter(
+            Text(
+                "'fast' merges small classes and improves them for a while; 'thorough' goes on, under "
+                "annealing.",
+                ("fast", "thorough"),
+            ),
+            beginner=True,
+        ),
+    ] = "thorough"
+    time_limit: Annotated[float | None, declared.time_limit("the best so far is given")] = None
+    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    max_suppressed: Annotated[float, declared.MAX_SUPPRESSED] = 0.0
+    work_limit: Annotated[
+        int | None,
+        declared.work_limit("moves, and as many combinations bounded from below, beside the start"),
+    ] = None
 
     def __post_init__(self) -> None:
         faults = []

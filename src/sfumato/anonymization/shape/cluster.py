@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Either, Number, Text
 from sfumato.progress import report
 from sfumato.seeds import Key
 
@@ -30,19 +32,33 @@ _PER_BLOCK, _LARGEST = 400, 64_000  # clusters a block should have at least, unl
 
 @dataclass(frozen=True)
 class Clustering:
-    """What k-member clustering leaves open.
+    """What k-member clustering leaves open. response_weight is w of (4); all columns are standardized."""
 
-    response_weight: w of (4), how much the response counts beside the quasi-identifiers; all standardized.
-    block: rows clustered together (more where k is large); None for all (exact).
-    furthest_from: where the next cluster starts: furthest from the "start" of the last one (Byun et al.)
-        or from its "centroid".
-    ties: among rows equally far: the "first", or a "random" one (rows are put in random order).
-    """
-
-    response_weight: float = 1.0
-    block: int | None = 12_000
-    furthest_from: Literal["start", "centroid"] = "start"
-    ties: Literal["first", "random"] = "first"
+    response_weight: Annotated[
+        float, Parameter(Number("How much the response counts beside the quasi-identifiers.", 0))
+    ] = 1.0
+    block: Annotated[
+        int | None,
+        Parameter(
+            Either(
+                (Number("", 2, whole=True), Text("", ("all",))),
+                "a whole number from 2 up, or 'all'",
+                "Rows clustered together, more where k is large; 'all' (None in Python) is exact, and slow.",
+            ),
+            read=lambda value, folder: None if value == "all" else value,
+            write=lambda value: "all" if value is None else value,
+        ),
+    ] = 12_000
+    furthest_from: Annotated[
+        Literal["start", "centroid"],
+        Parameter(
+            Text("What the next cluster starts furthest from, of the last one.", ("start", "centroid"))
+        ),
+    ] = "start"
+    ties: Annotated[
+        Literal["first", "random"],
+        Parameter(Text("Among rows equally far: the first, or a random one.", ("first", "random"))),
+    ] = "first"
 
     def __post_init__(self) -> None:
         faults = []

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.errors import ParameterError
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number
 from sfumato.progress import report
 
 Floats = NDArray[np.float64]
@@ -45,7 +47,10 @@ class GaussianDither:
     loading: keeps the covariance of few or equal rows regular; larger hides more and blurs more.
     """
 
-    loading: float = 1 / 3
+    loading: Annotated[
+        float,
+        Parameter(Number("Keeps covariances regular; larger hides more and blurs more.", 0, above=True)),
+    ] = 1 / 3
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.loading) and self.loading > 0):

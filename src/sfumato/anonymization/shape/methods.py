@@ -16,11 +16,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.shape.cluster import Clustering
 from sfumato.anonymization.shape.exchange import Grouped, group, taken
 from sfumato.anonymization.shape.gaussian import Dither, GaussianDither
@@ -30,6 +32,9 @@ from sfumato.counts import canonical_type
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter, nested
+from sfumato.methods.shapes import Flag, Text
 from sfumato.privacy import BoundedReidentification, Claim, Guarantee
 from sfumato.privacy import KAnonymity as KAnonymityClaim
 from sfumato.release import Release
@@ -44,19 +49,33 @@ _SEEDED = "Nobody guesses the seed: it tells the order the rows had."
 
 @dataclass(frozen=True)
 class _Cluster(ABC):
-    """What all three need.
+    """What all three need."""
 
-    response: a column rows of a cluster should be alike in, such as the cost; it is released as it is.
-    columns: the quasi-identifiers; by default those of that role in the schema.
-    weight: survey weights; by default the column of role weight, if there is one.
-    keep_text: release free text too; it may say of whom a row is, whatever was exchanged.
-    """
-
-    response: str | None = None
-    columns: tuple[str, ...] | None = None
-    weight: str | None = None
-    clustering: Clustering = field(default_factory=Clustering)
-    keep_text: bool = False
+    response: Annotated[
+        str | None,
+        Parameter(
+            Text("A column that rows of a cluster should be alike in, such as the cost."),
+            beginner=True,
+            columns=True,
+        ),
+    ] = None
+    columns: Annotated[
+        tuple[str, ...] | None, declared.names("The quasi-identifiers; by default those of that role.")
+    ] = None
+    weight: Annotated[
+        str | None,
+        Parameter(Text("The column of survey weights; by default that of role weight."), columns=True),
+    ] = None
+    clustering: Annotated[Clustering, nested(Clustering, "How rows are put together.")] = field(
+        default_factory=Clustering
+    )
+    keep_text: Annotated[
+        bool,
+        Parameter(
+            Flag("Release free text too; it may say of whom a row is, whatever was exchanged."),
+            python_only="elsewhere it is said once for the release: keep_text of [prepare], --keep-text",
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         if self.columns is not None:
@@ -93,15 +112,29 @@ def _bounded(grouped: Grouped) -> Guarantee:
     return Guarantee.of(claim.assuming(_ORDER, "Every row is another person."))
 
 
+@declares(
+    Declaration(
+        "resample",
+        Does.EXCHANGE,
+        "Values exchanged between rows that are alike.",
+        page="shape.md",
+        claims=("BoundedReidentification",),
+        needs=(Need.KEY,),
+        first=True,
+        grid=({"k": 3}, {"k": 10}),
+    )
+)
 @dataclass(frozen=True)
 class ClusterResample(_Cluster):
     """Section 3.2.1: each row takes the quasi-identifiers of a row of its cluster.
 
-    replacement: drawn anew for each row (Lemma 1: the law of the quasi-identifiers is kept on average, by
-        weight where there are weights), or else a permutation (kept exactly, row for row).
+    With replacement the law of the quasi-identifiers is kept on average (Lemma 1), by weight where there are
+    weights; without it exactly, row for row.
     """
 
-    replacement: bool = True
+    replacement: Annotated[
+        bool, Parameter(Flag("Drawn anew for each row, or else a permutation."), beginner=True)
+    ] = True
 
     def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release:
         """Exchange, and say what is promised."""
@@ -120,18 +153,29 @@ class ClusterResample(_Cluster):
         )
 
 
+@declares(
+    Declaration(
+        "dither",
+        Does.EXCHANGE,
+        "Noise around groups of rows that are alike.",
+        page="shape.md",
+        claims=("BoundedReidentification",),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True)
 class ClusterDither(_Cluster):
     """Section 3.2.2: continuous noise around each cluster, transformed back to the law of the original.
 
-    dither: the noise; any object with `fit`, see `sfumato.anonymization.shape.gaussian`.
-    order: the order of the variables in the transformation; by default that of the columns.
-    bins: how many bins a numeric column without edges gets at most.
+    In Python `dither` is any object with `fit`, see `sfumato.anonymization.shape.gaussian`.
     """
 
-    dither: Dither = field(default_factory=GaussianDither)
-    order: tuple[str, ...] | None = None
-    bins: int = 10
+    dither: Annotated[Dither, nested(GaussianDither, "The noise.")] = field(default_factory=GaussianDither)
+    order: Annotated[
+        tuple[str, ...] | None,
+        declared.names("The order of the columns in the transformation; by default that of the table."),
+    ] = None
+    bins: Annotated[int, declared.count("Bins that a numeric column without edges gets, at most.", 1)] = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,6 +204,16 @@ class ClusterDither(_Cluster):
         )
 
 
+@declares(
+    Declaration(
+        "centroid",
+        Does.EXCHANGE,
+        "The middle of groups of rows that are alike.",
+        page="shape.md",
+        claims=("KAnonymity",),
+        needs=(Need.KEY,),
+    )
+)
 @dataclass(frozen=True)
 class Centroid(_Cluster):
     """The conventional release: each row shows its cluster's middle.

@@ -1,5 +1,14 @@
-"""Attacks on a release: each says what the intruder knows, and is judged against control and baseline."""
+"""Attacks on a release: each says what the intruder knows, and is judged against control and baseline.
 
+Start with `intruder` (what somebody sees of two files) and `success` (how success is counted). Who is it:
+`linkage`, `fellegi_sunter`, `ambiguity`. What is their secret: `attributes`, `network`, `beliefs`. Were they
+in the data: `membership`, played as a `game`. Several `releases` together; `three_risks` as Anonymeter counts
+them; `score_api` for scores instead of files.
+
+It knows no threshold and no report, and never how a release was made.
+"""
+
+from sfumato.assessment.attacks.ambiguity import perfect_matching, smallest_cover
 from sfumato.assessment.attacks.attributes import (
     background,
     homogeneity,
@@ -9,7 +18,6 @@ from sfumato.assessment.attacks.attributes import (
     most_frequent,
 )
 from sfumato.assessment.attacks.intruder import by_key, sharp
-from sfumato.assessment.attacks.matching import perfect_matching, smallest_cover
 from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
 from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out

@@ -6,10 +6,12 @@ share it, and a branch that cannot match is never entered.
 
 codes, begin, end: all levels one after the other; node j has children begin[j] .. end[j] - 1, and the
 last level holds the rows themselves. tables: one table (nodes, leaves) per level, flattened one after
-the other from `offsets`, `widths` wide.
+the other from `offsets`, `widths` wide. Only `surround` knows no tree: it measures distances to rows.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,3 +211,43 @@ def count_queries(
                 if found > most:
                     break
         out[q] = found
+
+
+@compiled
+def surround(
+    people: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    ranked: int,
+    far: float,
+    near: NDArray[np.float64],
+    kernel: NDArray[np.float64],
+    best: NDArray[np.float64],
+) -> None:
+    """Distances d = sum over columns, of each person to each row: counts, sums and minima of them.
+
+    people: (n, columns); rows: (m, columns). The last `ranked` columns are numbers, the others codes, of
+    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n,), the sum of exp(-2 d) over
+    rows with d <= far; best: (n,), the smallest d. The last three are added to.
+    """
+    width = people.shape[1]
+    codes = width - ranked
+    for i in range(people.shape[0]):
+        for r in range(rows.shape[0]):
+            differ = 0
+            for j in range(codes):
+                differ += people[i, j] != rows[r, j]  # no branch: half of them would be guessed wrong
+            stop = max(best[i], far)
+            d = float(differ)
+            if d > stop:
+                continue
+            for j in range(codes, width):
+                gap = abs(people[i, j] - rows[r, j])
+                d += gap if gap < 1.0 else 1.0  # also where a gap is no number
+            if d > stop:
+                continue
+            best[i] = min(best[i], d)
+            if d <= far:
+                kernel[i] += math.exp(-2.0 * d)
+                for k in range(3):
+                    if d <= k + 1e-6:
+                        near[i, k] += 1.0

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.beliefs import (
     Beliefs,
     believe,
@@ -27,8 +26,8 @@ from sfumato.assessment.attacks.beliefs import (
     secrets,
 )
 from sfumato.assessment.attacks.intruder import Floats, Ints, knows, look
-from sfumato.assessment.attacks.success import CONFIDENCE, mean_interval, rate
-from sfumato.assessment.nothing import NothingToAttack
+from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, mean_interval, rate
+from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.table import Table

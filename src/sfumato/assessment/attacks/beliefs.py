@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.intruder import Floats, Ints, View, encode, known_columns, look
-from sfumato.assessment.same_values import is_number
+from sfumato.assessment.reading.alignment import Pair
+from sfumato.assessment.reading.same_values import is_number
 from sfumato.errors import ParameterError
 from sfumato.seeds import Key
 from sfumato.table import Table

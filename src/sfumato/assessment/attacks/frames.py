@@ -17,7 +17,7 @@ from sfumato.assessment.attacks.success import (
     excess,
     mean_interval,
 )
-from sfumato.assessment.same_values import is_number, same_text
+from sfumato.assessment.reading.same_values import is_number, same_text
 from sfumato.errors import DataError, listed
 from sfumato.schema import Kind
 from sfumato.score import Score

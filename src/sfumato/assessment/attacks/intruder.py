@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment import generalized
-from sfumato.assessment.align import Pair, align
-from sfumato.assessment.binned import column_numbers, edge_numbers
+from sfumato.assessment.reading import notation
+from sfumato.assessment.reading.alignment import Pair, align
+from sfumato.assessment.reading.bins import column_numbers, edge_numbers
 from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Value
@@ -219,7 +219,7 @@ def _covers(pair: Pair, name: str) -> NDArray[np.bool_]:
 def _stars(pair: Pair, name: str) -> NDArray[np.bool_]:
     """Which released values are stars and nothing else."""
     book = pair.nodes[name]
-    stars = [generalized.is_everything(str(v)) for v in book.levels.to_pylist()]
+    stars = [notation.is_everything(str(v)) for v in book.levels.to_pylist()]
     return np.array([*stars, *([False] * book.missing)], bool)
 
 

@@ -8,9 +8,9 @@ from datetime import date
 
 import numpy as np
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.intruder import Ints
-from sfumato.assessment.lines import text_of
+from sfumato.assessment.reading.alignment import Pair
+from sfumato.assessment.reading.lines import text_of
 from sfumato.counts import Codebook
 from sfumato.errors import DataError
 from sfumato.schema import Value

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.align import Pair
 from sfumato.assessment.attacks.beliefs import (
     believe,
     check_secret,
@@ -23,6 +22,7 @@ from sfumato.assessment.attacks.beliefs import (
 from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, View, correspondence, knows, look
 from sfumato.assessment.attacks.levels import shared_levels
 from sfumato.assessment.attacks.success import CONFIDENCE, rate
+from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.table import Table

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 from sfumato.score import Better, Score
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
+
+
+class NothingToAttack(DataError):
+    """There is nobody, or nothing, to attack: the one refusal of an attack that speaks for the release.
+
+    Every other refusal leaves open what the attack would reach.
+    """
 
 
 def clopper_pearson(successes: float, trials: int, confidence: float = CONFIDENCE) -> Interval:

@@ -14,8 +14,7 @@ import numpy as np
 
 from sfumato.assessment.attacks.frames import Frames, above_control, frames, neighbours
 from sfumato.assessment.attacks.intruder import Floats, Ints, in_threads, knows
-from sfumato.assessment.attacks.success import CONFIDENCE, rate
-from sfumato.assessment.nothing import NothingToAttack
+from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, rate
 from sfumato.errors import ParameterError, listed
 from sfumato.score import Score
 from sfumato.seeds import Key

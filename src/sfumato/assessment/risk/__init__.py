@@ -1,6 +1,13 @@
-"""Risk: what a file gives away about the people in it, counted and estimated; no attack is run here."""
+"""Risk: what a file gives away about the people in it, counted and estimated.
 
-from sfumato.assessment.risk.classes import Classes, classes
+Start with `classes` (who looks alike by the quasi-identifiers); `uniqueness`, `reidentification`,
+`population` and `diversity` read it. `records` and `distance` look for originals in the release; `overview`
+gathers it all.
+
+No attack is run here: it knows the file, not an intruder.
+"""
+
+from sfumato.assessment.risk.classes import FileClasses, classes
 from sfumato.assessment.risk.distance import closest
 from sfumato.assessment.risk.diversity import diversity
 from sfumato.assessment.risk.intervals import exact_interval
@@ -11,7 +18,7 @@ from sfumato.assessment.risk.reidentification import class_sizes, intruders, pre
 from sfumato.assessment.risk.uniqueness import riskiest, search, uniqueness
 
 __all__ = [
-    "Classes",
+    "FileClasses",
     "class_sizes",
     "classes",
     "closest",

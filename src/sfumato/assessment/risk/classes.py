@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.same_values import same_text
+from sfumato.assessment.reading.same_values import same_text
 from sfumato.counts import Codebook, Counts, canonical
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema
@@ -31,7 +31,7 @@ _NUMERIC = {"integer", "real", "decimal"}
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class FileClasses:
     """The classes of a file.
 
     counts: one cell per combination that occurs; n is its rows, or its different persons.
@@ -91,7 +91,7 @@ def classes(
     person: str | None = None,
     missing: Missing = "own",
     suppressed: Sequence[str] = ("*",),
-) -> Classes:
+) -> FileClasses:
     """Count the classes of a file.
 
     quasi_identifiers: by default those the schema names.
@@ -117,7 +117,7 @@ def classes(
     sizes = counts.n.astype(np.int64)
     if missing == "any":
         sizes = matching(counts.codes, counts.n, wild)
-    return Classes(counts, sizes, "row" if person is None else "person", missing, codes, owner, wild)
+    return FileClasses(counts, sizes, "row" if person is None else "person", missing, codes, owner, wild)
 
 
 def known_columns(table: Table, quasi_identifiers: Sequence[str] | None) -> list[str]:
@@ -272,7 +272,7 @@ def sample_sizes(sizes: Integers) -> Iterator[tuple[int, int]]:
     yield from zip(values.tolist(), n.tolist(), strict=True)
 
 
-def refuse_empty(found: Classes) -> None:
+def refuse_empty(found: FileClasses) -> None:
     """A file without rows has no class, and no risk that could be measured."""
     if not found.counts.cells:
         raise DataError("the file has no rows.", hint="give a file with rows")

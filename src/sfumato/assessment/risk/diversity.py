@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class SensitiveValues:
     """The sensitive values of each class, class by class.
 
     n: (cells,) members of a class with a value; code: (cells,) the value's place in order.
@@ -51,7 +51,7 @@ class Values:
 
 def sensitive_values(
     table: Table, quasi_identifiers: Sequence[str], sensitive: str, *, person: str | None = None
-) -> Values:
+) -> SensitiveValues:
     """Count the sensitive values of each class."""
     names = [*quasi_identifiers, sensitive]
     if sensitive in quasi_identifiers:
@@ -76,7 +76,7 @@ def _order(table: Table, sensitive: str, book: Codebook) -> NDArray[np.int64]:
     return places
 
 
-def _ordered(counts: Counts, places: NDArray[np.int64]) -> Values:
+def _ordered(counts: Counts, places: NDArray[np.int64]) -> SensitiveValues:
     keys = counts.codes[:, :-1]
     changed = (keys[1:] != keys[:-1]).any(axis=1)
     starts = np.flatnonzero(np.append(True, changed))
@@ -85,25 +85,27 @@ def _ordered(counts: Counts, places: NDArray[np.int64]) -> Values:
     order = np.lexsort((code, of))  # the schema's order may differ from the codes'
     code = code[order]
     present = np.unique(code)  # levels that do not occur would stretch the ordered distance
-    return Values(counts.n[order].astype(np.float64), np.searchsorted(present, code), starts, len(present))
+    return SensitiveValues(
+        counts.n[order].astype(np.float64), np.searchsorted(present, code), starts, len(present)
+    )
 
 
 # -- measures per class --------------------------------------------------------------------------
 
 
-def distinct(values: Values) -> NDArray[np.int64]:
+def distinct(values: SensitiveValues) -> NDArray[np.int64]:
     """Different values in each class."""
     return np.diff(np.append(values.starts, len(values.n)))
 
 
-def entropy(values: Values) -> Floats:
+def entropy(values: SensitiveValues) -> Floats:
     """exp of the entropy of each class: as many equally likely values would be as uncertain."""
     totals = values.totals
     bits = np.log(totals) - np.add.reduceat(values.n * np.log(values.n), values.starts) / totals
     return np.minimum(np.exp(np.maximum(bits, 0.0)), distinct(values))
 
 
-def recursive(values: Values, c: float) -> NDArray[np.int64]:
+def recursive(values: SensitiveValues, c: float) -> NDArray[np.int64]:
     """The largest l of each class with r_1 < c (r_l + r_(l+1) + ...), r its counts from the top; else 0."""
     of = values.of
     order = np.lexsort((-values.n, of))
@@ -115,14 +117,14 @@ def recursive(values: Values, c: float) -> NDArray[np.int64]:
     return np.asarray(np.add.reduceat(holds.astype(np.int64), values.starts))
 
 
-def far_equal(values: Values) -> Floats:
+def far_equal(values: SensitiveValues) -> Floats:
     """Total variation between each class and the file: half the sum of |p - q|."""
     share = np.bincount(values.code, values.n, values.levels) / values.n.sum()
     over = np.maximum(values.n / values.totals[values.of] - share[values.code], 0.0)
     return np.add.reduceat(over, values.starts)
 
 
-def far_ordered(values: Values) -> Floats:
+def far_ordered(values: SensitiveValues) -> Floats:
     """Earth mover's distance over the order of the values, 0 to 1: sum of |P - Q| over m - 1 steps.
 
     P, a class's cumulated share, is constant from one of its values to the next, and Q, the file's, grows:
@@ -174,7 +176,7 @@ def diversity(
     return scores
 
 
-def _l(values: Values, column: str, names: Sequence[str], c: float) -> list[Score]:
+def _l(values: SensitiveValues, column: str, names: Sequence[str], c: float) -> list[Score]:
     about = "the class that tells most has"
     said: list[tuple[str, NDArray[Any], str]] = [
         ("distinct l", distinct(values), f"{about} this many different values of '{column}'"),
@@ -205,7 +207,7 @@ def _l(values: Values, column: str, names: Sequence[str], c: float) -> list[Scor
     ]
 
 
-def _t(values: Values, column: str, names: Sequence[str], table: Table) -> list[Score]:
+def _t(values: SensitiveValues, column: str, names: Sequence[str], table: Table) -> list[Score]:
     ordered = table.schema[column].kind in (Kind.ORDINAL, Kind.NUMERIC, Kind.DATE)
     said = [("t, equal distance", far_equal(values), "the largest share of a class whose")]
     if ordered:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.risk.classes import Classes, refuse_empty
+from sfumato.assessment.risk.classes import FileClasses, refuse_empty
 from sfumato.errors import ParameterError
 from sfumato.score import Score
 
@@ -259,7 +259,7 @@ def chosen(found: list[Estimate], fraction: float) -> Estimate:
     return max(by_name.values(), key=lambda e: e.probability)
 
 
-def population_of(found: Classes, size: int | None, fraction: float | None) -> int:
+def population_of(found: FileClasses, size: int | None, fraction: float | None) -> int:
     """The population's size from what the user said about it."""
     if (size is None) == (fraction is None):
         raise ParameterError(
@@ -282,7 +282,7 @@ def population_of(found: Classes, size: int | None, fraction: float | None) -> i
 
 
 def population_uniqueness(
-    found: Classes, *, population_size: int | None = None, sampling_fraction: float | None = None
+    found: FileClasses, *, population_size: int | None = None, sampling_fraction: float | None = None
 ) -> list[Score]:
     """The share of rows or persons that are alone in the file and, as estimated, in the population.
 
@@ -332,5 +332,5 @@ def population_uniqueness(
     return scores
 
 
-def _score(name: str, value: float, meaning: str, found: Classes, details: dict[str, Any]) -> Score:
+def _score(name: str, value: float, meaning: str, found: FileClasses, details: dict[str, Any]) -> Score:
     return Score(name, "risk", value, (0.0, 1.0), "lower", meaning, columns=found.columns, details=details)

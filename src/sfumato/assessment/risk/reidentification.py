@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import criteria
 from sfumato.assessment.risk.classes import (
-    Classes,
+    FileClasses,
     Integers,
     as_they_stand,
     looked_up,
@@ -31,7 +31,7 @@ from sfumato.score import Score
 from sfumato.table import Table
 
 
-def class_sizes(found: Classes) -> list[Score]:
+def class_sizes(found: FileClasses) -> list[Score]:
     """k: the smallest class; the average class; how many classes have each size, in the details."""
     refuse_empty(found)
     n, sizes = found.counts.n, found.sizes
@@ -76,7 +76,7 @@ def _median(sizes: Integers, n: NDArray[Any]) -> int:
 
 
 def intruders(
-    found: Classes,
+    found: FileClasses,
     *,
     population: Table | None = None,
     population_size: int | None = None,
@@ -139,7 +139,7 @@ def _one(
     risk: NDArray[np.float64],
     n: NDArray[Any],
     threshold: float,
-    found: Classes,
+    found: FileClasses,
     who: str,
     details: dict[str, Any],
 ) -> list[Score]:
@@ -162,7 +162,7 @@ def _one(
     ]
 
 
-def _score(name: str, value: float, meaning: str, found: Classes, details: dict[str, Any]) -> Score:
+def _score(name: str, value: float, meaning: str, found: FileClasses, details: dict[str, Any]) -> Score:
     return Score(
         name, "risk", min(1.0, value), (0.0, 1.0), "lower", meaning, columns=found.columns, details=details
     )
@@ -194,7 +194,7 @@ def expected_inverse(sizes: Integers, fraction: float) -> NDArray[np.float64]:
 # -- a population file ---------------------------------------------------------------------------
 
 
-def population_sizes(found: Classes, population: Table) -> tuple[Integers, Integers, Integers]:
+def population_sizes(found: FileClasses, population: Table) -> tuple[Integers, Integers, Integers]:
     """F for each class of the file; and for each class of the population its F and its f in the file.
 
     The population's values must be written as the file's are: generalized alike.
@@ -209,7 +209,7 @@ def population_sizes(found: Classes, population: Table) -> tuple[Integers, Integ
     return looked_up(mine, theirs, there.n), there.n, looked_up(theirs, mine, found.counts.n)
 
 
-def presence(found: Classes, population: Table) -> list[Score]:
+def presence(found: FileClasses, population: Table) -> list[Score]:
     """Delta-presence: the chance that a member of the population's class is in the file, f / F.
 
     The file is taken for a part of the population. The highest chance is the value; the lowest is in the

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.risk.classes import Classes, refuse_empty
+from sfumato.assessment.risk.classes import FileClasses, refuse_empty
 from sfumato.errors import ParameterError
 from sfumato.score import Score
 
@@ -27,12 +27,12 @@ Places = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class UniquenessSearch:
     """What each set of columns singles out.
 
     places: the columns that were searched; all, or the most varied ones where there are very many sets.
     unique: set -> how many rows or persons it singles out.
-    candidates: which of `Classes.codes` are alone on all columns; the arrays below are about these.
+    candidates: which of `FileClasses.codes` are alone on all columns; the arrays below are about these.
     smallest: columns in the smallest set that singles it out; 0 where none of up to `depth` does.
     ways: how many minimal sets single it out.
     reasons: set -> packed bits, whether the set is minimal for a candidate.
@@ -52,7 +52,7 @@ class Search:
         return [places for places, bits in self.reasons.items() if bits[byte] & bit]
 
 
-def search(found: Classes, *, depth: int = 4, most: int = MOST_SETS) -> Search:
+def search(found: FileClasses, *, depth: int = 4, most: int = MOST_SETS) -> UniquenessSearch:
     """Look at every set of up to `depth` columns; of the most varied columns where there are too many."""
     if isinstance(depth, bool) or not 1 <= depth <= 8 or most < 1:
         raise ParameterError("depth lies between 1 and 8, and most is at least 1.", hint="depth=4")
@@ -88,10 +88,10 @@ def search(found: Classes, *, depth: int = 4, most: int = MOST_SETS) -> Search:
                     smallest[hit & (smallest == 0)] = size
             packed.clear()
             packed.update({p: b for p, b in before.items() if len(p) == size})
-    return Search(places, depth, unique, candidates, smallest, ways, reasons)
+    return UniquenessSearch(places, depth, unique, candidates, smallest, ways, reasons)
 
 
-def _searched(found: Classes, depth: int, most: int) -> Places:
+def _searched(found: FileClasses, depth: int, most: int) -> Places:
     """All columns; or as many of the most varied ones as give at most `most` sets."""
     width = len(found.columns)
     while width > 1 and sum(comb(width, s) for s in range(1, depth + 1)) > most:
@@ -102,7 +102,7 @@ def _searched(found: Classes, depth: int, most: int) -> Places:
     return tuple(sorted(np.argsort(bits)[::-1][:width].tolist()))
 
 
-def _entropy(found: Classes, place: int) -> float:
+def _entropy(found: FileClasses, place: int) -> float:
     n = np.bincount(found.counts.codes[:, place], found.counts.n)
     n = n[n > 0]
     return float(-(n / n.sum() * np.log(n / n.sum())).sum())
@@ -112,7 +112,7 @@ def _entropy(found: Classes, place: int) -> float:
 
 
 def uniqueness(
-    found: Classes, *, depth: int = 4, most: int = MOST_SETS, searched: Search | None = None
+    found: FileClasses, *, depth: int = 4, most: int = MOST_SETS, searched: UniquenessSearch | None = None
 ) -> list[Score]:
     """Share of rows or persons that are alone: on all quasi-identifiers, and on the worst set of 2, 3, 4.
 
@@ -138,7 +138,9 @@ def uniqueness(
     return scores
 
 
-def _of_size(found: Classes, searched: Search, size: int, sets: dict[Places, int], everybody: int) -> Score:
+def _of_size(
+    found: FileClasses, searched: UniquenessSearch, size: int, sets: dict[Places, int], everybody: int
+) -> Score:
     ordered = sorted(sets.items(), key=lambda item: (-item[1], item[0]))
     records = [
         {"columns": [found.columns[i] for i in p], "unique": n, "share": n / everybody} for p, n in ordered
@@ -159,7 +161,7 @@ def _of_size(found: Classes, searched: Search, size: int, sets: dict[Places, int
     )
 
 
-def _semantics(found: Classes) -> str:
+def _semantics(found: FileClasses) -> str:
     return "; a missing or suppressed value matches anything" if found.missing == "any" else ""
 
 
@@ -172,7 +174,7 @@ def _share(
 
 
 def riskiest(
-    found: Classes, *, records: int = 20, depth: int = 4, searched: Search | None = None
+    found: FileClasses, *, records: int = 20, depth: int = 4, searched: UniquenessSearch | None = None
 ) -> list[Score]:
     """The records at most risk and why, in `details`, which is internal.
 
@@ -203,7 +205,7 @@ def riskiest(
     ]
 
 
-def _alone_record(found: Classes, searched: Search, candidate: int) -> dict[str, Any]:
+def _alone_record(found: FileClasses, searched: UniquenessSearch, candidate: int) -> dict[str, Any]:
     sets = [[found.columns[i] for i in places] for places in searched.why(candidate)]
     size = int(searched.smallest[candidate])
     why = (
@@ -215,7 +217,7 @@ def _alone_record(found: Classes, searched: Search, candidate: int) -> dict[str,
     return {"values": _values(found, cell), "class": 1, "smallest": size or None, "sets": sets, "why": why}
 
 
-def _small_records(found: Classes, records: int) -> list[dict[str, Any]]:
+def _small_records(found: FileClasses, records: int) -> list[dict[str, Any]]:
     small = np.argsort(found.sizes, kind="stable")
     small = small[found.sizes[small] > 1][:records]
     return [
@@ -230,7 +232,7 @@ def _small_records(found: Classes, records: int) -> list[dict[str, Any]]:
     ]
 
 
-def _values(found: Classes, cell: NDArray[Any]) -> dict[str, Any]:
+def _values(found: FileClasses, cell: NDArray[Any]) -> dict[str, Any]:
     books = found.counts.codebooks
     values = {b.name: b.decode(cell[i : i + 1])[0].as_py() for i, b in enumerate(books)}
     return {k: v if v is None or isinstance(v, str | int | float) else str(v) for k, v in values.items()}

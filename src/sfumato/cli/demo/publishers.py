@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from sfumato.cli.demo.stage import Stage
 
 if TYPE_CHECKING:
-    from sfumato.assessment.grid import Candidate
+    from sfumato.assessment.frontier.grid import Candidate
     from sfumato.seeds import Key
     from sfumato.table import Table
 
@@ -57,7 +57,7 @@ def ways(table: Table) -> list[Candidate]:
     from sfumato.anonymization.local.recode import LocalRecoding
     from sfumato.anonymization.optimal import OptimalRecoding
     from sfumato.anonymization.shape.methods import ClusterResample
-    from sfumato.assessment.grid import Candidate
+    from sfumato.assessment.frontier.grid import Candidate
     from sfumato.criteria import KAnonymity
     from sfumato.hierarchy import Hierarchy
     from sfumato.synthesis.lugs.method import LUGS

@@ -16,7 +16,7 @@ from sfumato.privacy.ledger import chain, recovery
 from sfumato.privacy.ledger.create import copy_in, copy_out
 from sfumato.privacy.ledger.files import BackupStore, FileStore, MemoryStore, faults_named
 from sfumato.privacy.ledger.postgres import PostgresStore
-from sfumato.privacy.ledger.tables import Connection, Row, State
+from sfumato.privacy.ledger.tables import Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness, sync_directory
 
 
@@ -59,14 +59,15 @@ def restore(
         gap = _gap(connection, witness, held, state, store.name)
         lost = gap.lost(budget, amount, delta)
         copy = copy_out(connection, source.name)
-        after: list[State] = []
+        after: list[LedgerState] = []
 
         def fill(target: Connection) -> None:
             copy_in(target, copy)
             now = store.now(target).isoformat(timespec="microseconds")
             row = Row(
                 state.number + 1, now, "restored from a backup", "restore", recovery.next_era(state, held),
-                *lost, state.total + lost[0], state.total_delta + lost[1], note=gap.head, writer=witness.writer,
+                *lost, state.total + lost[0], state.total_delta + lost[1], note=gap.head,
+                writer=witness.writer,
             )  # fmt: skip
             after.append(chain.append(target, state, row, store.name))
 
@@ -78,7 +79,7 @@ def restore(
     witness.remember(store.place, state.id, store.name)
 
 
-def _gap(connection: Connection, witness: Witness, held: Held, state: State, name: str) -> recovery.Gap:
+def _gap(connection: Connection, witness: Witness, held: Held, state: LedgerState, name: str) -> recovery.Gap:
     """What was spent since the backup, as far as this place can know it.
 
     The witness knows all of it only if nobody else has written to this ledger. Otherwise a person must say

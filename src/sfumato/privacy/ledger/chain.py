@@ -25,8 +25,8 @@ from sfumato.privacy.ledger.tables import (
     VERSION,
     Account,
     Connection,
+    LedgerState,
     Row,
-    State,
 )
 from sfumato.privacy.rounding import down
 from sfumato.progress import report
@@ -75,7 +75,7 @@ def _rows(connection: Connection, meta: dict[str, str], rest: str, *given: Any) 
     ]
 
 
-def where(connection: Connection, name: str) -> State:
+def where(connection: Connection, name: str) -> LedgerState:
     """The end of the chain; the last line must be the one the head points to, the account must agree."""
     meta = read_meta(connection, name)
     head = str(meta.get("head"))
@@ -98,7 +98,7 @@ def where(connection: Connection, name: str) -> State:
     era = str(meta.get("era", "0"))
     if not era.isdecimal() or len(era) > 18:  # as large as a line's own number may be
         raise broken(name)
-    return State(
+    return LedgerState(
         str(meta.get("id")),
         last.number,
         last.total,
@@ -259,7 +259,7 @@ def broken(name: str) -> VerificationError:
 # -- writing -----------------------------------------------------------------------------------------
 
 
-def append(connection: Connection, state: State, row: Row, name: str) -> State:
+def append(connection: Connection, state: LedgerState, row: Row, name: str) -> LedgerState:
     """Write one line and what it takes; the head must still be where the line begins.
 
     The database adds up and compares as well: of two writers that both believed to be alone, one would fail.
@@ -281,7 +281,7 @@ def append(connection: Connection, state: State, row: Row, name: str) -> State:
         debited = _debited(connection, "", row.amount, row.delta, fits="")
     if moved != 1 or not debited:
         raise broken(name)
-    return State(state.id, row.number, row.total, row.total_delta, row.hash, era, row.at)
+    return LedgerState(state.id, row.number, row.total, row.total_delta, row.hash, era, row.at)
 
 
 _FITS = " AND spent + ? <= budget AND spent_delta + ? <= budget_delta"

@@ -16,7 +16,7 @@ from sfumato.privacy.ledger import bindings, chain, recovery
 from sfumato.privacy.ledger.create import upgrade
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
-from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, Row, State
+from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness
 from sfumato.privacy.rounding import up
 
@@ -30,11 +30,11 @@ def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
 
 
 @dataclass
-class Step:
+class OpenDebit:
     """A debit under way: where the ledger stands after the lines that were written so far."""
 
     connection: Connection
-    state: State
+    state: LedgerState
     held: Held | None
 
 
@@ -56,7 +56,7 @@ class Book:
         return self.store.transaction(write=False)
 
     @contextlib.contextmanager
-    def writing(self, *, unlocking: bool = False) -> Iterator[Step]:
+    def writing(self, *, unlocking: bool = False) -> Iterator[OpenDebit]:
         """Debit, commit, let the witness know. What follows this block happens after all of it, or never."""
         with contextlib.ExitStack() as alone:
             held = None
@@ -69,17 +69,19 @@ class Book:
                     state = chain.where(connection, self.name)
                 if held and not unlocking:
                     recovery.require_held(connection, state, held)
-                step = Step(connection, state, held)
+                step = OpenDebit(connection, state, held)
                 yield step
             if held:
                 held.note(step.state)
 
-    def row(self, step: Step, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0) -> Row:
+    def row(
+        self, step: OpenDebit, purpose: str, kind: str, asked: int, amount: int = 0, delta: int = 0
+    ) -> Row:
         """The next line."""
         now = self._now(step.connection, step.state)
         return next_row(step.state, now, purpose, kind, asked, amount, delta)
 
-    def append(self, step: Step, row: Row) -> None:
+    def append(self, step: OpenDebit, row: Row) -> None:
         """Write a line and what it takes."""
         if self.witness is not None:
             row = row._replace(writer=self.witness.writer)
@@ -119,7 +121,7 @@ class Book:
             return error.message
         return ""
 
-    def late(self, step: Step) -> bool:
+    def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""
         try:
             self._now(step.connection, step.state)
@@ -127,12 +129,12 @@ class Book:
             return True
         return False
 
-    def _same(self, state: State) -> State:
+    def _same(self, state: LedgerState) -> LedgerState:
         if state.id != self.id:
             raise recovery.not_the_one(self.name)
         return state
 
-    def _now(self, connection: Connection, state: State) -> datetime:
+    def _now(self, connection: Connection, state: LedgerState) -> datetime:
         """The time; never before the last line, so that the log is in order."""
         now = self.store.now(connection)
         if not state.last:
@@ -146,7 +148,9 @@ class Book:
         return max(now, last)
 
 
-def next_row(state: State, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int) -> Row:
+def next_row(
+    state: LedgerState, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int
+) -> Row:
     """The line that follows, with its totals."""
     return Row(
         state.number + 1, at.isoformat(timespec="microseconds"), purpose, kind, asked, amount, delta,

@@ -31,8 +31,8 @@ from sfumato.privacy.ledger.backup import restore, write
 from sfumato.privacy.ledger.create import lay_out, started
 from sfumato.privacy.ledger.debit import Book, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
-from sfumato.privacy.ledger.records import Client, Entry, client_of, entry_of
-from sfumato.privacy.ledger.tables import Account, Connection, State
+from sfumato.privacy.ledger.records import Client, LedgerEntry, client_of, entry_of
+from sfumato.privacy.ledger.tables import Account, Connection, LedgerState
 from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
@@ -272,7 +272,7 @@ class Ledger:
         restore(Path(backup), store_at(path), lost, lost_delta)
         return cls.open(path)
 
-    def _own(self, state: State) -> Account:
+    def _own(self, state: LedgerState) -> Account:
         return Account("", *self._units, state.total, state.total_delta)
 
     def _account(self, connection: Connection, client: str) -> Account:
@@ -352,7 +352,7 @@ class Ledger:
             delta,
         )
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """The whole log, oldest first; the chain is checked on the way."""
         with self._book.reading() as connection:
             chain.check(connection, self._book.name)

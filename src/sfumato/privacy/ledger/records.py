@@ -12,7 +12,7 @@ from sfumato.privacy.rounding import down, up
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One line of the log: what was asked for, and what it took from the budget (in the budget's kind).
 
     kind: "debit"; "client" where a client was given a budget; "unlock" and "restore" where a person
@@ -55,10 +55,10 @@ def client_of(account: Account) -> Client:
     )
 
 
-def entry_of(row: Row) -> Entry:
+def entry_of(row: Row) -> LedgerEntry:
     """A line in plain numbers."""
     asked = up(Fraction(row.asked, UNIT))
-    return Entry(
+    return LedgerEntry(
         number=row.number,
         at=datetime.fromisoformat(row.at),
         purpose=row.purpose,

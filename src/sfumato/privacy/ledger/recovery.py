@@ -20,15 +20,15 @@ from fractions import Fraction
 from sfumato.errors import BudgetError, DataError, ParameterError, VerificationError
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
 from sfumato.privacy.ledger import chain
-from sfumato.privacy.ledger.tables import Connection, State
-from sfumato.privacy.ledger.witness import Held, Seen, Witness, damaged
+from sfumato.privacy.ledger.tables import Connection, LedgerState
+from sfumato.privacy.ledger.witness import Held, LastSeen, Witness, damaged
 from sfumato.privacy.rounding import ceil_units, exact, up
 
 _LARGEST = 1000
 Amount = float | str | None  # of what was lost: a number, "all" that is left, or what the witness knows
 
 
-def require(connection: Connection, state: State, seen: Seen | None, name: str) -> None:
+def require(connection: Connection, state: LedgerState, seen: LastSeen | None, name: str) -> None:
     """Refuse a ledger that has lost what its witness has seen."""
     if not holds(connection, state, seen, name):
         raise VerificationError(
@@ -38,21 +38,21 @@ def require(connection: Connection, state: State, seen: Seen | None, name: str) 
         )
 
 
-def require_held(connection: Connection, state: State, held: Held) -> None:
+def require_held(connection: Connection, state: LedgerState, held: Held) -> None:
     """The same, for who is about to debit: a witness that cannot be read is no witness."""
     if held.damaged:
         raise damaged(held.name)
     require(connection, state, held.seen, held.name)
 
 
-def holds(connection: Connection, state: State, seen: Seen | None, name: str) -> bool:
+def holds(connection: Connection, state: LedgerState, seen: LastSeen | None, name: str) -> bool:
     """Whether the ledger holds what was seen, or an account of its loss."""
     return (
         seen is None or contains(connection, state, seen, name) or chain.covers(connection, seen.head, name)
     )
 
 
-def contains(connection: Connection, state: State, seen: Seen, name: str) -> bool:
+def contains(connection: Connection, state: LedgerState, seen: LastSeen, name: str) -> bool:
     """Whether the line that was seen is there itself."""
     return state.head == seen.head or chain.hash_at(connection, seen.number, name) == seen.head
 
@@ -60,7 +60,7 @@ def contains(connection: Connection, state: State, seen: Seen, name: str) -> boo
 # -- another ledger in its place, or none ----------------------------------------------------------------
 
 
-def _used_at(witness: Witness, place: str, name: str) -> tuple[str, Seen] | None:
+def _used_at(witness: Witness, place: str, name: str) -> tuple[str, LastSeen] | None:
     """The ledger that was last used at a place, if anything was spent from it."""
     known = witness.known_at(place)
     seen = None if known is None else witness.read(known, name)
@@ -76,7 +76,9 @@ def require_unused(witness: Witness, place: str, name: str) -> None:
         )
 
 
-def _stranger(connection: Connection, witness: Witness, place: str, identity: str, name: str) -> Seen | None:
+def _stranger(
+    connection: Connection, witness: Witness, place: str, identity: str, name: str
+) -> LastSeen | None:
     """What was seen of another ledger that was used at this place, if that is not accounted for."""
     used = _used_at(witness, place, name)
     if used is None or used[0] == identity or chain.covers(connection, used[1].head, name):
@@ -84,7 +86,9 @@ def _stranger(connection: Connection, witness: Witness, place: str, identity: st
     return used[1]
 
 
-def require_at_home(connection: Connection, witness: Witness, place: str, state: State, name: str) -> None:
+def require_at_home(
+    connection: Connection, witness: Witness, place: str, state: LedgerState, name: str
+) -> None:
     """Refuse a ledger that lies where another was spent from."""
     if _stranger(connection, witness, place, state.id, name):
         raise not_the_one(name)
@@ -152,12 +156,12 @@ class Gap:
         return ceil_units(number, unit)
 
 
-def found(connection: Connection, witness: Witness, held: Held, place: str, state: State) -> Gap | None:
+def found(connection: Connection, witness: Witness, held: Held, place: str, state: LedgerState) -> Gap | None:
     """What this ledger lacks, by its own witness or else by what was seen of another in its place."""
     return lacking(connection, witness, held, state) or instead(connection, witness, held, place, state)
 
 
-def lacking(connection: Connection, witness: Witness, held: Held, state: State) -> Gap | None:
+def lacking(connection: Connection, witness: Witness, held: Held, state: LedgerState) -> Gap | None:
     """What its own witness has seen and it has no more."""
     here = (state.total, state.total_delta)
     if held.damaged:
@@ -168,12 +172,14 @@ def lacking(connection: Connection, witness: Witness, held: Held, state: State) 
     return Gap(seen.head, seen[3:], here, chain.shared_with(connection, witness.writer, held.name))
 
 
-def instead(connection: Connection, witness: Witness, held: Held, place: str, state: State) -> Gap | None:
+def instead(
+    connection: Connection, witness: Witness, held: Held, place: str, state: LedgerState
+) -> Gap | None:
     """What another ledger had spent that was seen in this place."""
     other = _stranger(connection, witness, place, state.id, held.name)
     return None if other is None else Gap(other.head, other[3:], (0, 0), (0, 0))
 
 
-def next_era(state: State, held: Held) -> int:
+def next_era(state: LedgerState, held: Held) -> int:
     """After all that was seen."""
     return max(state.era, 0 if held.seen is None else held.seen.era) + 1

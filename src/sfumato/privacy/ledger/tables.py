@@ -87,7 +87,7 @@ class Connection(Protocol):
         """Run one statement many times."""
 
 
-class State(NamedTuple):
+class LedgerState(NamedTuple):
     """Where a ledger stands."""
 
     id: str

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfumato.errors import BudgetError, OutputError, SfumatoError, VerificationError
-from sfumato.privacy.ledger.tables import State
+from sfumato.privacy.ledger.tables import LedgerState
 
 _SLOT = 512  # bytes; two of them, so that a torn write leaves the other
 _WAIT = 60.0  # seconds to wait for others who are debiting
@@ -50,7 +50,7 @@ def _let_go() -> None:
 os.register_at_fork(after_in_child=_let_go)
 
 
-class Seen(NamedTuple):
+class LastSeen(NamedTuple):
     """What was last seen of a ledger. A later era counts before a larger number."""
 
     era: int
@@ -89,7 +89,7 @@ class Witness:
         # An id is read from the ledger: it must not lead elsewhere.
         return self.folder / "ledgers" / hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
 
-    def read(self, identity: str, name: str) -> Seen | None:
+    def read(self, identity: str, name: str) -> LastSeen | None:
         """What was last seen of a ledger; None if it was never seen here, or may not be read."""
         with contextlib.suppress(OSError):
             return _read_file(self._file(identity), name)
@@ -165,16 +165,16 @@ class Held:
     def __init__(self, file: Path, name: str) -> None:
         self._file = file
         self.name = name
-        self.seen: Seen | None = None
+        self.seen: LastSeen | None = None
         self.damaged = False
         try:
             self.seen = _read_file(file, name)
         except VerificationError:
             self.damaged = True
 
-    def note(self, state: State) -> None:
+    def note(self, state: LedgerState) -> None:
         """Remember the end of the chain, durably; the grant exists after this only."""
-        seen = Seen(state.era, state.number, state.head, state.total, state.total_delta)
+        seen = LastSeen(state.era, state.number, state.head, state.total, state.total_delta)
         if seen == self.seen:
             return
         try:
@@ -194,23 +194,23 @@ class Held:
 # -- the file: two slots, the one not in use is written --------------------------------------------------
 
 
-def _written(seen: Seen) -> bytes:
+def _written(seen: LastSeen) -> bytes:
     text = json.dumps(seen._asdict())
     check = hashlib.sha256(text.encode()).hexdigest()
     return f"{text} {check}".ljust(_SLOT - 1).encode() + b"\n"
 
 
-def _read(slot: bytes) -> Seen | None:
+def _read(slot: bytes) -> LastSeen | None:
     try:
         text, check = slot.decode().strip().rsplit(" ", 1)
         if hashlib.sha256(text.encode()).hexdigest() != check:
             return None
-        return Seen(**json.loads(text))
+        return LastSeen(**json.loads(text))
     except (ValueError, TypeError):
         return None
 
 
-def _read_file(file: Path, name: str) -> Seen | None:
+def _read_file(file: Path, name: str) -> LastSeen | None:
     try:
         content = file.read_bytes()
     except FileNotFoundError:

@@ -58,10 +58,14 @@ _TURNS = 200  # for rows that break a constraint
 
 @declares(
     Declaration(
-        "missing", Does.SYNTHESIZE, "Fills missing cells with draws from models; it promises nothing.",
-        page="imputation.md", claims=("NoGuarantee",), needs=(Need.KEY,),
+        "missing",
+        Does.SYNTHESIZE,
+        "Fills missing cells with draws from models; it promises nothing.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class MissingValues:
     """Fill the gaps of columns by drawing from models given the others.

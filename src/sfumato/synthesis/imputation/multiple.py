@@ -50,10 +50,14 @@ CHUNK = 65_536  # rows drawn together; part of the law of the stream, so it is f
 
 @declares(
     Declaration(
-        "imputation", Does.SYNTHESIZE, "A chain of models; it promises nothing.", page="imputation.md",
-        claims=("NoGuarantee",), needs=(Need.KEY,),
+        "imputation",
+        Does.SYNTHESIZE,
+        "A chain of models; it promises nothing.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class MultipleImputation:
     """Columns one after the other, each drawn from a model given those before it.

@@ -50,10 +50,14 @@ NAMING = (Role.IDENTIFIER, Role.PERSON)
 
 @declares(
     Declaration(
-        "partial", Does.SYNTHESIZE, "The rows of people, with chosen columns or risky cells drawn anew.",
-        page="imputation.md", claims=("NoGuarantee",), needs=(Need.KEY,),
+        "partial",
+        Does.SYNTHESIZE,
+        "The rows of people, with chosen columns or risky cells drawn anew.",
+        page="imputation.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class PartialSynthesis:
     """Chosen columns of every row, or of risky rows, drawn anew; all other cells stay as they are.

@@ -58,10 +58,14 @@ _TRIES = 2_000
 
 @declares(
     Declaration(
-        "pmi", Does.SYNTHESIZE, "Perturbed multiple imputation, the baseline of the PeGS paper.",
-        page="imputation.md", claims=("PureDP", "NoGuarantee"), needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+        "pmi",
+        Does.SYNTHESIZE,
+        "Perturbed multiple imputation, the baseline of the PeGS paper.",
+        page="imputation.md",
+        claims=("PureDP", "NoGuarantee"),
+        needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class PMI:
     """Perturbed multiple imputation. One of epsilon, epsilon_per_row and alpha says how much it perturbs."""

@@ -63,10 +63,14 @@ _UNITS = 2**20  # weights are whole numbers out of this many of the largest
 
 @declares(
     Declaration(
-        "lugs", Does.SYNTHESIZE, "A Gibbs sampler whose laws are lifted to an entropy.", page="lugs.md",
-        claims=("DiverseLaw", "NoGuarantee"), needs=(Need.KEY,),
+        "lugs",
+        Does.SYNTHESIZE,
+        "A Gibbs sampler whose laws are lifted to an entropy.",
+        page="lugs.md",
+        claims=("DiverseLaw", "NoGuarantee"),
+        needs=(Need.KEY,),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True)
 class LUGS:
     """A Gibbs sampler whose laws are lifted to an entropy; no differential privacy."""

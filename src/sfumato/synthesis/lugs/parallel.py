@@ -41,10 +41,14 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 @declares(
     Declaration(
-        "plugs", Does.SYNTHESIZE, "LUGS by parts, side by side; on Spark by its executors.", page="lugs.md",
-        claims=("DiverseLaw", "NoGuarantee"), needs=(Need.KEY,),
+        "plugs",
+        Does.SYNTHESIZE,
+        "LUGS by parts, side by side; on Spark by its executors.",
+        page="lugs.md",
+        claims=("DiverseLaw", "NoGuarantee"),
+        needs=(Need.KEY,),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True)
 class PLUGS:
     """LUGS by parts. Rows are dealt out by chance, and processes and executors give the same."""

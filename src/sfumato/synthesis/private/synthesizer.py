@@ -43,11 +43,16 @@ _PURPOSE = "private synthesizer"
 
 @declares(
     Declaration(
-        "private", Does.SYNTHESIZE, "Noise once, one promise for the whole data set, rows without end.",
-        page="private.md", claims=("PureDP", "ApproxDP", "ZCDP"), needs=(Need.PUBLIC_DOMAIN,),
-        first=True, grid=({"epsilon": 0.5}, {"epsilon": 2.0}),
+        "private",
+        Does.SYNTHESIZE,
+        "Noise once, one promise for the whole data set, rows without end.",
+        page="private.md",
+        claims=("PureDP", "ApproxDP", "ZCDP"),
+        needs=(Need.PUBLIC_DOMAIN,),
+        first=True,
+        grid=({"epsilon": 0.5}, {"epsilon": 2.0}),
     )
-)  # fmt: skip
+)
 @dataclass(frozen=True)
 class PrivateSynthesizer:
     """A synthesizer with one promise for the whole data set, however many rows are drawn from it.

@@ -1,0 +1,90 @@
+"""Any file as a table: opened, what it promises, and what its generalized values stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError, SfumatoError, listed
+from sfumato.hierarchy import Hierarchy, read_folder
+from sfumato.io import scan
+from sfumato.privacy import Guarantee
+from sfumato.release import STANDS_FOR, Release
+from sfumato.release.manifest import MANIFEST
+from sfumato.schema import Schema, Value
+from sfumato.table import Table
+
+Meanings = Mapping[str, Mapping[str, Sequence[Value]]]
+
+
+def opened(
+    data: Any, what: str, *, schema: Schema | str | Path | None = None, keep_text: bool = False
+) -> Table:
+    """A Table, a Release, the folder of one, or whatever `scan` reads, as a table with rows in it.
+
+    what: how messages call it. schema: names the columns that are read; the others are left out.
+    """
+    if isinstance(data, Release):
+        data = data.data
+    if isinstance(data, str | Path) and is_release(data):
+        data = Release.load(data).data
+    known = Schema.read(schema) if isinstance(schema, str | Path) else schema
+    if isinstance(data, Table):
+        return data if known is None else data.with_schema(known)
+    try:
+        if known is None:
+            return scan(data, keep_text=keep_text)
+        return scan(data, known, columns=known.names, keep_text=True)
+    except SfumatoError as error:
+        error.message = f"{what}: {error.message}"
+        raise
+
+
+def is_release(path: str | Path) -> bool:
+    """Whether a path is the folder of a release, or its public part."""
+    folder = Path(path)
+    return (folder / "public" / MANIFEST).is_file() or (folder / MANIFEST).is_file()
+
+
+def guarantee_of(data: Any) -> Guarantee | None:
+    """What the released thing promises, if it says so."""
+    if isinstance(data, Release):
+        return data.guarantee
+    if isinstance(data, str | Path) and is_release(data):
+        return Release.load(data).guarantee
+    return None
+
+
+def meanings(given: Any, released: Any, columns: Sequence[str]) -> Meanings:
+    """For each column that was generalized, the leaves of each value.
+
+    given: a folder of level tables, or by column a Hierarchy or {value: its leaves}; None if nobody said.
+    released: where it is a release with its record, the record fills in the columns nobody spoke of.
+    """
+    if isinstance(
+        given, str | Path
+    ):  # posets without levels name values that explain themselves: ranges, bits
+        given = {n: h for n, h in read_folder(given, columns).items() if isinstance(h, Hierarchy)}
+    told: Mapping[str, Any] = given or {}
+    wrong = [repr(name) for name, tree in told.items() if not isinstance(tree, Hierarchy | Mapping)]
+    if wrong:
+        raise ParameterError(
+            f"hierarchies: what was given for {listed(wrong)} is no hierarchy.",
+            hint="a folder of level tables, or {'age': sf.Hierarchy(...)} or {'age': {'30-39': ['30', ...]}}",
+        )
+    said = {n: t.stands_for if isinstance(t, Hierarchy) else t for n, t in told.items()}
+    return {**_recorded(released), **said}
+
+
+def _recorded(released: Any) -> Meanings:
+    """What the internal record says, if it is there: a public part alone has none."""
+    if isinstance(released, str | Path) and is_release(released):
+        released = Release.load(released)
+    record = released.internal if isinstance(released, Release) else None
+    if record is None or STANDS_FOR not in record.tables:
+        return {}
+    out: dict[str, dict[str, list[Value]]] = {}
+    for row in record.tables[STANDS_FOR].to_pylist():
+        out.setdefault(row["column"], {}).setdefault(row["value"], []).append(row["leaf"])
+    return out

@@ -1,0 +1,109 @@
+"""frontier: the map of risk and utility."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.assessment import (
+    Control,
+    QuasiIdentifiers,
+    Sensitive,
+    level_tables,
+    open_data,
+    open_like,
+    refuse_existing,
+    split_names,
+)
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.scores import map_of
+from sfumato.cli.terminal import Terminal
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """How the methods are run, and on which axes they are placed."""
+
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each setting is run.")] = 3
+    risk: Annotated[
+        str | None, typer.Option("--risk", metavar="NAME", help="A risk or attack score, by its name.")
+    ] = None
+    utility: Annotated[
+        str | None, typer.Option("--utility", metavar="NAME", help="A utility score, by its name.")
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache", metavar="DIR", help="Keep results here; a stopped run goes on from them. Internal."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Runs side by side; one for each core if not given."),
+    ] = None
+    stand_in: Annotated[
+        str,
+        typer.Option(
+            "--stand-in", metavar="WORDS", help="What the data is, if it is not the confidential table."
+        ),
+    ] = ""
+
+
+def frontier(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    *,
+    schema: SchemaFile = None,
+    control: Control = None,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout",
+            metavar="SHARE",
+            min=0,
+            max=0.9,
+            help="Without a control, people set aside to be one; 0 for none.",
+        ),
+    ] = 0.2,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    hierarchies: Annotated[
+        Path | None,
+        level_tables("Level tables of the quasi-identifiers; without them nothing is generalized."),
+    ] = None,
+    runs: _Runs,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Write the map: .html, .md, .json, or .parquet with all runs."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw the map of risk and utility: methods and plain baselines, with a small grid of settings.
+
+    It is internal: settings that are chosen on the confidential table have learnt from it.
+    """
+    from sfumato.assessment.frontier import frontier as draw
+    from sfumato.cli.baselines import default_grid
+
+    refuse_existing(overwrite, report, suffixes=".html .md .json .parquet")
+    table = open_data(reading, data, schema)
+    found = draw(
+        table,
+        default_grid(split_names(quasi_identifiers), hierarchies),
+        control=None if control is None else open_like(reading, control, table),
+        holdout=holdout,
+        quasi_identifiers=split_names(quasi_identifiers),
+        sensitive=split_names(sensitive),
+        **asdict(runs),
+    )
+    if report is not None:
+        found.save(report, overwrite=overwrite)
+    for note in found.notes:
+        terminal.note(note)
+    terminal.result(map_of(found, report), found.to_dict())

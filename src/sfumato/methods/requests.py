@@ -1,0 +1,125 @@
+"""What is asked beside the method: how many must be alike, how many rows are wanted, what is predicted.
+
+The same words in a plan's step, on the command line, and in `sf.anonymize`, `sf.synthesize` and `fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from sfumato.methods.declaration import Does
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Flag, ListOf, Number, TableOf, Text
+
+
+def _names(doc: str, *, beginner: bool = False) -> Parameter:
+    return Parameter(ListOf(Text(), doc, least=1), columns=True, beginner=beginner)
+
+
+@dataclass(frozen=True)
+class Anonymity:
+    """What is asked of every class of people who are alike."""
+
+    k: Annotated[
+        int | None,
+        Parameter(
+            Number("Every class has at least k persons, or rows where no column says whose.", 2, whole=True),
+            beginner=True,
+        ),
+    ] = None
+    persons: Annotated[
+        bool | None,
+        Parameter(Flag("Whether k counts persons or rows; by default persons where a column says whose.")),
+    ] = None
+    l: Annotated[  # noqa: E741
+        Mapping[str, int],
+        Parameter(
+            TableOf(
+                Number("", 2, whole=True), "Every class has this many different values in these columns."
+            ),
+            beginner=True,
+            columns=True,
+        ),
+    ] = field(default_factory=dict)
+    t: Annotated[
+        Mapping[str, float],
+        Parameter(
+            TableOf(
+                Number("", 0, 1, above=True), "Every class is within t of the whole file in these columns."
+            ),
+            columns=True,
+        ),
+    ] = field(default_factory=dict)
+    criteria: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(Text(), "What else is asked, as 'entropy-l(diagnosis, 3)'. See criteria.md.", least=1)
+        ),
+    ] = ()
+    quasi_identifiers: Annotated[
+        tuple[str, ...] | None,
+        _names("What an intruder may know; by default the columns of that role.", beginner=True),
+    ] = None
+    drop: Annotated[tuple[str, ...], _names("Columns to leave out.")] = ()
+
+
+@dataclass(frozen=True)
+class Generalization(Anonymity):
+    """What is asked where values become more general."""
+
+    weights: Annotated[
+        Mapping[str, float],
+        Parameter(TableOf(Number("", 0), "How much a column counts in the loss."), columns=True),
+    ] = field(default_factory=dict)
+    max_level: Annotated[
+        Mapping[str, int],
+        Parameter(TableOf(Number("", 0, whole=True), "How far a column may go, 0 not at all."), columns=True),
+    ] = field(default_factory=dict)
+    drop_rarer_than: Annotated[
+        int | None,
+        Parameter(Number("Leave out rows with a value that fewer rows have.", 1, whole=True)),
+    ] = None
+    bounds: Annotated[
+        Mapping[str, tuple[float, float]],
+        Parameter(
+            TableOf(ListOf(Number(), least=2), "Leave out rows whose number lies outside [low, high]."),
+            columns=True,
+        ),
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows are wanted."""
+
+    rows: Annotated[
+        int | None,
+        Parameter(
+            Number("How many rows, chosen without looking at the data.", 1, 1e9, whole=True),
+            beginner=True,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted."""
+
+    target: Annotated[str, Parameter(Text("The column that is predicted."), beginner=True, columns=True)]
+
+
+@dataclass(frozen=True)
+class NothingElse:
+    """Where the method says it all."""
+
+
+REQUESTS: dict[Does, type] = {
+    Does.GENERALIZE: Generalization,
+    Does.EXCHANGE: Anonymity,
+    Does.SYNTHESIZE: Rows,
+    Does.REPLACE: NothingElse,
+    Does.FIT: Target,
+}
+ASKING = ("k", "l", "t", "criteria")  # one of these must be given where classes are made
