@@ -26,8 +26,8 @@ ARX = {0.0: (0.03, 0.05), 0.04: (1.04, 0.7), 1.0: (2.7, 1.5)}  # seconds of ARX,
 
 def adult(folder: Path) -> None:
     """CPU of the whole search, one thread, after warm-up."""
-    from sfumato.anonymization.asking import read_folder
     from sfumato.anonymization.problem import compress
+    from sfumato.anonymization.request import read_folder
 
     table = sf.scan(folder / "adult" / "adult_arx_30162.parquet")
     made = read_folder(folder / "adult" / "hierarchies_arx", table.columns)

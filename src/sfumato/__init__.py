@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.anonymize import anonymize as anonymize
     from sfumato.anonymization.datafly import Datafly as Datafly
     from sfumato.anonymization.degradation import Degradation as Degradation
-    from sfumato.anonymization.greedy.guided import ModelGuided as ModelGuided
+    from sfumato.anonymization.greedy.guidance import ModelGuided as ModelGuided
     from sfumato.anonymization.greedy.partition import Partition as Partition
     from sfumato.anonymization.greedy.search import Beam as Beam
     from sfumato.anonymization.greedy.search import Greedy as Greedy
@@ -168,7 +168,7 @@ _HOME = {
     "MarginalBootstrap": "synthesis.baselines",
     "MissingExtraError": "errors",
     "MissingValues": "synthesis.imputation.missing_values",
-    "ModelGuided": "anonymization.greedy.guided",
+    "ModelGuided": "anonymization.greedy.guidance",
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
     "MultipleImputation": "synthesis.imputation.multiple",

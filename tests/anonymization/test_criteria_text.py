@@ -114,7 +114,7 @@ def test_any_name_of_a_column_can_be_quoted(column: str) -> None:
 
 def test_recipes_cover_a_population_that_has_more_values(tmp_path: Path) -> None:
     """Ages of the population that the file has not, and bins of the schema that the population has not."""
-    from sfumato.anonymization.wanted import asked_of
+    from sfumato.anonymization.requirements import asked_of
 
     (tmp_path / "town.csv").write_text("sex,age\n" + "".join(f"{'fm'[i % 2]},{i % 60}\n" for i in range(300)))
     (tmp_path / "file.csv").write_text("sex,age\n" + "".join(f"{'fm'[i % 2]},{20 + i}\n" for i in range(30)))

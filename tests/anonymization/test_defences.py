@@ -10,7 +10,7 @@ from anonymization.people import BOTH, table
 import sfumato as sf
 from sfumato.anonymization.explanation import alternatives, explain
 from sfumato.anonymization.problem import compress
-from sfumato.anonymization.settling import settle
+from sfumato.anonymization.suppression import settle
 from sfumato.errors import DataError
 
 

@@ -238,7 +238,7 @@ def test_classes_do_not_meet_each_other_where_nothing_matches_anything() -> None
     """Every class against every other takes long: it is for criteria that let cells match anything."""
     from sfumato.anonymization.anonymize import _sizes
     from sfumato.anonymization.problem import compress
-    from sfumato.anonymization.settling import settle
+    from sfumato.anonymization.suppression import settle
 
     data = letters()
     problem = compress(data, "qr", {c: LETTERS.over(list("abc")) for c in "qr"})

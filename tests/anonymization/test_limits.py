@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymization import budget
-from sfumato.anonymization.budget import Budget
+from sfumato.anonymization import limits
 from sfumato.anonymization.greedy.posets import generalize
+from sfumato.anonymization.limits import SearchLimits
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
-from sfumato.anonymization.settling import settle
+from sfumato.anonymization.suppression import settle
 from sfumato.criteria import Criterion, KAnonymity, LDiversity
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.hierarchy import Range, Suppression
@@ -58,12 +58,12 @@ def wild(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += rng.choice([0.0, 1e-6, 1.0, 3600 * rng.random()])
         return now[0]
 
-    monkeypatch.setattr(budget, "clock", leap)
+    monkeypatch.setattr(limits, "clock", leap)
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second passes with each look at the clock."""
-    monkeypatch.setattr(budget, "clock", count().__next__)
+    monkeypatch.setattr(limits, "clock", count().__next__)
 
 
 def stopped_by(word: str, method: Any, problem: Problem, criterion: Criterion = K) -> Recoding:
@@ -123,11 +123,11 @@ def test_limits_that_are_none_are_refused(name: str, wrong: dict[str, Any], word
 
 
 def test_a_budget_counts_what_is_done_and_ends_once() -> None:
-    left = Budget(work_limit=3)
+    left = SearchLimits(work_limit=3)
     assert left.take(2) and left.take() and left.left == 0 and not left.stopped
     assert left.take(0) and not left.take() and left.stopped == "work limit" and left.spent == 3
     assert not left.take(0)
-    assert Budget().left == float("inf") and Budget().take(10**12)
+    assert SearchLimits().left == float("inf") and SearchLimits().take(10**12)
 
 
 # --- work ---------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_with_work_enough_it_comes_to_its_end_and_says_nothing(name, table, wild
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_limit_that_is_not_reached_changes_nothing(name, table, monkeypatch) -> None:
-    monkeypatch.setattr(budget, "clock", lambda: 0.0)
+    monkeypatch.setattr(limits, "clock", lambda: 0.0)
     plain = MAKERS[name]().search(table, K)
     limited = MAKERS[name](time_limit=3600.0, work_limit=10**9).search(table, K)
     assert plain.about["stopped"] == limited.about["stopped"] == "" and same(plain, limited)
@@ -255,7 +255,7 @@ def test_a_search_out_of_time_says_so_and_gives_something_valid(name, table, mon
 
 def test_the_start_of_a_local_search_is_cut_short_by_a_limit_that_was_given(table, monkeypatch) -> None:
     """Not by the one of ten seconds that stands in for it: a table that takes longer is merged to its end."""
-    monkeypatch.setattr(budget, "clock", count(0, 100).__next__)
+    monkeypatch.setattr(limits, "clock", count(0, 100).__next__)
     hasty = stopped_by("time limit", sf.LocalRecoding("fast", time_limit=10.0), table)
     with pytest.warns(SfumatoWarning, match="time limit of 10 seconds"):
         merged = sf.LocalRecoding("fast").search(table, K)
@@ -273,7 +273,7 @@ def test_a_local_search_may_be_stopped_anywhere(looks: int, table, monkeypatch) 
             yield 3600.0
 
     for criterion in (K, K & LDiversity(2, "y")):
-        monkeypatch.setattr(budget, "clock", clock().__next__)
+        monkeypatch.setattr(limits, "clock", clock().__next__)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)
             found = sf.LocalRecoding("fast", time_limit=1800.0).search(table, criterion)

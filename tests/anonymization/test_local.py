@@ -14,13 +14,13 @@ from anonymization.local_oracles import box_loss, covers, labels, lowest, optimu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.anonymization import budget
+from sfumato.anonymization import limits
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.local import LocalRecoding
-from sfumato.anonymization.local import _kernels as kernels
-from sfumato.anonymization.local.asking import Asked
+from sfumato.anonymization.local._kernels import boxes as kernels
+from sfumato.anonymization.local._kernels import neighbours
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
-from sfumato.anonymization.local.neighbours import _kernels as neighbours
+from sfumato.anonymization.local.query import Asked
 from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import AlphaK, Criterion, KAnonymity, LDiversity, TCloseness
@@ -276,7 +276,7 @@ def test_seconds_are_kept_and_compiling_is_not_among_them(data_dir: Path, monkey
     from anonymization.adult import adult
 
     problem = cut(adult(data_dir), 4)
-    monkeypatch.setattr(budget, "clock", time.thread_time)
+    monkeypatch.setattr(limits, "clock", time.thread_time)
     with pytest.warns(SfumatoWarning, match=r"time limit of 1\.5 seconds"):
         about = LocalRecoding(time_limit=1.5).search(problem, KAnonymity(10)).about
     assert about["stopped"] == "time limit" and about["seconds"] <= 1.65 and not about["repeatable"]
@@ -286,12 +286,12 @@ def test_what_is_compiled_beforehand_is_all_of_it_however_long_it_takes(monkeypa
     """Each look at the clock costs five seconds, as a compiler might: the short search ends by its moves."""
     from itertools import count
 
-    from sfumato.anonymization.local import recode, warming
+    from sfumato.anonymization.local import recode
 
     left = []
-    monkeypatch.setattr(budget, "clock", count(0, 5).__next__)
+    monkeypatch.setattr(limits, "clock", count(0, 5).__next__)
     monkeypatch.setattr(recode, "bounded", lambda *given: left.append(given[-2:]) or 0.0)
-    warming.warm.__wrapped__(recode._tried)
+    recode.warm.__wrapped__(recode._tried)
     # No clock, and enough for every combination was left for the bound: all loops were reached.
     assert len(left) == 2 and all(seconds is None and items > 10**6 for seconds, items in left)
 
@@ -311,7 +311,7 @@ def test_adult_within_its_time(
     """CPU seconds of the whole search, after what is compiled; whether it came to its end, or was stopped."""
     from anonymization.adult import adult
 
-    monkeypatch.setattr(budget, "clock", time.thread_time)
+    monkeypatch.setattr(limits, "clock", time.thread_time)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
         recoding = LocalRecoding(effort).search(adult(data_dir), KAnonymity(k))

@@ -8,11 +8,10 @@ from anonymization.local_oracles import cheapest_box, optimum, random_problem, s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.anonymization.local.bounds import _kernels as bounds
+from sfumato.anonymization.local._kernels import bounds, neighbours
 from sfumato.anonymization.local.bounds import bounded
 from sfumato.anonymization.local.forest import planted
 from sfumato.anonymization.local.improve import Ground
-from sfumato.anonymization.local.neighbours import _kernels as neighbours
 
 
 @given(seeds, st.integers(2, 6), st.sampled_from([0, 20, 10**9]))

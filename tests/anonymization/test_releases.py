@@ -54,8 +54,8 @@ def test_every_release_recounted_satisfies_its_criteria(problem, criterion, meth
 def test_each_released_cell_is_above_the_original(problem, k, share) -> None:
     """Row by row, without the shuffle: a cell is its value or an ancestor; other columns pass as they are."""
     from sfumato.anonymization.problem import compress
-    from sfumato.anonymization.settling import settle
-    from sfumato.anonymization.writing import released
+    from sfumato.anonymization.suppression import settle
+    from sfumato.anonymization.writer import released
 
     table, hierarchies = problem
     if table.rows() < k:

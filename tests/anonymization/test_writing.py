@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.anonymization import shuffling
+from sfumato.anonymization import shuffle
 from sfumato.anonymization.problem import compress
 from sfumato.anonymization.recoding import Recoding
-from sfumato.anonymization.settling import settle
-from sfumato.anonymization.writing import Lookup, released
+from sfumato.anonymization.suppression import settle
+from sfumato.anonymization.writer import Lookup, released
 from sfumato.errors import DataError, ParameterError
 
 BANDS = sf.Hierarchy.of_rows([[str(v), f"{v // 5 * 5}+", "*"] for v in range(20)])
@@ -76,7 +76,7 @@ def test_rows_are_shuffled_alike_in_memory_and_on_disk(monkeypatch) -> None:
     key = sf.Key.from_seed(3)
 
     def cells(whole: int) -> list[int]:
-        return [v for b in shuffling.shuffled(batches, schema, 5_000, key, whole) for v in b["x"].to_pylist()]
+        return [v for b in shuffle.shuffled(batches, schema, 5_000, key, whole) for v in b["x"].to_pylist()]
 
     memory, disk = cells(10_000), cells(700)
     assert sorted(memory) == sorted(disk) == list(range(5_000)) != memory
@@ -94,7 +94,7 @@ def test_every_order_is_equally_likely() -> None:
         seen = Counter(
             tuple(
                 v
-                for b in shuffling.shuffled([batch], schema, 3, sf.Key.fresh(), whole)
+                for b in shuffle.shuffled([batch], schema, 3, sf.Key.fresh(), whole)
                 for v in b["x"].to_pylist()
             )
             for _ in range(keys)
@@ -132,14 +132,14 @@ def _sizes(settled):
 
 def test_ctrl_c_while_writing_leaves_nothing(tmp_path, monkeypatch) -> None:
     release = sf.anonymize(people(), sf.KAnonymity(3), hierarchies=BOTH)
-    genuine = shuffling._permuted
+    genuine = shuffle._permuted
 
     def interrupted(*given):
         yield next(iter(genuine(*given)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shuffling, "_permuted", interrupted)
-    monkeypatch.setattr(shuffling, "_WHOLE", 10)
+    monkeypatch.setattr(shuffle, "_permuted", interrupted)
+    monkeypatch.setattr(shuffle, "_WHOLE", 10)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         release.save(tmp_path / "release")

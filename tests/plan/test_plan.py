@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from planned import PLAN, SCHEMA, with_steps, written
 
 from sfumato.errors import PlanError
+from sfumato.methods.names import names
 from sfumato.plan import Plan
 from sfumato.plan.lines import line_numbers, line_of
-from sfumato.methods.names import names
 from sfumato.plan.recipes import RECIPES
 from sfumato.plan.spec import RELEASING, json_schema, json_schema_text
 

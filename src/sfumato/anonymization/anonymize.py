@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymization.asking import Asked, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, refuse_alike, within_bounds
 from sfumato.anonymization.explanation import explain
 from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.register import Register
-from sfumato.anonymization.settling import Settled, settle
-from sfumato.anonymization.writing import released
+from sfumato.anonymization.request import Asked, ask, refuse_posets, settle_hierarchies
+from sfumato.anonymization.suppression import Settled, settle
+from sfumato.anonymization.writer import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import read_folder

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.budget import INTERRUPTED
 from sfumato.anonymization.incumbent import TIE, Incumbent
 from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
+from sfumato.anonymization.limits import INTERRUPTED
 
 _UNKNOWN, _YES, _NO = 0, 1, 2
 _KEPT = 20_000_000  # groups that are kept to roll up from

@@ -11,8 +11,8 @@ from typing import Annotated
 import numpy as np
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.budget import Budget, refuse_limits
 from sfumato.anonymization.lattice import Lattice, Levels
+from sfumato.anonymization.limits import SearchLimits, refuse_limits
 from sfumato.anonymization.loss import Loss
 from sfumato.anonymization.optimal import Judge
 from sfumato.anonymization.problem import Problem
@@ -54,7 +54,7 @@ class Datafly:
         limit = (
             criterion.k - 1 if self.max_suppressed is None else int(self.max_suppressed * problem.rows + 1e-9)
         )
-        budget = Budget(self.time_limit, self.work_limit)
+        limits = SearchLimits(self.time_limit, self.work_limit)
         levels = lattice.bottom
         steps = 0
         while True:
@@ -64,12 +64,12 @@ class Datafly:
                 break
             raisable = [j for j, level in enumerate(levels) if level < lattice.top[j]]
             if not raisable:
-                within = f"the search found nothing within {budget.named}: " if budget.stopped else ""
+                within = f"the search found nothing within {limits.named}: " if limits.stopped else ""
                 raise ParameterError(
                     f"{within}even on the highest levels allowed, too many rows would be suppressed.",
                     hint="allow more rows to be suppressed, or higher levels",
                 )
-            levels = _raised(problem, levels, raisable) if budget.take() else lattice.top
+            levels = _raised(problem, levels, raisable) if limits.take() else lattice.top
             steps += 1
         recoding.about.update(
             method="Datafly",
@@ -81,9 +81,9 @@ class Datafly:
             bound=None,
             gap=None,
             optimal=False,
-            stopped=budget.stopped,
+            stopped=limits.stopped,
         )
-        budget.say("every column is released on its highest level")
+        limits.say("every column is released on its highest level")
         return recoding
 
 

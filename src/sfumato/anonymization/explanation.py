@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymization.problem import Problem
-from sfumato.anonymization.settling import Settled
+from sfumato.anonymization.suppression import Settled
 from sfumato.criteria import Criterion
 from sfumato.errors import SfumatoError
 

@@ -6,8 +6,8 @@ import math
 import threading
 from dataclasses import dataclass, field
 
-from sfumato.anonymization.budget import Budget
 from sfumato.anonymization.lattice import Levels
+from sfumato.anonymization.limits import SearchLimits
 from sfumato.progress import report
 
 TIE = 1e-10  # scores closer than this are the same: costs are added up in different orders
@@ -20,7 +20,7 @@ class Incumbent:
     open: the lowest bound among nodes that were not looked into because the search was stopped.
     """
 
-    budget: Budget = field(default_factory=Budget)
+    limits: SearchLimits = field(default_factory=SearchLimits)
     nodes: int | None = None
     best: float = math.inf
     ties: list[Levels] = field(default_factory=list)
@@ -44,13 +44,13 @@ class Incumbent:
     @property
     def stopped(self) -> str:
         """Why no further node is looked at; "" while some are."""
-        return self.budget.stopped
+        return self.limits.stopped
 
     def look(self, *, always: bool = False) -> bool:
-        """Count a node that is looked at; False when it is time to stop. always: whatever the budget says."""
+        """Count a node that is looked at; False when it is time to stop. always: whatever the limits say."""
         if always:
-            self.budget.spent += 1
-        elif not self.budget.take():
+            self.limits.spent += 1
+        elif not self.limits.take():
             return False
         self.checked += 1
         if not self.checked & 63:
@@ -59,7 +59,7 @@ class Incumbent:
 
     def stop(self, why: str) -> None:
         """No further node is looked at."""
-        self.budget.stopped = self.budget.stopped or why
+        self.limits.stopped = self.limits.stopped or why
 
     def leave(self, bound: float) -> None:
         """A node that is not looked into any more."""

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.budget import WORK, Budget, refuse_limits
-from sfumato.anonymization.local.asking import Asked, rows_decide
+from sfumato.anonymization.limits import WORK, SearchLimits, refuse_limits
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.forest import planted
+from sfumato.anonymization.local.query import Asked, rows_decide
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
@@ -86,8 +86,8 @@ class Mondrian:
                 f"{len(unknown)} ordered columns are no quasi-identifiers: {listed(unknown)}.",
                 hint="name columns of the problem",
             )
-        budget = Budget(self.time_limit, self.work_limit)
-        regions = _Regions(self, problem, criterion, budget)
+        limits = SearchLimits(self.time_limit, self.work_limit)
+        regions = _Regions(self, problem, criterion, limits)
         regions.split_all()
         recoding = regions.recoding()
         recoding.about.update(
@@ -96,18 +96,20 @@ class Mondrian:
             classes=len(recoding.classes()[1]),
             splits=regions.splits,
             rounds=regions.rounds,
-            stopped=budget.stopped,
-            seconds=round(budget.seconds, 3),
+            stopped=limits.stopped,
+            seconds=round(limits.seconds, 3),
         )
-        budget.say(f"the regions after {regions.splits} splits are given, wider than they need be")
+        limits.say(f"the regions after {regions.splits} splits are given, wider than they need be")
         return recoding
 
 
 class _Regions:
     """Pieces (of, n) and their regions. Each round every open region tries its next column, all at once."""
 
-    def __init__(self, method: Mondrian, problem: Problem, criterion: Criterion, budget: Budget) -> None:
-        self.method, self.problem, self.budget = method, problem, budget
+    def __init__(
+        self, method: Mondrian, problem: Problem, criterion: Criterion, limits: SearchLimits
+    ) -> None:
+        self.method, self.problem, self.limits = method, problem, limits
         self.forest = planted(problem)
         self.k, self.by_rows = max(1, criterion.k), rows_decide(problem, criterion)
         self._ask = Asked(problem, criterion)
@@ -131,7 +133,7 @@ class _Regions:
 
     def boxes(self, region: Labels) -> NDArray[np.int32]:
         """(regions, columns): the lowest nodes above the rows of each."""
-        from sfumato.anonymization.local import _kernels as kernels
+        from sfumato.anonymization.local._kernels import boxes as kernels
 
         leaves = self.problem.leaves[self.of]
         return kernels.boxes(self.forest, leaves, region, int(region.max(initial=-1)) + 1)
@@ -174,15 +176,15 @@ class _Regions:
     def _affordable(self, column: Labels, width: NDArray[np.float64]) -> Labels:
         """(regions,): the column each is to be split by, -1: none, also where no work is left for it."""
         open_ = np.flatnonzero(column >= 0)
-        most = int(min(self.budget.left, len(open_)))
+        most = int(min(self.limits.left, len(open_)))
         if most < len(open_):
             widest = np.argsort(-width[open_, column[open_]], kind="stable")
             column = column.copy()
             column[open_[widest[most:]]] = -1
-        if not self.budget.take(most):
+        if not self.limits.take(most):
             return np.full(len(column), -1, np.int64)
         if most < len(open_):
-            self.budget.stopped = WORK  # after these
+            self.limits.stopped = WORK  # after these
         return column
 
     def _lowest(self, box: NDArray[np.int32]) -> NDArray[np.int32]:

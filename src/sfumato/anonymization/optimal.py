@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.boundary import SizeCheck, search_boundary
-from sfumato.anonymization.branching import branch
-from sfumato.anonymization.budget import INTERRUPTED, Budget, refuse_limits
+from sfumato.anonymization.branch_and_bound import branch
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.incumbent import Incumbent
 from sfumato.anonymization.lattice import Lattice, Levels, Room
+from sfumato.anonymization.limits import INTERRUPTED, SearchLimits, refuse_limits
 from sfumato.anonymization.loss import Loss, measure_of
 from sfumato.anonymization.measure import CellMeasure, Measure
 from sfumato.anonymization.problem import Problem
@@ -101,7 +101,7 @@ class OptimalRecoding:
             and lattice.size > (_SLOW if way == "ordered" else _LARGE)
         ):
             seconds = _PATIENCE
-        found = Incumbent(Budget(seconds, self.work_limit), lattice.size)
+        found = Incumbent(SearchLimits(seconds, self.work_limit), lattice.size)
         if way == "boundary":
             sizes = only_sizes(criterion, problem) and lattice.packs
             search_boundary(lattice, SizeCheck(lattice) if sizes else _Accepts(lattice, criterion), found)
@@ -126,7 +126,7 @@ class OptimalRecoding:
             if found.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             raise ParameterError(
-                f"the search found nothing within {found.budget.named}."
+                f"the search found nothing within {found.limits.named}."
                 if found.stopped
                 else "the search found nothing: no combination of levels suppresses few enough rows.",
                 hint="allow more rows to be suppressed, higher levels, or more time",
@@ -141,7 +141,7 @@ class OptimalRecoding:
         if found.stopped:
             gap = recoding.about["gap"]
             known = f", at most {gap:.4g} from the optimum" if gap is not None else "; its gap is not known"
-            found.budget.say(f"the best of {found.checked} nodes is given{known}")
+            found.limits.say(f"the best of {found.checked} nodes is given{known}")
         return recoding
 
 
@@ -290,7 +290,7 @@ def _ordered(judge: Judge, found: Incumbent, bounded: bool) -> None:
     seen = {lattice.bottom}
     known: dict[Levels, float | None] = {}
     try:
-        score = judge.score(lattice.top)  # something to give back, whatever the budget says
+        score = judge.score(lattice.top)  # something to give back, whatever the limits say
         if score is not None:
             found.offer(lattice.top, score)
             if lattice.size > _SLOW:

@@ -37,8 +37,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sfumato.anonymization.intersections import Entry, Intersections, Values, demands_of, gathered
-from sfumato.anonymization.settling import Settled
-from sfumato.anonymization.writing import Writer
+from sfumato.anonymization.suppression import Settled
+from sfumato.anonymization.writer import Writer
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import atomic_file, owner_only
 from sfumato.release import read_key, write_key

@@ -148,7 +148,7 @@ def anonymize(
     that are alike instead, and promise something else: read the guarantee. public/ may leave, internal/ not.
     """
     from sfumato.anonymization.anonymize import anonymize as run
-    from sfumato.anonymization.wanted import asked_of
+    from sfumato.anonymization.requirements import asked_of
     from sfumato.criteria import All, read_criteria
     from sfumato.release import Release
 

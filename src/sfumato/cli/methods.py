@@ -55,7 +55,7 @@ def _beam(given: Settings) -> Any:
 
 
 def _guided(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.guided import ModelGuided
+    from sfumato.anonymization.greedy.guidance import ModelGuided
 
     if given["target"] is None:
         raise ParameterError("the method guided needs a column to predict.", hint="--target cost")

@@ -21,7 +21,7 @@ OURS: dict[str, tuple[Does, str]] = {
     "datafly": (Does.GENERALIZE, "anonymization.datafly:Datafly"),
     "greedy": (Does.GENERALIZE, "anonymization.greedy.search:Greedy"),
     "beam": (Does.GENERALIZE, "anonymization.greedy.search:Beam"),
-    "guided": (Does.GENERALIZE, "anonymization.greedy.guided:ModelGuided"),
+    "guided": (Does.GENERALIZE, "anonymization.greedy.guidance:ModelGuided"),
     "partition": (Does.GENERALIZE, "anonymization.greedy.partition:Partition"),
     "resample": (Does.EXCHANGE, "anonymization.shape.methods:ClusterResample"),
     "dither": (Does.EXCHANGE, "anonymization.shape.methods:ClusterDither"),

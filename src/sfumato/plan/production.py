@@ -95,7 +95,7 @@ def require_asked(step: Step) -> None:
 
 def _anonymized(step: Step, table: Table, around: Surroundings, key: Key | None, seed: int | None) -> Release:
     from sfumato.anonymization.anonymize import anonymize
-    from sfumato.anonymization.wanted import asked_of
+    from sfumato.anonymization.requirements import asked_of
     from sfumato.criteria import All
 
     require_asked(step)

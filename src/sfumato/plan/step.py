@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.criteria import Wanted, read_criteria
+from sfumato.criteria import CriterionSpec, read_criteria
 from sfumato.errors import ParameterError, offered
 from sfumato.methods.declaration import Declaration, Does, Spending, declaration_of, spending_of
 from sfumato.methods.names import find, register
@@ -65,7 +65,7 @@ class Step:
         return spending_of(self.build(folder), self.settings.get("rows"))
 
     @property
-    def criteria(self) -> tuple[Wanted, ...]:
+    def criteria(self) -> tuple[CriterionSpec, ...]:
         """The criteria that are written as text."""
         return read_criteria(self.settings.get("criteria", ()))
 

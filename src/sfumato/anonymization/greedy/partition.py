@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.budget import Budget, limit_faults
-from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
+from sfumato.anonymization.limits import SearchLimits, limit_faults
 from sfumato.anonymization.measure import CellMeasure
 from sfumato.anonymization.parameters import of_cells
 from sfumato.anonymization.problem import Problem
@@ -90,13 +90,13 @@ class Partition:
             from sfumato.anonymization.greedy.posets import search_posets
 
             return search_posets(self, problem, criterion)
-        budget = Budget(self.time_limit, self.work_limit)
+        limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
         check = Check(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
-        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, budget)
+        splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, limits)
         for block in blocks(problem):
             if not check.all_hold(block):
                 suppressed[block] = True
@@ -115,18 +115,18 @@ class Partition:
             reads_outcome=self.loss.reads_outcome,
             splits=splits.made,
             tries=splits.tried,
-            stopped=budget.stopped,
-            seconds=budget.seconds,
+            stopped=limits.stopped,
+            seconds=limits.seconds,
         )
-        budget.say(f"the parts after {splits.made} splits are given, wider than they need be")
+        limits.say(f"the parts after {splits.made} splits are given, wider than they need be")
         return found
 
 
 class Splits:
     """Parts of combinations, split as long as both sides satisfy the criterion."""
 
-    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, budget: Budget) -> None:
-        self.flat, self.check, self.monotone, self.tries, self.budget = flat, check, monotone, tries, budget
+    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, limits: SearchLimits) -> None:
+        self.flat, self.check, self.monotone, self.tries, self.limits = flat, check, monotone, tries, limits
         self.made = self.tried = self.rows = 0
         ends = flat.node_at
         self.most = np.array([flat.cost[a:b].max() for a, b in pairwise(ends)])
@@ -156,7 +156,7 @@ class Splits:
         seeds = np.ones(len(part), np.bool_)
         side = np.empty(len(part), np.bool_)
         for _ in range(self.tries):
-            if not self.budget.take():
+            if not self.limits.take():
                 return None
             most = flat.costs(flat.bound(part[seeds])) if self.monotone else self.most
             first, second, _ = farthest(flat, part, seeds, most, np.argsort(-most))

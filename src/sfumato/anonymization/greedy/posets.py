@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.budget import Budget
 from sfumato.anonymization.greedy.bounds import MEASURES, Bounds, Longs, tallest
-from sfumato.anonymization.greedy.checking import Check, checked
+from sfumato.anonymization.greedy.check import Check, checked
 from sfumato.anonymization.greedy.partition import Partition
 from sfumato.anonymization.greedy.search import Beam
+from sfumato.anonymization.limits import SearchLimits
 from sfumato.anonymization.measure import column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -52,7 +52,7 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
                that a literal row covers.
     Tested by: tests/anonymization/test_poset_releases.py
     """
-    budget = Budget(method.time_limit, method.work_limit)
+    limits = SearchLimits(method.time_limit, method.work_limit)
     refuse_unfit(method)
     bounds = _bounds_of(problem, method.loss.name)
     check = Check(problem, criterion, None)
@@ -68,7 +68,7 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
         label = np.repeat(np.arange(len(classes)), [len(c) for c in classes])
         return check.holds(of, problem.n[of], label, len(classes))
 
-    sets = _sets(method, bounds, holds, budget)
+    sets = _sets(method, bounds, holds, limits)
     nodes = np.array([bounds.bound(sets[t]) for t in range(problem.combinations)], np.int32)
     costs = np.array([bounds.measure(members) for members in sets])
     suppressed = ~np.isfinite(costs)
@@ -88,10 +88,10 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
         measure=method.loss.name,
         score=float((row_costs * problem.n).sum() / max(problem.rows, 1)),
         reads_outcome=False,
-        stopped=budget.stopped,
-        seconds=budget.seconds,
+        stopped=limits.stopped,
+        seconds=limits.seconds,
     )
-    budget.say(_OVER)
+    limits.say(_OVER)
     return found
 
 
@@ -145,9 +145,9 @@ def generalize(
     def holds(classes: Sequence[Class]) -> NDArray[np.bool_]:
         return np.array([int(bounds.n[members].sum()) >= k for members in classes], bool)
 
-    budget = Budget(method.time_limit, method.work_limit)
-    sets = _sets(method, bounds, holds, budget)
-    budget.say(_OVER)
+    limits = SearchLimits(method.time_limit, method.work_limit)
+    sets = _sets(method, bounds, holds, limits)
+    limits.say(_OVER)
     found = [bounds.bound(members) for members in sets]
     told = [tuple(order.at(x) for order, x in zip(orders, row, strict=True)) for row in found]
     nodes = tuple(told[t] for t in of_row)
@@ -155,7 +155,7 @@ def generalize(
     label = np.array([classes.setdefault(row, len(classes)) for row in nodes], np.int64)
     mean = sum(bounds.measure(sets[t]) for t in of_row) / len(nodes)
     literal = isinstance(method, Beam) and not method.closed
-    return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean, budget.stopped)
+    return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean, limits.stopped)
 
 
 def drawn_up(
@@ -196,11 +196,11 @@ def _enough(sets: Sequence[Class], holds: Holds) -> NDArray[np.bool_]:
     return np.array([ok[id(members)] for members in sets], bool)
 
 
-def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
+def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds, limits: SearchLimits) -> list[Class]:
     """The set of each row."""
     if isinstance(method, Partition):
-        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1, budget)
-    return _closed(bounds, holds, budget) if method.closed else _literal(bounds, holds, budget)
+        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1, limits)
+    return _closed(bounds, holds, limits) if method.closed else _literal(bounds, holds, limits)
 
 
 # -- Greedy ----------------------------------------------------------------------------------------
@@ -226,21 +226,21 @@ def _grow(bounds: Bounds, seed: int, free: NDArray[np.bool_], holds: Holds) -> C
     return members
 
 
-def _literal(bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
-    """Each row's own set; all rows for those that are not reached within the budget."""
+def _literal(bounds: Bounds, holds: Holds, limits: SearchLimits) -> list[Class]:
+    """Each row's own set; all rows for those that are not reached within the limits."""
     sets: list[Class] = []
     for seed in range(len(bounds.n)):
-        if not budget.take():
+        if not limits.take():
             return [*sets, *[list(range(len(bounds.n)))] * (len(bounds.n) - seed)]
         report("greedy sets", seed, len(bounds.n))
         sets.append(_grow(bounds, seed, np.ones(len(bounds.n), bool), holds))
     return sets
 
 
-def _closed(bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
+def _closed(bounds: Bounds, holds: Holds, limits: SearchLimits) -> list[Class]:
     """Disjoint classes; what is left at the end joins the class where that adds least.
 
-    What the budget left over is one class.
+    What the limits left over is one class.
     """
     alone = holds([[t] for t in range(len(bounds.n))])
     classes: list[Class] = [[int(t)] for t in np.flatnonzero(alone)]
@@ -248,7 +248,7 @@ def _closed(bounds: Bounds, holds: Holds, budget: Budget) -> list[Class]:
     for seed in range(len(bounds.n)):
         if not free[seed]:
             continue
-        if not budget.take():
+        if not limits.take():
             classes.append(np.flatnonzero(free).tolist())
             break
         report("greedy classes", seed, len(bounds.n))
@@ -288,14 +288,14 @@ def _added(bounds: Bounds, one: Class, other: Class) -> float:
 # -- Partition -------------------------------------------------------------------------------------
 
 
-def _partition(bounds: Bounds, holds: Holds, tries: int, budget: Budget) -> list[Class]:
+def _partition(bounds: Bounds, holds: Holds, tries: int, limits: SearchLimits) -> list[Class]:
     """Split at the two rows farthest apart, as long as both sides satisfy; see `Partition`."""
     todo = [list(range(len(bounds.n)))]
     sets: list[Class] = [[] for _ in range(len(bounds.n))]
     done = 0
     while todo:
         part = todo.pop()
-        sides = _split(bounds, part, holds, tries, budget)
+        sides = _split(bounds, part, holds, tries, limits)
         if sides is None:
             for t in part:
                 sets[t] = part
@@ -307,11 +307,11 @@ def _partition(bounds: Bounds, holds: Holds, tries: int, budget: Budget) -> list
 
 
 def _split(
-    bounds: Bounds, part: Class, holds: Holds, tries: int, budget: Budget
+    bounds: Bounds, part: Class, holds: Holds, tries: int, limits: SearchLimits
 ) -> tuple[Class, Class] | None:
     seeds = np.array(part)
     for _ in range(tries):
-        if len(part) < 2 or not budget.take():
+        if len(part) < 2 or not limits.take():
             return None
         found = _farthest(bounds, seeds)
         if found is None:

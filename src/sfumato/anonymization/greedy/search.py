@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.budget import Budget, refuse_limits
-from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
-from sfumato.anonymization.greedy.closing import close
+from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.closure import close
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
+from sfumato.anonymization.limits import SearchLimits, refuse_limits
 from sfumato.anonymization.measure import CellMeasure, Costs
 from sfumato.anonymization.parameters import of_cells
 from sfumato.anonymization.problem import Problem
@@ -98,10 +98,10 @@ class Beam:
             from sfumato.anonymization.greedy.posets import search_posets
 
             return search_posets(self, problem, criterion)
-        budget = Budget(self.time_limit, self.work_limit)
+        limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         found = searched(
-            problem, criterion, self.loss.cost(problem), self.width, self.loss.monotone, self.closed, budget
+            problem, criterion, self.loss.cost(problem), self.width, self.loss.monotone, self.closed, limits
         )
         found.about.update(
             method=type(self).__name__.lower(),
@@ -109,10 +109,10 @@ class Beam:
             measure=self.loss.name,
             score=self.loss.score(found),
             reads_outcome=self.loss.reads_outcome,
-            stopped=budget.stopped,
-            seconds=budget.seconds,
+            stopped=limits.stopped,
+            seconds=limits.seconds,
         )
-        budget.say(f"what {budget.spent} sets left over is released together, more general than it need be")
+        limits.say(f"what {limits.spent} sets left over is released together, more general than it need be")
         return found
 
 
@@ -140,7 +140,7 @@ def searched(
     width: int,
     monotone: bool,
     closed: bool,
-    budget: Budget,
+    limits: SearchLimits,
 ) -> Recoding:
     """Greedy on tables of costs; what guides it is settled."""
     flat = Flat.of(problem, costs)
@@ -151,17 +151,17 @@ def searched(
             hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
         )
     if not closed:
-        return _literal(problem, flat, check, width, monotone, budget)
-    return _closed(problem, flat, check, width, monotone, budget)
+        return _literal(problem, flat, check, width, monotone, limits)
+    return _closed(problem, flat, check, width, monotone, limits)
 
 
 def _closed(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, budget: Budget
+    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts: list[Part] = []
     for block in blocks(problem):
-        found = close(flat, block, check, width, monotone, budget)
+        found = close(flat, block, check, width, monotone, limits)
         if found is None:
             parts.append((block, problem.n[block], roots, True))
         else:
@@ -188,7 +188,7 @@ def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
 
 
 def _literal(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, budget: Budget
+    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     """Each combination's own set and its bound.
 
@@ -212,18 +212,18 @@ def _literal(
         free[block] = True
         before = done
         for part in np.array_split(block, -(-len(block) // _CHUNK)):
-            most = int(min(budget.left, len(part)))
-            if not budget.take(most):
+            most = int(min(limits.left, len(part)))
+            if not limits.take(most):
                 most = 0
             out = np.empty((most, len(problem.columns)), np.int32)
             grow_each(flat, part[:most], check.k, width, monotone, free, out)
             nodes[part[:most]] = out
             done += most
             if most < len(part):
-                budget.take(len(part) - most)  # notes which limit it is
+                limits.take(len(part) - most)  # notes which limit it is
                 break
             report("greedy sets", done, problem.combinations)
-        if budget.stopped:
+        if limits.stopped:
             over = block[done - before :]
             nodes[over] = flat.bound(block)  # above k rows and more
     kept = ~suppressed

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.asking import Asked
 from sfumato.anonymization.local.forest import Forest
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.pools.state import Partition, frozen, thawed
+from sfumato.anonymization.local.pieces import Partition, frozen, thawed
+from sfumato.anonymization.local.query import Asked
 from sfumato.anonymization.local.start import boxes, losses
 from sfumato.progress import report
 
@@ -32,7 +32,7 @@ class Ground:
 
     def neighbours(self, pace: Pace) -> NDArray[np.int32]:
         """(combinations, NEAR): the nearest of each; of the first only, when time is up."""
-        from sfumato.anonymization.local.neighbours import _kernels as kernels
+        from sfumato.anonymization.local._kernels import neighbours as kernels
 
         items = np.arange(len(self.n))
         tree = kernels.planted_tree(self.forest, self.leaves, self.n, items, 6)
@@ -66,7 +66,7 @@ def heat(partition: Partition, hot: float, fraction: float) -> float:
 
 def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint64]) -> Partition:
     """The best partition met; rows alone decide, so combinations may be split. Ctrl-C ends it early."""
-    from sfumato.anonymization.local.pools import _kernels as kernels
+    from sfumato.anonymization.local._kernels import pools as kernels
 
     f, k, best = ground.forest, ground.k, start
     state = thawed(ground.leaves, start, losses(f, start.nodes), k)
@@ -113,7 +113,7 @@ def _anneal_by_asking(
     rng: NDArray[np.uint64],
 ) -> None:
     """found: the last is the best so far."""
-    from sfumato.anonymization.local.proposals import _kernels as kernels
+    from sfumato.anonymization.local._kernels import proposals as kernels
 
     f, n = ground.forest, ground.n
     start = now = found[-1]

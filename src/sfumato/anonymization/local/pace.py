@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from sfumato.anonymization import budget
+from sfumato.anonymization import limits
 
 
 @dataclass
@@ -27,12 +27,12 @@ class Pace:
     hurried: bool = False
     late: bool = False
     interrupted: bool = False
-    started: float = field(default_factory=lambda: budget.clock())
+    started: float = field(default_factory=lambda: limits.clock())
 
     @property
     def spent(self) -> float:
         """Seconds so far."""
-        return budget.clock() - self.started
+        return limits.clock() - self.started
 
     @property
     def planned(self) -> int:
@@ -43,8 +43,8 @@ class Pace:
     def stopped(self) -> str:
         """Which limit kept the search from all of its moves; "" none."""
         if self.late or (self.hurried and self.done < self.planned):
-            return budget.TIME
-        return budget.WORK if self.planned < self.moves else ""
+            return limits.TIME
+        return limits.WORK if self.planned < self.moves else ""
 
     def fraction(self) -> float:
         """How much of the search is over, 0 to 1."""
@@ -60,7 +60,7 @@ class Pace:
 
     def is_late(self) -> bool:
         """Whether the start must end too, as good as it is."""
-        self.late = self.late or (self.end is not None and budget.clock() > self.end)
+        self.late = self.late or (self.end is not None and limits.clock() > self.end)
         return self.late
 
     def next_moves(self, most: int) -> int:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization import budget
+from sfumato.anonymization import limits
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.local.asking import Asked, rows_decide
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
 from sfumato.anonymization.local.forest import Forest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.pools.state import Partition
+from sfumato.anonymization.local.pieces import Partition
+from sfumato.anonymization.local.query import Asked, rows_decide
 from sfumato.anonymization.local.start import agglomerated, boxes, widened
-from sfumato.anonymization.local.warming import warm
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion, KAnonymity
 from sfumato.errors import ParameterError
+from sfumato.hierarchy import Hierarchy
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Text
+from sfumato.progress import listening, report
 
 _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
@@ -80,7 +83,7 @@ class LocalRecoding:
         faults = []
         if self.effort not in _SECONDS:
             faults.append("effort must be fast or thorough")
-        faults += budget.limit_faults(self.time_limit, self.work_limit)
+        faults += limits.limit_faults(self.time_limit, self.work_limit)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
             faults.append("seed must be a whole number from 0 up")
         if not (_number(self.max_suppressed) and 0 <= self.max_suppressed <= 1):
@@ -91,7 +94,7 @@ class LocalRecoding:
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
         warm(_tried)
-        began = budget.clock()
+        began = limits.clock()
         run = _Run(self, problem, criterion)
         recoding = run.recoding()
         score = recoding.loss()
@@ -102,12 +105,27 @@ class LocalRecoding:
             gap=score - bound,
             start=run.start / max(problem.rows, 1),
             classes=len(recoding.classes()[1]),
-            seconds=round(budget.clock() - began, 3),
+            seconds=round(limits.clock() - began, 3),
         )
         if run.stopped:
-            why = budget.limit_named(run.stopped, run.seconds, self.work_limit)
-            budget.say_stopped(why, "the best classes found so far are given")
+            why = limits.limit_named(run.stopped, run.seconds, self.work_limit)
+            limits.say_stopped(why, "the best classes found so far are given")
         return recoding
+
+
+@cache
+def warm(run: Callable[[Problem, bool], object]) -> None:
+    """Compile before the clock starts: once in a process every loop is run on a table of a few rows.
+
+    run: what is to be compiled, by a problem and whether rows alone decide there.
+    """
+    pairs = Hierarchy.of_rows([[str(i), f"pair {i // 2}", "*"] for i in range(4)])
+    leaves = np.array([[i, j] for i in range(4) for j in range(4)], np.int32)
+    problem = Problem(("a", "b"), (pairs, pairs), leaves, np.ones(len(leaves), np.int64))
+    report("compiling", 0, 2)
+    for by_rows in (True, False):
+        with listening(lambda label, done, total: None):  # the bar is about the search
+            run(problem, by_rows)
 
 
 def _tried(problem: Problem, by_rows: bool) -> None:
@@ -131,7 +149,7 @@ class _Run:
     """One search: block by block, each with its share of the time and of the work."""
 
     def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
-        self.began = budget.clock()
+        self.began = limits.clock()
         self.method, self.problem, self.criterion = method, problem, criterion
         self.forest: Forest = planted(problem)
         self.k = max(1, criterion.k)
@@ -146,12 +164,12 @@ class _Run:
         self.bound = self.start = 0.0
         self.rows = self.moves = 0
         self.hurried, self.interrupted, self.limit = False, False, ""
-        self.before = budget.clock() - self.began
+        self.before = limits.clock() - self.began
 
     @property
     def stopped(self) -> str:
         """Why the search did not come to its end; "" if it did."""
-        return budget.INTERRUPTED if self.interrupted else self.limit
+        return limits.INTERRUPTED if self.interrupted else self.limit
 
     def recoding(self) -> Recoding:
         """All blocks together."""

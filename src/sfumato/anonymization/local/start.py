@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.asking import Asked, Judge
 from sfumato.anonymization.local.forest import Forest
 from sfumato.anonymization.local.pace import Pace
+from sfumato.anonymization.local.query import Asked, Judge
 from sfumato.progress import report
 
 STEPS = 50_000  # mergers between two reports
@@ -22,7 +22,7 @@ def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: 
 
     Stopped by Ctrl-C or a time limit it leaves the small classes that remain in one.
     """
-    from sfumato.anonymization.local.agglomeration import _kernels as kernels
+    from sfumato.anonymization.local._kernels import agglomeration as kernels
 
     x, size, into = leaves.copy(), n.copy(), np.arange(len(n))
     try:
@@ -52,7 +52,7 @@ def _numbered(into: Labels) -> Labels:
 
 def boxes(f: Forest, leaves: NDArray[np.int32], label: Labels) -> NDArray[np.int32]:
     """(classes, columns): the least upper bound of each class."""
-    from sfumato.anonymization.local import _kernels as kernels
+    from sfumato.anonymization.local._kernels import boxes as kernels
 
     return kernels.boxes(f, np.ascontiguousarray(leaves), label, int(label.max(initial=-1)) + 1)
 
@@ -181,7 +181,7 @@ def _choices(
 ) -> tuple[Labels, NDArray[np.float64]]:
     """(bad classes, few): the classes whose merger adds least loss, cheapest first; -1: no more. And the loss
     that each adds."""
-    from sfumato.anonymization.local.neighbours import _kernels as kernels
+    from sfumato.anonymization.local._kernels import neighbours as kernels
 
     tree = kernels.planted_tree(f, nodes, size, np.arange(len(nodes)), 6)
     near = kernels.nearest_of(f, tree, nodes, bad, few).astype(np.int64)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.anonymization.asking import misfits, unprotected
+from sfumato.anonymization.request import misfits, unprotected
 from sfumato.anonymization.shape.cluster import Clustering, Clusters, against_exact, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.rosenblatt import variable

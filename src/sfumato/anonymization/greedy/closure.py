@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.budget import Budget
-from sfumato.anonymization.greedy.checking import Check
+from sfumato.anonymization.greedy.check import Check
 from sfumato.anonymization.greedy.flat import Flat
+from sfumato.anonymization.limits import SearchLimits
 from sfumato.progress import report
 
 Longs = NDArray[np.int64]
@@ -85,7 +85,7 @@ class Classes:
 
 
 def close(
-    flat: Flat, block: Longs, check: Check, width: int, monotone: bool, budget: Budget
+    flat: Flat, block: Longs, check: Check, width: int, monotone: bool, limits: SearchLimits
 ) -> Classes | None:
     """The classes of one block; None where not even all of it together satisfies the criterion.
 
@@ -108,7 +108,7 @@ def close(
     else:
         free[block[enough]] = False
     seeds = in_order(flat, block[~enough])
-    stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, budget)
+    stuck = _grow_all(flat, seeds, check, width, monotone, left, free, gives, found, limits)
     over = seeds[free[seeds]]
     for t in block[enough]:
         rows = left[t] + check.k if lends else flat.n[t]
@@ -117,7 +117,7 @@ def close(
         found.add(np.array([t]), np.array([flat.n[t]]))
     if len(over):
         found.add(over, flat.n[over])
-    repair(found, check, budget)
+    repair(found, check, limits)
     return found
 
 
@@ -148,11 +148,11 @@ def _grow_all(
     free: NDArray[np.bool_],
     gives: NDArray[np.bool_],
     found: Classes,
-    budget: Budget,
+    limits: SearchLimits,
 ) -> list[int]:
     """Grow a class from each seed that is still free; returns the seeds that could not be completed.
 
-    Seeds that are free at the end were not reached within the budget.
+    Seeds that are free at the end were not reached within the limits.
     """
     from sfumato.anonymization.greedy._kernels import grow
 
@@ -163,14 +163,14 @@ def _grow_all(
         if not free[seed]:
             continue
         k = check.k
-        while budget.take():
+        while limits.take():
             best, taken = np.empty(k, np.int64), np.empty(k, np.int64)
             count, _ = grow(flat, seed, k, width, monotone, left, gives, free, best, taken)
             members, rows = best[:count], taken[:count]
             if count == 0 or check.only_size or check.all_hold(members):
                 break
             k = int(rows.sum()) + max(1, int(rows.sum()) // 4)
-        if budget.stopped:
+        if limits.stopped:
             break
         if count == 0:
             stuck.append(int(seed))
@@ -183,7 +183,7 @@ def _grow_all(
     return stuck
 
 
-def repair(found: Classes, check: Check, budget: Budget) -> None:
+def repair(found: Classes, check: Check, limits: SearchLimits) -> None:
     """Merge each class that does not satisfy the criterion with the nearest, until all do.
 
     After a stop, quickly: those that do not are made one class, which may merge a few times more; then all
@@ -196,7 +196,7 @@ def repair(found: Classes, check: Check, budget: Budget) -> None:
         broken = np.flatnonzero(~check.holds(of, np.concatenate(found.rows), label, len(found.members)))
         if not len(broken):
             return
-        if not budget.take(0):
+        if not limits.take(0):
             late += 1
             if len(broken) > 1 or late > _LATE:
                 found.unite(broken if late == 1 else np.arange(len(found.members)))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local._kernels import join, joined, loss_of, lub
+from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of, lub
 from sfumato.anonymization.local.forest import Forest
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local._kernels import below, draw, join, joined, loss_of, lub
+from sfumato.anonymization.local._kernels.boxes import below, draw, join, joined, loss_of, lub
 from sfumato.anonymization.local.forest import Forest
 
 CLASSES = 48  # most classes a pool can be clustered into

@@ -37,7 +37,7 @@ def refuse_limits(time_limit: object, work_limit: object) -> None:
 
 
 @dataclass(eq=False)
-class Budget:
+class SearchLimits:
     """What is left of both limits; None: no limit. stopped: why there is nothing left, "" while there is.
 
     spent: units of work so far.

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local._kernels import joined, lub
+from sfumato.anonymization.local._kernels.boxes import joined, lub
+from sfumato.anonymization.local._kernels.neighbours import Tree, beside, joined_at_least, opened
 from sfumato.anonymization.local.forest import Forest
-from sfumato.anonymization.local.neighbours._kernels import Tree, beside, joined_at_least, opened
 
 TINY = 1e-12
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from sfumato.anonymization.budget import INTERRUPTED
 from sfumato.anonymization.incumbent import Incumbent
 from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
+from sfumato.anonymization.limits import INTERRUPTED
 
 
 def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> None:
@@ -44,7 +44,7 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
 
 
 def _top(walk: _Walk, groups: Groups, room: Room) -> None:
-    """The most general node, whatever the budget says: if any node does what is asked, it does."""
+    """The most general node, whatever the limits say: if any node does what is asked, it does."""
     levels = walk.lattice.bottom
     for j in walk.order:
         while levels[j] < walk.lattice.top[j]:

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local._kernels import join, joined, loss_of
-from sfumato.anonymization.local.forest import Forest
-from sfumato.anonymization.local.neighbours._kernels import (
+from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of
+from sfumato.anonymization.local._kernels.neighbours import (
     Tree,
     beside,
     joined_at_least,
     opened,
     planted_tree,
 )
+from sfumato.anonymization.local.forest import Forest
 
 BUCKET = 6
 

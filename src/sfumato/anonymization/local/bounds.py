@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization import budget
+from sfumato.anonymization import limits
 from sfumato.anonymization.local.forest import Forest
 from sfumato.progress import report
 
 if TYPE_CHECKING:
-    from sfumato.anonymization.local.pools.state import Partition
+    from sfumato.anonymization.local.pieces import Partition
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
@@ -33,8 +33,8 @@ def bounded(
 
     Ends after `seconds` on the clock, and after so many combinations; then with less. None: after all.
     """
-    from sfumato.anonymization.local.bounds import _kernels as kernels
-    from sfumato.anonymization.local.neighbours import _kernels as neighbours
+    from sfumato.anonymization.local._kernels import bounds as kernels
+    from sfumato.anonymization.local._kernels import neighbours
     from sfumato.anonymization.local.start import losses
 
     if k <= 1 or n.sum() < k:
@@ -45,7 +45,7 @@ def bounded(
     least = np.zeros(len(n))
     order = _order(f, leaves)
     room = min(ROOM, len(n))
-    until = None if seconds is None else budget.clock() + seconds
+    until = None if seconds is None else limits.clock() + seconds
     most = len(n) if items is None else min(items, len(n))
 
     def boxes(start: int, stop: int) -> None:
@@ -75,10 +75,10 @@ def _in_steps(work: Callable[[int, int], None], items: int, until: float | None,
             report(label, min(start + STEP, items), items)
         return
     start, step, took = 0, 8, 0.0
-    while start < items and (began := budget.clock()) + took < until:
+    while start < items and (began := limits.clock()) + took < until:
         stop = min(start + step, items)
         work(start, stop)
-        took = budget.clock() - began
+        took = limits.clock() - began
         start, step = stop, max(1, min(int(step * 0.05 / max(took, 1e-3)), 4 * step))
         report(label, start, items)
 

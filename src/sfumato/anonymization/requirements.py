@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymization.asking import settle_hierarchies
+from sfumato.anonymization.request import settle_hierarchies
 from sfumato.criteria import Criterion, CriterionSpec
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, Numbered, read_folder

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sfumato.anonymization.local.pools._kernels import State
+    from sfumato.anonymization.local._kernels.pools import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Partition:
 
 def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.float64], k: int) -> State:
     """The state of a partition, with room to split combinations. loss: (classes,), of each class's box."""
-    from sfumato.anonymization.local.clusters._kernels import CLASSES, PIECES
-    from sfumato.anonymization.local.pools import _kernels as kernels
+    from sfumato.anonymization.local._kernels import pools as kernels
+    from sfumato.anonymization.local._kernels.clusters import CLASSES, PIECES
 
     combinations, columns = leaves.shape
     pieces = max(len(partition.of), 2 * combinations) + 2 * max(PIECES, 8 * k)
@@ -66,7 +66,7 @@ def frozen(state: State) -> Partition:
     number = np.full(len(state.size), -1, np.int64)
     number[live] = np.arange(len(live))
     owner = np.full(len(state.of), -1, np.int64)
-    from sfumato.anonymization.local.pools import _kernels as kernels
+    from sfumato.anonymization.local._kernels import pools as kernels
 
     kernels.owners(state, owner)
     pieces = np.flatnonzero(used)

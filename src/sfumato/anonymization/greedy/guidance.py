@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.budget import Budget, limit_faults
 from sfumato.anonymization.degradation import Model, Target, halves, learn
-from sfumato.anonymization.greedy.checking import Check, blocks, check_levels, checked
-from sfumato.anonymization.greedy.closing import Classes, in_order, repair
+from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.closure import Classes, in_order, repair
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.greedy.search import pieces
 from sfumato.anonymization.information import Height
+from sfumato.anonymization.limits import SearchLimits, limit_faults
 from sfumato.anonymization.measure import Floats
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -103,7 +103,7 @@ class ModelGuided:
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding; `about` has the mean change of a prediction, and whether the outcome leaked."""
-        budget = Budget(self.time_limit, self.work_limit)
+        limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, Height().cost(problem))
         check = Check(problem, criterion, flat)
@@ -114,7 +114,7 @@ class ModelGuided:
         model = learn(problem, target, learnt, self.estimator)
         before = model.predict(problem.leaves)
         guide = _Guide(problem, flat, model, target, _aims(target, before) if self.leaking else before)
-        found = _classes(problem, guide, check, self.shortlist, budget)
+        found = _classes(problem, guide, check, self.shortlist, limits)
         after = model.predict(found.nodes)
         change = target.change(after, before[found.of])
         found.about.update(
@@ -123,10 +123,10 @@ class ModelGuided:
             score=float((change * found.n).sum() / max(found.n.sum(), 1)),
             reads_outcome=True,
             leaks=self.target if self.leaking else "",
-            stopped=budget.stopped,
-            seconds=budget.seconds,
+            stopped=limits.stopped,
+            seconds=limits.seconds,
         )
-        budget.say("what was in no class yet is released together, more general than it need be")
+        limits.say("what was in no class yet is released together, more general than it need be")
         return found
 
 
@@ -178,7 +178,7 @@ def _joins(nodes: NDArray[np.int32], node: int, rep: int, leaves: NDArray[np.int
     return out
 
 
-def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, budget: Budget) -> Recoding:
+def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, limits: SearchLimits) -> Recoding:
     flat = guide.flat
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts = []
@@ -198,11 +198,11 @@ def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, budg
             report("model-guided greedy", done, problem.combinations)
             if not free[seed]:
                 continue
-            if budget.stopped:
+            if limits.stopped:
                 break
             members = np.array([seed])
             free[seed] = False
-            while not check.all_hold(members) and free.any() and budget.take():
+            while not check.all_hold(members) and free.any() and limits.take():
                 best = guide.nearest(members, np.flatnonzero(free), shortlist)
                 free[best] = False
                 members = np.append(members, best)
@@ -210,6 +210,6 @@ def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, budg
         over = np.flatnonzero(free)
         if len(over):
             found.add(over, flat.n[over])
-        repair(found, check, budget)
+        repair(found, check, limits)
         parts.extend((m, r, b, False) for m, r, b in zip(found.members, found.rows, found.nodes, strict=True))
     return checked(pieces(problem, parts, claim="classes"), check)

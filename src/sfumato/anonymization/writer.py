@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.anonymization.problem import MISSING
-from sfumato.anonymization.settling import Settled
-from sfumato.anonymization.shuffling import shuffled
+from sfumato.anonymization.shuffle import shuffled
+from sfumato.anonymization.suppression import Settled
 from sfumato.counts import Codebook, canonical_type
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError

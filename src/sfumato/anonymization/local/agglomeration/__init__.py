@@ -1,1 +1,0 @@
-"""Bottom-up: small classes merge."""

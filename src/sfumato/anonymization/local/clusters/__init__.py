@@ -1,1 +1,0 @@
-"""Clustering a few rows into classes."""

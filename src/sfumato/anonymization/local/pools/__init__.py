@@ -1,1 +1,0 @@
-"""Re-clustering of neighbouring classes."""
