@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from cli_support import CANARY, SOURCE, Sfumato, environment, environment_of, everything, process
+from cli_support import CANARY, PATIENCE, SOURCE, Sfumato, environment, environment_of, everything, process
 
 import sfumato as sf
 from sfumato.cli.demo.steps import STEPS
@@ -174,7 +174,7 @@ def at_a_terminal(*arguments: object, cwd: Path) -> str:
         if not piece:
             break
         seen += piece
-    running.wait(60)
+    running.wait(PATIENCE)
     os.close(ours)
     return seen.decode()
 
