@@ -85,8 +85,10 @@ docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean
 	@$(BIN)/python docs/check_offline.py site
 
-soak: $(STAMP) ## every test, the long ones too, with more draws and examples
-	@SFUMATO_SOAK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "soak or not soak"
+# PART=3/20 runs the third twentieth of the long ones, and nothing else; .ci/run takes another with each commit.
+soak: $(STAMP) ## every test, the long ones too, with more draws and examples (PART=3/20: a part of the long ones)
+	@SFUMATO_SOAK=1 SFUMATO_PART=$(PART) $(BIN)/python -m pytest $(SIDE_BY_SIDE) \
+	    -m $(if $(PART),soak,"soak or not soak")
 
 # The demo's lock is a part of the other: the light core, the service, and what puts this folder in place.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
