@@ -274,6 +274,24 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     return 0
 
 
+def upgrade(
+    terminal: Terminal,
+    plan: PlanPath,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The new plan; the old one stays if this is another file."
+        ),
+    ] = None,
+) -> None:
+    """Write a plan of an earlier format in the present one. It means the same, and has to be signed again."""
+    from sfumato.plan.formats import upgrade as write
+
+    after = write(plan, out)
+    words = f"{after.name} is written in the present format, unsigned. Look at it: sfumato plan check {after}"
+    terminal.result(Text(words, "green"), {"written": str(after)})
+
+
 def schema(terminal: Terminal) -> None:
     """Print the JSON Schema of plans, for editors that complete and check them."""
     from sfumato.plan.spec import json_schema, json_schema_text

@@ -48,7 +48,7 @@ _END = 0.05  # share kept for putting the parts together
         claims=declared.COUNTED,
         needs=(Need.HIERARCHIES,),
         first=True,
-        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+        grid=({"k": 10, "effort": "fast"},),
     )
 )
 @dataclass(frozen=True)
