@@ -38,7 +38,21 @@ def _with_files_of_its_own(dispatcher: Any) -> Any:
     pattern = getattr(file, "_data_name_pattern", "")
     if file is not None and pattern.endswith(".{number:d}.nbc"):
         file._data_name_pattern = pattern.replace(".{number:d}.nbc", f".{_RUN}.{{number:d}}.nbc")
+    if hasattr(file, "_load_index"):
+        file._load_index = _or_nothing(file._load_index)
     return dispatcher
+
+
+def _or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """An index that an earlier version wrote may name a type that has another name now: it is empty then."""
+
+    def loaded() -> dict[Any, Any]:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return loaded
 
 
 def _once_for_numbers(dispatcher: Any) -> Any:
