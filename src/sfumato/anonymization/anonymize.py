@@ -27,8 +27,8 @@ from sfumato.anonymization.explanation import explain
 from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.register import Register
-from sfumato.anonymization.request import Asked, ask, refuse_posets, settle_hierarchies
-from sfumato.anonymization.suppression import Settled, settle
+from sfumato.anonymization.request import Request, ask, refuse_posets, settle_hierarchies
+from sfumato.anonymization.suppression import FinalClasses, settle
 from sfumato.anonymization.writer import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
@@ -249,14 +249,14 @@ def _refuse_mistaken(criterion: object, method: object, **names: object) -> None
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    settled: Settled
+    settled: FinalClasses
     classes: Classes
 
 
-def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
+def _settled(table: Table, recoding: Recoding, asked: Request, key: Key) -> _Made:
     """What is written, and its classes. Where alike rows part, the rows themselves are counted."""
 
-    def count(settled: Settled) -> Classes:
+    def count(settled: FinalClasses) -> Classes:
         inner = bool(asked.criterion.sensitive or asked.person or asked.criterion.weights)
         if not (settled.split and inner):
             whole = not settled.split
@@ -292,11 +292,11 @@ def _as_found(recoding: Recoding) -> _Made:
         label, sizes = np.where(top, len(sizes), label), np.append(sizes, recoding.n[top].sum())
     nodes = np.empty((len(sizes), recoding.nodes.shape[1]), np.int32)
     nodes[label] = recoding.nodes
-    settled = Settled(recoding.problem, recoding.of, recoding.n, recoding.nodes, label, nodes, top)
+    settled = FinalClasses(recoding.problem, recoding.of, recoding.n, recoding.nodes, label, nodes, top)
     return _Made(settled, Classes(sizes))
 
 
-def _sizes(settled: Settled, matching: bool = False) -> Classes:
+def _sizes(settled: FinalClasses, matching: bool = False) -> Classes:
     """Classes of pieces, by their rows alone."""
     kept = settled.label >= 0
     sizes = np.bincount(settled.label[kept], settled.n[kept], len(settled.class_nodes)).astype(np.int64)
@@ -328,14 +328,14 @@ def _refuse_hopeless(problem: Problem, criterion: Criterion) -> None:
         )
 
 
-def _back(settled: Settled, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Settled:
+def _back(settled: FinalClasses, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> FinalClasses:
     """The pieces of the kept combinations, and those of the others, which are left out."""
     place = np.flatnonzero(kept)
     others = np.flatnonzero(~kept)
     root = np.array([h.root for h in whole.hierarchies], np.int32)
     of = np.concatenate([place[settled.of], others])
     order = np.argsort(of, kind="stable")
-    return Settled(
+    return FinalClasses(
         whole,
         of[order],
         np.concatenate([settled.n, whole.n[others]])[order],
@@ -346,7 +346,7 @@ def _back(settled: Settled, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bo
     )
 
 
-def _class_table(settled: Settled, classes: Classes) -> pa.Table:
+def _class_table(settled: FinalClasses, classes: Classes) -> pa.Table:
     """The classes of the file: how each is written, and how large it is. Internal."""
     columns: dict[str, pa.Array] = {
         name: pa.array(np.array(h.node_labels, object)[settled.class_nodes[:, j]], pa.string())
@@ -359,7 +359,7 @@ def _class_table(settled: Settled, classes: Classes) -> pa.Table:
     return pa.table(columns)
 
 
-def _meanings(settled: Settled) -> pa.Table:
+def _meanings(settled: FinalClasses) -> pa.Table:
     """What the more general values of the file stand for, so that who judges it need not be told again."""
     rows = [
         (name, value, leaf)
@@ -374,7 +374,7 @@ def _meanings(settled: Settled) -> pa.Table:
     return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
 
 
-def _about(settled: Settled, *, hidden: bool) -> str:
+def _about(settled: FinalClasses, *, hidden: bool) -> str:
     lost = " Some rows were left out." if settled.left_out else ""
     so = ", so that every person hides among others" if hidden else ""
     return (

@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError
 Longs = NDArray[np.int64]
 
 
-class Check:
+class ClassCheck:
     """A criterion, asked about classes made of combinations.
 
     only_size: class sizes are all that is asked; only then may rows that are alike be told apart. Where
@@ -122,7 +122,7 @@ def check_levels(problem: Problem) -> None:
         )
 
 
-def checked(recoding: Recoding, check: Check) -> Recoding:
+def checked(recoding: Recoding, check: ClassCheck) -> Recoding:
     """Count every class again, as the file will show it; rows of one that does not hold are suppressed.
 
     Guarantee: every class of the recoding satisfies the criterion.

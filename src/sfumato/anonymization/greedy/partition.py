@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.limits import SearchLimits, limit_faults
@@ -93,7 +93,7 @@ class Partition:
         limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
-        check = Check(problem, criterion, flat)
+        check = ClassCheck(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
         splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, limits)
@@ -125,7 +125,9 @@ class Partition:
 class Splits:
     """Parts of combinations, split as long as both sides satisfy the criterion."""
 
-    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, limits: SearchLimits) -> None:
+    def __init__(
+        self, flat: Flat, check: ClassCheck, monotone: bool, tries: int, limits: SearchLimits
+    ) -> None:
         self.flat, self.check, self.monotone, self.tries, self.limits = flat, check, monotone, tries, limits
         self.made = self.tried = self.rows = 0
         ends = flat.node_at

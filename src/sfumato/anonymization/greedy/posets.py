@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.greedy.bounds import MEASURES, Bounds, Longs, tallest
-from sfumato.anonymization.greedy.check import Check, checked
+from sfumato.anonymization.greedy.check import ClassCheck, checked
 from sfumato.anonymization.greedy.partition import Partition
 from sfumato.anonymization.greedy.search import Beam
 from sfumato.anonymization.limits import SearchLimits
@@ -55,7 +55,7 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
     limits = SearchLimits(method.time_limit, method.work_limit)
     refuse_unfit(method)
     bounds = _bounds_of(problem, method.loss.name)
-    check = Check(problem, criterion, None)
+    check = ClassCheck(problem, criterion, None)
     literal = isinstance(method, Beam) and not method.closed
     if literal and not check.only_size:
         raise ParameterError(

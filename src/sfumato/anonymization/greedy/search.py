@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, check_levels, checked
 from sfumato.anonymization.greedy.closure import close
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.information import Height
@@ -144,7 +144,7 @@ def searched(
 ) -> Recoding:
     """Greedy on tables of costs; what guides it is settled."""
     flat = Flat.of(problem, costs)
-    check = Check(problem, criterion, flat)
+    check = ClassCheck(problem, criterion, flat)
     if not closed and not check.only_size:
         raise ParameterError(
             "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
@@ -156,7 +156,7 @@ def searched(
 
 
 def _closed(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
+    problem: Problem, flat: Flat, check: ClassCheck, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts: list[Part] = []
@@ -188,7 +188,7 @@ def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
 
 
 def _literal(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
+    problem: Problem, flat: Flat, check: ClassCheck, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     """Each combination's own set and its bound.
 
