@@ -38,7 +38,7 @@ def _with_files_of_its_own(dispatcher: Any) -> Any:
     pattern = getattr(file, "_data_name_pattern", "")
     if file is not None and pattern.endswith(".{number:d}.nbc"):
         file._data_name_pattern = pattern.replace(".{number:d}.nbc", f".{_RUN}.{{number:d}}.nbc")
-    if hasattr(file, "_load_index"):
+    if file is not None and hasattr(file, "_load_index"):
         file._load_index = _or_nothing(file._load_index)
     return dispatcher
 

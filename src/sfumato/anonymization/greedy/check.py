@@ -17,6 +17,15 @@ from sfumato.errors import ParameterError
 Longs = NDArray[np.int64]
 
 
+def bound(flat: Flat, members: Longs) -> NDArray[np.int32]:
+    """The n-ary least upper bound over the original members: one node per column."""
+    from sfumato.anonymization.greedy._kernels import bound_of
+
+    nodes = np.empty(flat.columns, np.int32)
+    bound_of(flat, members, nodes)
+    return nodes
+
+
 class ClassCheck:
     """A criterion, asked about classes made of combinations.
 
@@ -50,7 +59,7 @@ class ClassCheck:
             flat = self.flat
             order = np.argsort(label, kind="stable")
             members = np.split(of[order], np.cumsum(np.bincount(label, minlength=classes))[:-1])
-            population = fitting(problem, np.stack([flat.bound(m) for m in members]))
+            population = fitting(problem, np.stack([bound(flat, m) for m in members]))
         survey = {w: np.bincount(label, x[of], classes).astype(np.float64) for w, x in problem.survey.items()}
         return self.criterion.satisfied(Classes(sizes, persons, tables, survey, population))
 

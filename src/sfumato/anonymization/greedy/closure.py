@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.greedy.check import ClassCheck
+from sfumato.anonymization.greedy.check import ClassCheck, bound
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.limits import SearchLimits
 from sfumato.progress import report
@@ -35,7 +35,7 @@ class GrowingClasses:
         """One more class."""
         self.members.append(members)
         self.rows.append(rows)
-        self.nodes.append(self.flat.bound(members))
+        self.nodes.append(bound(self.flat, members))
 
     def merge(self, one: int, other: int) -> None:
         """Both become one class, in the place of `one`."""
@@ -43,7 +43,7 @@ class GrowingClasses:
         rows = np.concatenate([self.rows[one], self.rows[other]])
         unique, place = np.unique(members, return_inverse=True)
         self.members[one], self.rows[one] = unique, np.bincount(place, rows).astype(np.int64)
-        self.nodes[one] = self.flat.bound(unique)
+        self.nodes[one] = bound(self.flat, unique)
         for parts in (self.members, self.rows, self.nodes):
             parts.pop(other)
 

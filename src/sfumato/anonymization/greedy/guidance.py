@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.degradation import LearningTarget, Model, halves, learn
-from sfumato.anonymization.greedy.check import ClassCheck, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, bound, check_levels, checked
 from sfumato.anonymization.greedy.closure import GrowingClasses, in_order, repair
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.greedy.search import pieces
@@ -153,7 +153,7 @@ class _Guide:
     def nearest(self, members: Longs, candidates: Longs, shortlist: int) -> int:
         """argmin over t of the mean over members and t of |prediction(LUB) - aim|; ties: the lower bound."""
         flat = self.flat
-        now = flat.bound(members)
+        now = bound(flat, members)
         joined = np.empty((len(candidates), flat.columns), np.int32)
         for j, h in enumerate(self.problem.hierarchies):
             mine = self.problem.leaves[candidates, j]
