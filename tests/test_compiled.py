@@ -78,16 +78,19 @@ def test_code_is_still_kept(tmp_path: Path) -> None:
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == before
 
 
-@compiled
-def times(x: int, by: int) -> int:
-    return x * by
+def test_constants_of_a_caller_share_one_kernel(tmp_path: Path, monkeypatch) -> None:
+    """With a cache of its own: what an earlier run has kept is not compiled."""
+    import numba
 
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
-@compiled
-def sum_of_three(x: int) -> int:
-    return times(x, 2) + times(x, by=3) + times(x, x)
+    @compiled
+    def times(x: int, by: int) -> int:
+        return x * by
 
+    @compiled
+    def sum_of_three(x: int) -> int:
+        return times(x, 2) + times(x, by=3) + times(x, x)
 
-def test_constants_of_a_caller_share_one_kernel() -> None:
     assert sum_of_three(5) == 10 + 15 + 25
     assert len(times.signatures) == 1  # type: ignore[attr-defined]
