@@ -2,7 +2,8 @@
 
 Start at `anonymize`, which reads as what is done: `request` (what is asked of which columns), `problem` (the
 table, counted once), a search (what becomes of each combination), `suppression` (what does not satisfy is
-withheld, and all is counted again), `writer` and `shuffle` (the rows of the file, in an order drawn anew).
+withheld, and all is counted again), `writer` and `shuffle` (the rows of the file, in an order drawn anew),
+`record` (what stays with the publisher).
 
 Searches take a `Problem` and a criterion, and give back a `Recoding`:
 
