@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from sfumato._compiled import compiled
 
 MODULE = """
+import pytest
+
 from sfumato._compiled import compiled
 
 @compiled
@@ -48,6 +52,29 @@ def test_a_run_never_takes_the_code_of_an_earlier_source(tmp_path: Path) -> None
     assert run(tmp_path, "whole") == "3"
 
 
+def test_a_type_may_get_another_name(tmp_path: Path) -> None:
+    """The index of the earlier source names a class that is there no more: it is compiled anew."""
+    source = """
+from typing import NamedTuple
+import pytest
+
+from sfumato._compiled import compiled
+
+class {name}(NamedTuple):
+    n: float
+
+@compiled
+def grown(box):
+    return 2 * box.n
+
+def twice(x):
+    return grown({name}(x))
+"""
+    for name in ("Box", "Chest"):
+        (tmp_path / "module.py").write_text(source.format(name=name))
+        assert run(tmp_path, "real") == "3.0"
+
+
 def test_code_is_still_kept(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(MODULE.format(factor="2"))
     assert run(tmp_path, "whole") == "2" and run(tmp_path, "real") == "3.0"
@@ -57,39 +84,19 @@ def test_code_is_still_kept(tmp_path: Path) -> None:
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == before
 
 
-NAMED = """
-from typing import NamedTuple
-from sfumato._compiled import compiled
+def test_constants_of_a_caller_share_one_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a cache of its own: what an earlier run has kept is not compiled."""
+    import numba
 
-class {name}(NamedTuple):
-    x: float
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
-@compiled
-def inner(pair):
-    return 2 * pair.x
+    @compiled
+    def times(x: int, by: int) -> int:
+        return x * by
 
-def twice(x):
-    return inner({name}(x))
-"""
+    @compiled
+    def sum_of_three(x: int) -> int:
+        return times(x, 2) + times(x, by=3) + times(x, x)
 
-
-def test_a_class_that_is_called_otherwise_now_ends_nothing(tmp_path: Path) -> None:
-    """As after an upgrade: the cache names a class that is gone."""
-    for name in ("Old", "New"):
-        (tmp_path / "module.py").write_text(NAMED.format(name=name))
-        assert run(tmp_path, "real") == "3.0"
-
-
-@compiled
-def times(x: int, by: int) -> int:
-    return x * by
-
-
-@compiled
-def sum_of_three(x: int) -> int:
-    return times(x, 2) + times(x, by=3) + times(x, x)
-
-
-def test_constants_of_a_caller_share_one_kernel() -> None:
     assert sum_of_three(5) == 10 + 15 + 25
     assert len(times.signatures) == 1  # type: ignore[attr-defined]
