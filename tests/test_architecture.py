@@ -19,6 +19,7 @@ import architecture
 import provoked
 import pytest
 from architecture import ROOT, SOURCE
+from cli_support import PATIENCE
 
 import sfumato
 from sfumato import errors
@@ -54,7 +55,7 @@ def python(
         text=True,
         env=environment,
         cwd=cwd,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

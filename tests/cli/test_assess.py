@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli_support import CANARY, Answer, Sfumato, environment, everything
+from cli_support import CANARY, PATIENCE, Answer, Sfumato, environment, everything
 
 KNOWN = ("--quasi-identifiers", "sex,age", "--sensitive", "dx", "--effort", "quick")
 
@@ -229,12 +229,12 @@ def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        end = time.monotonic() + 240  # only a machine with much else to do needs it
+        end = time.monotonic() + PATIENCE
         cache = tmp_path / "cache"
         while len(list(cache.glob("*.json"))) < 3 and time.monotonic() < end and running.poll() is None:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=PATIENCE)
     finally:
         running.kill()
         running.wait()
