@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
-from sfumato.cli.paying import OtherPeople
+from sfumato.cli.payment import OtherPeople
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from sfumato.criteria.text import FORMS
 from sfumato.methods.declaration import Does
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Number, TableOf, Text
@@ -55,7 +56,7 @@ class Anonymity:
     criteria: Annotated[
         tuple[str, ...],
         Parameter(
-            ListOf(Text(), "What else is asked, as 'entropy-l(diagnosis, 3)'. See criteria.md.", least=1)
+            ListOf(Text(), f"What else is asked, as 'entropy-l(diagnosis, 3)': {', '.join(FORMS)}.", least=1)
         ),
     ] = ()
     quasi_identifiers: Annotated[

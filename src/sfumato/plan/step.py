@@ -72,7 +72,7 @@ class Step:
     @property
     def columns(self) -> Iterator[tuple[str, list[str]]]:
         """(setting, the columns that it names) for every setting that names some."""
-        for f in _fields(self.kind).values():
+        for f in fields_of(self.kind).values():
             value = self.settings.get(f.name)
             if f.parameter.columns and value is not None:
                 yield f.name, [value] if isinstance(value, str) else list(value)
@@ -111,15 +111,15 @@ def step(method: Any, **asked: Any) -> Step:
             )
         kind = register(type(method))
         made = Step(declaration_of(kind).name, {**plain_settings(method), **asked}, **labels)
-    unknown = [n for n in asked if n not in _fields(made.kind)]
+    unknown = [n for n in asked if n not in fields_of(made.kind)]
     if unknown:
         raise ParameterError(
-            f"{made.method} has no setting {unknown[0]!r}.", hint=offered(unknown, list(_fields(made.kind)))
+            f"{made.method} has no setting {unknown[0]!r}.", hint=offered(unknown, list(fields_of(made.kind)))
         )
     return made
 
 
-def _fields(kind: type) -> dict[str, Field]:
+def fields_of(kind: type) -> dict[str, Field]:
     """The parameters of a method and of what is asked beside it."""
     return {**parameters(REQUESTS[declaration_of(kind).does]), **parameters(kind)}
 
