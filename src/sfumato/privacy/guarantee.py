@@ -41,7 +41,7 @@ class Guarantee:
         claims = (self.claims,) if isinstance(self.claims, Claim) else tuple(self.claims)
         if not all(isinstance(c, Claim) for c in claims):
             raise ParameterError("a guarantee is made of claims.", hint=f"one of {listed(list(KINDS), 20)}")
-        known: tuple[type, ...] = (*KINDS.values(), ForeignClaim)  # exactly these: a claim of a guest is no kind of ours
+        known: tuple[type, ...] = (*KINDS.values(), ForeignClaim)  # exactly these
         if any(isinstance(c, known) and type(c) not in known for c in claims):
             raise ParameterError("a claim of a guest cannot be a kind of ours.", hint="derive it from Claim")
         claims = tuple(c if type(c) in known else wrapped(c, KINDS) for c in claims)
