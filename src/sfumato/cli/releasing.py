@@ -80,11 +80,17 @@ def verify(
     every: Annotated[
         bool, typer.Option("--all", help="A line for each check, also those that passed.")
     ] = False,
+    guests: Annotated[
+        bool,
+        typer.Option(
+            "--guests", help="Let installed packages count again what they claim; loads their code."
+        ),
+    ] = False,
 ) -> int:
     """Check a release: its files, its data, its claims; exit code 1 if it is not what it says."""
     from sfumato.release import verify as recount
 
-    found = recount(directory)
+    found = recount(directory, guests=guests)
     plain = {
         "ok": found.ok,
         "checks": [

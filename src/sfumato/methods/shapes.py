@@ -314,10 +314,11 @@ class Tagged:
         if tag is None:
             yield at, f"needs '{self.tag}'"
             return
-        found = list(Text(choices=tuple(self.kinds)).faults(tag, (*at, self.tag)))
-        yield from found
-        if not found:
-            yield from self._record(str(tag)).faults(value, at)
+        if isinstance(tag, str) and tag in self.kinds:
+            yield from self._record(tag).faults(value, at)
+        else:
+            others = tuple(kind for kind in self.kinds if kind != tag)  # listed, but it cannot be loaded
+            yield from Text(choices=others).faults(tag, (*at, self.tag))
 
     def _record(self, tag: str) -> Record:
         kind = self.kinds[tag]
@@ -330,12 +331,12 @@ class Tagged:
 
     def json(self) -> dict[str, Any]:
         """One branch for each tag; the list of tags first, so that editors offer them."""
-        tags = Text(choices=tuple(self.kinds))
+        tags = tuple(tag for tag in self.kinds if tag in self.kinds)  # it may list some it cannot load
         return {
             "type": "object",
             "required": [self.tag],
-            "properties": {self.tag: tags.json()},
-            "oneOf": [self._record(tag).json() for tag in self.kinds],
+            "properties": {self.tag: Text(choices=tags).json()},
+            "oneOf": [self._record(tag).json() for tag in tags],
         }
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Either, ListOf, Number, TableOf, Text
 from sfumato.pseudonyms import pseudonymize
 from sfumato.release import Release
@@ -87,6 +89,11 @@ class Pseudonymize:
     keep_text: Annotated[
         bool, Parameter(Text("Leave free text in, which may name people."), python_only=_KEEP_TEXT)
     ] = False
+
+    def __post_init__(self) -> None:
+        require_numbers(self)
+        if self.shift_dates is not None and self.shift_dates < 1:
+            raise ParameterError("shift_dates must be at least 1.", hint="shift_dates=180")
 
     def release(self, table: Table, *, key: Key | None = None) -> Release:
         """The table with pseudonyms. key: of the pseudonyms, where the method names none itself."""

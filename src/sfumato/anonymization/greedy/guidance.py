@@ -28,6 +28,7 @@ from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Flag, Number, Text
 from sfumato.progress import report
 
@@ -77,7 +78,10 @@ class ModelGuided:
     work_limit: Annotated[int | None, declared.work_limit("rows that are added to a set")] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = [] if self.target else ["a target column must be named"]
+        if self.search_seed < 0:
+            faults.append("search_seed must not be negative")
         if self.shortlist < 0:
             faults.append("shortlist must not be negative")
         if not 0 < self.share < 1:

@@ -23,6 +23,7 @@ from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Text
 from sfumato.progress import report
 
@@ -64,6 +65,7 @@ class Partition:
     work_limit: Annotated[int | None, declared.work_limit("splits that are tried")] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
         if self.rule not in ("retrying", "printed"):
             faults.append("rule must be 'retrying' or 'printed'")

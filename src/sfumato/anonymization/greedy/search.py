@@ -24,6 +24,7 @@ from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Flag
 from sfumato.privacy import Claim, KAmbiguity
 from sfumato.progress import report
@@ -70,6 +71,7 @@ class Beam:
     work_limit: Annotated[int | None, declared.work_limit("sets that are grown")] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         if self.width < 1:
             raise ParameterError("width must be at least 1.", hint="Beam(width=5)")
         if not isinstance(self.loss, CellMeasure):
