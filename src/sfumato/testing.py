@@ -362,7 +362,7 @@ def _spending(trial: _Trial, claims: list[Claim]) -> Iterator[str]:
 
 
 def _says(claim: Claim, name: str, amount: float) -> bool:
-    """Whether a claim says that so much was spent; of a rho also as the epsilon that it comes to at a delta."""
+    """Whether a claim says that so much was spent; of a rho also as the epsilon it comes to at a delta."""
     if name == "rho" and isinstance(claim, ApproxDP):
         name, amount = "epsilon", to_approx(ZCDP(amount), claim.delta).epsilon
     return math.isclose(float(getattr(claim, name, math.nan)), amount, rel_tol=1e-9)

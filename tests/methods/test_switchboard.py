@@ -123,6 +123,13 @@ def test_every_field_of_every_constructor_is_declared(method: str) -> None:
         )
 
 
+def test_a_door_that_is_closed_says_why() -> None:
+    for method in METHODS:
+        declared = declaration_of(find(method))
+        shut = set() if declared.does in RELEASING else {"plan", "map"}
+        assert set(declared.closed) == shut, method
+
+
 def test_the_page_of_every_method_is_there() -> None:
     docs = Path(__file__).parents[2] / "docs"
     for method in METHODS:
