@@ -54,9 +54,9 @@ def measure(path: Path, out: Path) -> None:
     import sfumato as sf
     from sfumato.reconstruction import factor
     from sfumato.reconstruction.design import design_of
-    from sfumato.reconstruction.grouping import match
+    from sfumato.reconstruction.groups import match
     from sfumato.reconstruction.moments import moments_of
-    from sfumato.reconstruction.problem import Problem
+    from sfumato.reconstruction.problem import LinearProblem
 
     warnings.simplefilter("ignore", sf.SfumatoWarning)  # at 1e4 people a group may have one
     rng = np.random.default_rng(1)
@@ -71,7 +71,7 @@ def measure(path: Path, out: Path) -> None:
     start = time.process_time()
     moments = moments_of(table, design, grouping, "refuse")
     reading = time.process_time() - start
-    problem = Problem.of(moments, grouping)
+    problem = LinearProblem.of(moments, grouping)
     start = time.process_time()
     state = factor.begin(problem.statistics, COLUMNS, "mp", "even")
     states = factor.iterate(problem.statistics, state)

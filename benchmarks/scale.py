@@ -37,7 +37,7 @@ MASTER = "local-cluster[2,1,1024]"
 COLUMNS = sf.samples.DISCHARGE_VARIABLES[:7]
 PARTS = 4
 PLAN = """\
-sfumato_plan = 1
+sfumato_plan = 2
 [input]
 data = "data.parquet"
 schema = "schema.toml"

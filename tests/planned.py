@@ -52,7 +52,7 @@ south;north or south;*
 """
 
 PLAN = """\
-sfumato_plan = 1
+sfumato_plan = 2
 title = "Visits of a small clinic"
 
 [input]

@@ -16,7 +16,7 @@ from stays import KEY, cells, stays
 from sfumato.errors import DataError
 from sfumato.privacy import Pseudonymous
 from sfumato.pseudonyms import pseudonymize, pseudonyms
-from sfumato.pseudonyms.keyed import move, shifts
+from sfumato.pseudonyms.digests import move, shifts
 from sfumato.release import Release, verify
 from sfumato.schema import Role
 from sfumato.seeds import Key

@@ -110,7 +110,7 @@ def test_many_damaged_files(tmp_path: Path, part: int) -> None:
 # -- whole runs --------------------------------------------------------------------------------------
 
 PLAN = """\
-sfumato_plan = 1
+sfumato_plan = 2
 title = "a title"
 [review]
 by = "A. Miller"

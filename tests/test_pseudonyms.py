@@ -19,7 +19,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarnin
 from sfumato.io.frames import from_frame
 from sfumato.privacy import NoGuarantee, Pseudonymous
 from sfumato.pseudonyms import canonical_text, pseudonymize, pseudonyms
-from sfumato.pseudonyms.keyed import _texts, _uniform
+from sfumato.pseudonyms.digests import _texts, _uniform
 from sfumato.release import Release, fingerprint, verify
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key

@@ -217,8 +217,8 @@ def test_a_column_that_weighs_nothing_costs_nothing() -> None:
 
 def test_a_seed_repeats_the_result() -> None:
     problem = random_problem(8, 120, columns=4)
-    first = LocalRecoding("fast", work_limit=AMPLE, seed=3).search(problem, KAnonymity(3))
-    second = LocalRecoding("fast", work_limit=AMPLE, seed=3).search(problem, KAnonymity(3))
+    first = LocalRecoding("fast", work_limit=AMPLE, search_seed=3).search(problem, KAnonymity(3))
+    second = LocalRecoding("fast", work_limit=AMPLE, search_seed=3).search(problem, KAnonymity(3))
     assert first.about["repeatable"] and (first.nodes == second.nodes).all() and (first.of == second.of).all()
 
 
@@ -241,7 +241,7 @@ def test_ctrl_c_gives_the_best_so_far() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"effort": "best"}, {"seed": -1}, {"seed": True}, {"max_suppressed": 2}],
+    [{"effort": "best"}, {"search_seed": -1}, {"search_seed": True}, {"max_suppressed": 2}],
 )
 def test_parameters_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError):

@@ -104,6 +104,15 @@ def test_a_saved_release_is_judged_with_its_promises(sfumato: Sfumato, visits: P
     assert json.loads(answer.out)["guarantee"]["claims"][0]["claim"] == "Pseudonymous"
 
 
+def test_an_intruder_may_hold_a_release(sfumato: Sfumato, visits: Path, coarse: Path, tmp_path: Path) -> None:
+    assert sfumato("pseudonymize", visits, "--out", tmp_path / "held").code == 0
+    answer = sfumato(
+        "assess", visits, coarse, *KNOWN, "--truth", "rows", "--database", tmp_path / "held", "--json"
+    )
+    assert answer.code == 0, answer.all
+    assert not [line for line in json.loads(answer.out)["not_examined"] if "AttributeError" in line]
+
+
 def test_rows_that_belong_together(sfumato: Sfumato, visits: Path, coarse: Path) -> None:
     without = sfumato("assess", visits, coarse, *KNOWN)
     assert "--truth rows" in without.out and "truth=" not in without.out

@@ -23,7 +23,7 @@ from sfumato.hierarchy import (
     SparseCodes,
     Suppression,
 )
-from sfumato.hierarchy.augmented import generalized, generalized_flags, implied, implied_flags
+from sfumato.hierarchy.augmentation import generalized, generalized_flags, implied, implied_flags
 from sfumato.schema import Role
 
 CODES = Hierarchy.of_rows([["0010", "001", "*"], ["0011", "001", "*"], ["0020", "002", "*"]])

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError, MissingExtraError, ParameterError, SfumatoError
-from sfumato.io import like, scan
+from sfumato.io import scan, to_native
 from sfumato.io.engines import from_ibis, from_spark, from_url
 from sfumato.io.frames import from_frame
 from sfumato.sources import EngineSource
@@ -58,7 +58,7 @@ def test_duckdb_relation(duck):
 
 def test_duckdb_comes_back_as_a_relation(duck):
     source = from_frame(duck.sql("SELECT 1 AS a, 'x' AS b"))
-    out = like(pa.table(rows(source)), source)
+    out = to_native(pa.table(rows(source)), source)
     assert isinstance(out, duckdb.DuckDBPyRelation)
     assert out.fetchall() == [(1, "x")]
 
@@ -105,7 +105,7 @@ def test_ibis_table():
     assert (source.flavour, source.arrow_schema.names) == ("ibis", list(DATA))
     assert rows(source) == DATA
     assert counted(source, "select") == {1: 1, 2: 2, None: 1}
-    assert like(pa.table(DATA), source).to_pyarrow().to_pydict() == DATA
+    assert to_native(pa.table(DATA), source).to_pyarrow().to_pydict() == DATA
 
 
 def test_ibis_names_that_differ_in_case_only_are_refused():
@@ -124,7 +124,7 @@ def test_spark(spark):
     assert rows(source, ["N", "n"]) == {"N": data["N"], "n": data["n"]}
     assert counted(source, "N") == {"a": 10, "b": 20, None: 10}
     assert table.schema["sex"].role == "quasi-identifier"
-    out = like(pa.table({"n": [1], "N": ["x"]}), source)
+    out = to_native(pa.table({"n": [1], "N": ["x"]}), source)
     assert type(out).__module__.startswith("pyspark")
     assert out.columns == ["n", "N"]
     assert out.toArrow().to_pydict() == {"n": [1], "N": ["x"]}

@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError, SfumatoWarning
-from sfumato.io import like, scan
+from sfumato.io import scan, to_native
 from sfumato.io.frames import from_frame
 from sfumato.sources import BatchSource
 
@@ -28,7 +28,7 @@ def rows(source, columns=None):
 
 def round_trip(frame):
     source = from_frame(frame)
-    return like(rows(source), source)
+    return to_native(rows(source), source)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_pandas_types_come_back(series):
 def test_generalized_columns_take_a_new_type():
     frame = pd.DataFrame({"age": [30, 40], "grade": pd.Categorical(["a", "b"]), "n": [1, 2]})
     source = from_frame(frame)
-    out = like(
+    out = to_native(
         pa.table({"age": ["[30, 40)", "*"], "grade": ["*", "a"], "n": [1.5, None], "new": [1, 2]}), source
     )
     assert out["age"].tolist() == ["[30, 40)", "*"]
     assert isinstance(out["grade"].dtype, pd.CategoricalDtype)
     assert out["n"].dtype == "float64"
-    gaps = like(pa.table({"n": pa.array([1, None], pa.int64())}), source)
+    gaps = to_native(pa.table({"n": pa.array([1, None], pa.int64())}), source)
     assert gaps["n"].dtype == "Int64"  # numpy has no integer with gaps
 
 
@@ -170,7 +170,7 @@ def test_the_index():
     with pytest.warns(SfumatoWarning, match="index is read as column 'key'"):
         source = from_frame(named)
     assert source.arrow_schema.names == ["key", "a"]
-    assert like(rows(source), source)["key"].tolist() == ["x", "y"]
+    assert to_native(rows(source), source)["key"].tolist() == ["x", "y"]
     half = plain.set_index(pd.MultiIndex.from_tuples([("x", 1), ("y", 2)], names=["key", None]))
     with pytest.warns(SfumatoWarning, match="'key'"):
         assert from_frame(half).arrow_schema.names == ["key", "a"]
@@ -240,7 +240,7 @@ def test_lazy_polars_runs_only_what_is_asked_for():
 
 def test_fractions_do_not_become_whole_numbers_again():
     source = from_frame(pl.DataFrame({"i": [1, 2], "e": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"]))}))
-    out = like(pa.table({"i": [1.5, 2.5], "e": ["*", "a"]}), source)
+    out = to_native(pa.table({"i": [1.5, 2.5], "e": ["*", "a"]}), source)
     assert out["i"].to_list() == [1.5, 2.5]
     assert out["e"].to_list() == ["*", "a"]
 

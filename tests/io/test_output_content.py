@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.io import alike, output, parquet
+from sfumato.io import file_checks, output, parquet
 from sfumato.schema import Column, Kind, Schema
 
 SMALL = pa.table({"a": [1, 2, None], "b": ["x", None, "z"]})
@@ -54,7 +54,7 @@ def test_parquet_holds_the_data_the_schema_and_nothing_else(tmp_path: Path) -> N
     output.write(table.select(["a"]), tmp_path / "t.parquet", schema)
     content = (tmp_path / "t.parquet").read_bytes()
     metadata = pq.read_schema(tmp_path / "t.parquet").metadata
-    assert set(metadata) == {alike.SCHEMA_KEY}
+    assert set(metadata) == {file_checks.SCHEMA_KEY}
     for leak in (b"pandas", b"4321", str(tmp_path).encode()):
         assert leak not in content
     file = pq.ParquetFile(tmp_path / "t.parquet")

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError, SfumatoWarning
-from sfumato.io import alike, output, parquet
+from sfumato.io import file_checks, output, parquet
 from sfumato.schema import Column, Kind, Schema
 
 
@@ -191,7 +191,7 @@ def test_the_schema_that_sfumato_wrote_is_offered(tmp_path: Path) -> None:
 
 
 def test_a_stored_schema_that_does_not_fit_is_left_aside(tmp_path: Path) -> None:
-    table = pa.table({"a": [1]}).replace_schema_metadata({alike.SCHEMA_KEY: b"not = [toml"})
+    table = pa.table({"a": [1]}).replace_schema_metadata({file_checks.SCHEMA_KEY: b"not = [toml"})
     pq.write_table(table, tmp_path / "t.parquet")
     with pytest.warns(SfumatoWarning, match="not used"):
         _, hint = parquet.read([tmp_path / "t.parquet"])

@@ -206,11 +206,11 @@ def test_several_releases_of_one_plan(tmp_path: Path) -> None:
 
 
 def test_a_chain_promises_what_holds_of_the_input(tmp_path: Path) -> None:
-    pegs = 'method = "pegs"\nrows = 30\ntotal = 2.0\nparents = 1\ncolumns = ["sex", "dx"]'
+    pegs = 'method = "pegs"\nrows = 30\nepsilon = 2.0\nparents = 1\ncolumns = ["sex", "dx"]'
     alone = ran(tmp_path, with_steps(pegs)).load().guarantee
     assert any(c.differential for c in alone)
     generalize = 'name = "base"\nmethod = "optimal"\nk = 3\nmax_suppressed = 0.2'
-    data = pegs.replace("total = 2.0", 'log_l = 0.2\ndomain = "data"\ncap = true')
+    data = pegs.replace("epsilon = 2.0", 'log_l = 0.2\ndomain = "data"\ncap = true')
     release = ran(tmp_path, with_steps(generalize, data), out="chained").load()
     assert not any(c.differential for c in release.guarantee)
     assert "Lost: k-anonymity" in release.guarantee.text() or "Lost:" in release.guarantee.text()
@@ -222,9 +222,9 @@ def test_a_chain_promises_what_holds_of_the_input(tmp_path: Path) -> None:
 
 
 def test_detailed_codes_in_two_steps(tmp_path: Path) -> None:
-    within = 'within = [{ column = "dx", group = "region", file = "groups.csv" }]'
+    within = 'constraints.within = [{ column = "dx", group = "region", file = "groups.csv" }]'
     step = (
-        f'method = "pegs"\nrows = 50\ntotal = 3.0\nparents = 1\ncolumns = ["sex", "region", "dx"]\n{within}'
+        f'method = "pegs"\nrows = 50\nepsilon = 3.0\nparents = 1\ncolumns = ["sex", "region", "dx"]\n{within}'
     )
     groups = "dx,region\na,east\nb,west\nc,north\nzebra7319,south\na,north\nb,south\n"
     written(tmp_path, with_steps(step), **{"groups.csv": groups})

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import EcologicalRegression, MoorePenrose
-from sfumato.reconstruction.grouping import match
+from sfumato.reconstruction.groups import match
 from sfumato.reconstruction.ludia import LUDIA
 
 

@@ -87,7 +87,7 @@ def test_the_printed_weight_of_v_y_lets_the_objective_rise() -> None:
             vx, _, _ = factor.update_vx(t, b, k)
             w = t.aa[:, None]
             vy = (np.linalg.pinv(pi.T @ (w * pi)) @ pi.T @ (w * t.s)).T
-            state = factor.State(b, k, pi, vx, vy)
+            state = factor.Iterate(b, k, pi, vx, vy)
             new = factor.objective(t, state)
             rises += new > old * (1 + 1e-9)
             old = new

@@ -11,8 +11,8 @@ import sfumato as sf
 from sfumato.errors import DataError
 from sfumato.privacy import Guarantee, KAnonymity
 from sfumato.report import overclaims
+from sfumato.report.contents import DataTable
 from sfumato.report.determination import FIELDS, Said, determination, read_report, template
-from sfumato.report.page import DataTable
 
 FILLED = "\n".join(
     [

@@ -15,7 +15,7 @@ from scipy import stats
 
 from sfumato import samples
 from sfumato.errors import ParameterError
-from sfumato.samples._common import BLOCK, Law, choose
+from sfumato.samples._common import BLOCK, LevelLaw, choose
 from sfumato.samples._independent import independent_rows
 from sfumato.schema import Kind, Schema
 
@@ -123,7 +123,7 @@ def test_priors_are_a_table_of_tables(priors: Any) -> None:
 @given(weights.filter(any), st.floats(0, 1, exclude_max=True))
 def test_both_ways_of_drawing_agree_and_avoid_zeros(law: list[float], u: float) -> None:
     u = min(u, 1 - 2.0**-40)
-    one = int(Law(law).draw(np.array([u]))[0])
+    one = int(LevelLaw(law).draw(np.array([u]))[0])
     two = int(choose(np.array([u]), np.array([law]))[0])
     assert law[one] > 0 and law[two] > 0
     total = sum(law)
@@ -135,7 +135,7 @@ def test_both_ways_of_drawing_agree_and_avoid_zeros(law: list[float], u: float) 
 def test_a_group_draws_from_its_own_law(laws: list[list[float]], data: st.DataObject) -> None:
     group = data.draw(st.integers(0, len(laws) - 1))
     u = np.array([0.0, 0.25, 0.999, 1 - 2.0**-53])
-    drawn = Law(laws).draw(u, np.full(4, group))
+    drawn = LevelLaw(laws).draw(u, np.full(4, group))
     assert ((drawn >= 0) & (drawn < 6)).all()
     assert all(laws[group][code] > 0 for code in drawn)
 

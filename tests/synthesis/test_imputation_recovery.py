@@ -23,7 +23,7 @@ from sfumato.synthesis.imputation.missing_values import MissingValues
 from sfumato.synthesis.imputation.multiple import MultipleImputation
 from sfumato.synthesis.imputation.partial import PartialSynthesis
 from sfumato.table import Table
-from sfumato.workloads.combine import combine_estimates
+from sfumato.workloads.combination import combine_estimates
 
 FALSE_ALARM = 1e-6
 ROWS, SETS, RUNS = 120, 5, 60

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import ParameterError
-from sfumato.workloads.combine import combine_estimates
+from sfumato.workloads.combination import combine_estimates
 
 
 def test_fully_synthetic_by_hand() -> None:

@@ -21,7 +21,7 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
-from sfumato.hierarchy.augmented import SUPPRESSED, implied
+from sfumato.hierarchy.augmentation import SUPPRESSED, implied
 from sfumato.seeds import Key
 
 _FINE = 400  # nodes on one level: finer levels are not shown to a model

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymization.request import settle_hierarchies
-from sfumato.criteria import Criterion, Wanted
+from sfumato.criteria import Criterion, CriterionSpec
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, Numbered, read_folder
 from sfumato.io import scan
@@ -16,7 +16,7 @@ from sfumato.table import Table
 
 
 def asked_of(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[CriterionSpec],
     table: Table,
     *,
     hierarchies: Mapping[str, Any] | str | Path | None,

@@ -24,6 +24,7 @@ from sfumato.seeds import Key
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.audit import Audit
+    from sfumato.assessment.pictures import Pictures
     from sfumato.assessment.utility.models import Model
 
 __all__ = ["Assessment", "assess"]
@@ -176,7 +177,7 @@ def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
         return [], f"it failed ({kind}), which is a fault of Sfumato; please report it", True
 
 
-def _figures(case: Case, scores: Sequence[Score]) -> tuple[tuple[Any, ...], list[Skipped]]:
+def _figures(case: Case, scores: Sequence[Score]) -> tuple[Pictures, list[Skipped]]:
     """The pictures, or why there are none: they must not take the numbers with them."""
     from sfumato.assessment.pictures import pictures
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -204,7 +204,7 @@ def case_of(subject: Subject) -> Case:
     return Case(files, subject, subject.key or Key.fresh(), _people(subject.population, files.rows[0]))
 
 
-def _people(population: Any, rows: int) -> int | Table | None:
+def _people(population: object, rows: int) -> int | Table | None:
     """How many people the original is a sample of, or a table of them."""
     if isinstance(population, int) and not isinstance(population, bool):
         if population < rows:

@@ -14,6 +14,7 @@ from sfumato.assessment.reading.alignment import Pair
 from sfumato.assessment.reading.frames import unbounded
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.report import Figure
+from sfumato.schema import Value
 from sfumato.score import Score
 
 Pictures = tuple[tuple[str, Figure], ...]
@@ -52,7 +53,7 @@ def levels_of(pair: Pair, name: str) -> list[str]:
     return names + ["missing"] * bool(book.missing)
 
 
-def _bins(edges: Sequence[Any], own: set[float]) -> list[str]:
+def _bins(edges: Sequence[Value], own: set[float]) -> list[str]:
     """Bins in few digits; one that holds a single value is that value."""
     ends, last = _brief(edges), len(edges) - 2
     names = []
@@ -68,7 +69,7 @@ def _bins(edges: Sequence[Any], own: set[float]) -> list[str]:
     return names
 
 
-def _brief(edges: Sequence[Any]) -> list[str]:
+def _brief(edges: Sequence[Value]) -> list[str]:
     """Each edge in as few digits as tell all of them apart."""
     if not any(isinstance(e, float) for e in edges):
         return [str(e) for e in edges]

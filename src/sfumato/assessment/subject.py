@@ -15,7 +15,7 @@ from sfumato.assessment.reading.files import is_release, opened
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
 from sfumato.release import Release
-from sfumato.release.dictionary import Seen
+from sfumato.release.dictionary import LevelsSeen
 from sfumato.release.fingerprint import fingerprint
 from sfumato.schema import Kind, Role, Schema, Value
 from sfumato.seeds import Key
@@ -150,7 +150,7 @@ def open_files(subject: Subject) -> Files:
 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
-    seen = Seen(released.schema)
+    seen = LevelsSeen(released.schema)
     held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)
@@ -174,7 +174,7 @@ def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
     return name
 
 
-def _earlier(given: Any, whole: Table, columns: tuple[str, ...]) -> Earlier:
+def _earlier(given: object, whole: Table, columns: tuple[str, ...]) -> Earlier:
     """A release of the same people, or an original of an earlier date and what was released of it."""
     before, released = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
     table = opened(released, "an earlier release", keep_text=True)
@@ -223,7 +223,7 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: Any, original: Table, rows: int) -> Table | None:
+def _control(control: object, original: Table, rows: int) -> Table | None:
     if control is None:
         return None
     table, schema = opened(control, "the control", keep_text=True), original.schema
@@ -243,7 +243,7 @@ def _control(control: Any, original: Table, rows: int) -> Table | None:
     return table
 
 
-def _read_as(given: Any, table: Table, schema: Schema, what: str) -> Table:
+def _read_as(given: object, table: Table, schema: Schema, what: str) -> Table:
     """A file read anew with the original's meaning: "007" must not become 7 in one of two files."""
     frame = isinstance(given, Table | Release) or (isinstance(given, str | Path) and is_release(given))
     return table.with_schema(schema) if frame else opened(given, what, schema=schema)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.commands import Overwrite, Reading, SchemaFile
 from sfumato.cli.scores import gathered, shown, without_details
 from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.assessment.utility.models import Model
+    from sfumato.release import Release
+    from sfumato.table import Table
 
 _LIMITS = "What is asked of the release (exit code 1 if it is not met)"
 
@@ -105,9 +110,11 @@ class _Given:
     def arguments(self, reading: Reading, original: str, released: str) -> dict[str, Any]:
         """As `assess` takes it: the two files, and everything beside them, opened."""
         from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
+        from sfumato.release import Release
 
         first = open_data(reading, original, self.schema)
-        held = [open_like(reading, path, first, others=True) for path in self.database or []]
+        found = [open_like(reading, path, first, others=True) for path in self.database or []]
+        held = [f.data if isinstance(f, Release) else f for f in found]
         grown = [self.grown_from] if self.grown_from else []
         then = [(open_like(reading, old, first), open_data(reading, made)) for old, made in grown]
         return {
@@ -249,7 +256,7 @@ def assess(
     return 0 if found.met else 1
 
 
-def open_data(reading: Reading, data: str, schema: Path | None = None) -> Any:
+def open_data(reading: Reading, data: str, schema: Path | None = None) -> Table | Release:
     """A release with its guarantee, or a table read as the options say."""
     from sfumato.assessment.reading.files import is_release
     from sfumato.release import Release
@@ -261,7 +268,9 @@ def open_data(reading: Reading, data: str, schema: Path | None = None) -> Any:
     return reading.scan(data, known, columns=None if known is None else known.names, keep_text=True)
 
 
-def open_like(reading: Reading, data: str, first: Any, *, others: bool = False) -> Any:
+def open_like(
+    reading: Reading, data: str, first: Table | Release, *, others: bool = False
+) -> Table | Release:
     """A file read with the meaning of the original: "007" must not become 7 in one of two files.
 
     others: columns that the original does not have stay, with the meaning they seem to have.
@@ -283,7 +292,7 @@ def split_names(names: str | None) -> list[str] | None:
     return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
 
 
-def _formulas(linear: list[str], logistic: list[str]) -> dict[str, Any]:
+def _formulas(linear: list[str], logistic: list[str]) -> dict[str, Model]:
     from sfumato.errors import ParameterError
 
     if set(linear) & set(logistic):
@@ -293,7 +302,7 @@ def _formulas(linear: list[str], logistic: list[str]) -> dict[str, Any]:
     return {**dict.fromkeys(linear, "linear"), **dict.fromkeys(logistic, "logistic")}
 
 
-def _population(reading: Reading, given: str | None) -> Any:
+def _population(reading: Reading, given: str | None) -> int | Table | Release | None:
     """A number of people, or a file of them."""
     from sfumato.errors import ParameterError
 

@@ -1,4 +1,11 @@
-"""Counts: contingency tables of any columns of any source, asked for all at once."""
+"""Counts: contingency tables of any columns of any source, asked for all at once.
+
+Start at `tables`: `Counts` is the one currency of the house. `codebook` turns values (`values`) into
+codes, `planner` covers what is asked by few larger tables, `accumulator` counts batches and `pushdown`
+lets the engine count; `moments` gives sums and cross-products the same way. `survey` and `tally` look at
+columns whose levels nobody knows yet, `domains` watches declared ones. It knows columns and sources;
+roles, methods and promises are for others.
+"""
 
 from sfumato.counts.accumulator import Coded
 from sfumato.counts.codebook import Codebook

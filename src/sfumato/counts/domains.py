@@ -38,16 +38,16 @@ class DomainWatch:
 
     def faults(self) -> dict[str, str]:
         """What is wrong with each column, in words; nothing for a column that fits."""
-        said = {}
+        faults = {}
         for column in self._columns:
             name, word = column.name, "code" if column.kind is Kind.CODES else "cell"
-            said[name] = ", ".join(
+            faults[name] = ", ".join(
                 [
                     *_number(self._outside[name], word, "outside the declared domain"),
                     *_number(self._missing[name], "missing cell", "but missing = false"),
                 ]
             )
-        return said
+        return faults
 
     @property
     def message(self) -> str:

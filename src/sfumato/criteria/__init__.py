@@ -3,12 +3,16 @@
     KAnonymity(5) & LDiversity(3, "diagnosis") & TCloseness(0.3, "diagnosis")
 
 A class is a set of rows whose released quasi-identifiers are the same.
+
+Start at `base`: what every criterion has. `anonymity` looks at how many rows are in a class, `variety` at
+what is in them, `classes` is what they are shown, `text` reads them from a plan or a command. It counts
+and claims; how classes are made is for methods, and it knows none.
 """
 
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
-from sfumato.criteria.text import Wanted, read_criteria
+from sfumato.criteria.text import CriterionSpec, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
 __all__ = [
@@ -18,12 +22,12 @@ __all__ = [
     "AlphaK",
     "Classes",
     "Criterion",
+    "CriterionSpec",
     "JAnonymity",
     "KAnonymity",
     "KMap",
     "LDiversity",
     "Spread",
     "TCloseness",
-    "Wanted",
     "read_criteria",
 ]

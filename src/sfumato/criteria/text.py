@@ -84,7 +84,7 @@ _MEMBERS = ("k-map", "j-anonymity")  # their k counts members of a population
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CriterionSpec:
     """One criterion as it was written. population: the file it counts in; tree: the column whose hierarchy
     it looks at. Both are opened when it is made."""
 
@@ -124,7 +124,7 @@ class Wanted:
         return FORMS[self.name].make(**given)
 
 
-def read_criteria(texts: Sequence[str]) -> tuple[Wanted, ...]:
+def read_criteria(texts: Sequence[str]) -> tuple[CriterionSpec, ...]:
     """What the texts ask for, or everything that is wrong with them at once."""
     found, faults, faulty = [], [], []
     for text in texts:
@@ -159,7 +159,7 @@ def _short(text: str) -> str:
 _PART = re.compile(r"""\s*(?:([a-z]+)\s*=\s*)?(?:"([^"]*)"|'([^']*)'|([^,()="']*))\s*(,|$)""")
 
 
-def _read(text: str) -> tuple[Wanted | None, list[str]]:
+def _read(text: str) -> tuple[CriterionSpec | None, list[str]]:
     whole = re.fullmatch(r"\s*([A-Za-z_-]+)\s*\((.*)\)\s*", text, re.DOTALL)
     if whole is None:
         return None, ["is no criterion with its settings in brackets"]
@@ -192,7 +192,7 @@ def _parts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 def _settled(
     name: str, known: Mapping[str, Read], form: _Form, parts: Sequence[tuple[str, str]]
-) -> tuple[Wanted | None, list[str]]:
+) -> tuple[CriterionSpec | None, list[str]]:
     given: dict[str, Any] = {}
     wrong = []
     order = list(form.needs)
@@ -212,11 +212,11 @@ def _settled(
                 given[part] = None
                 wrong.append(f": {part} {error.message}")
     wrong += [f"needs {part}" for part in order if part not in given]
-    wanted = Wanted(name, given)
+    wanted = CriterionSpec(name, given)
     return wanted, wrong or _refused(wanted)
 
 
-def _refused(wanted: Wanted) -> list[str]:
+def _refused(wanted: CriterionSpec) -> list[str]:
     """What the criterion itself says of its settings; files and hierarchies are looked at later."""
     given = dict(wanted.given)
     if wanted.population is not None and "weight" in given:
@@ -225,7 +225,7 @@ def _refused(wanted: Wanted) -> list[str]:
         given["weight"] = "stands in for the file"
     name = "equal-t" if wanted.tree is not None else wanted.name
     try:
-        Wanted(name, given).make()
+        CriterionSpec(name, given).make()
     except ParameterError as error:
         return [f": {error.message.rstrip('.')}"]
     return []

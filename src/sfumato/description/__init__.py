@@ -1,8 +1,19 @@
-"""Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema."""
+"""Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema.
 
-from sfumato.description.differences import Difference, Differences, check
-from sfumato.description.opening import scan_as
-from sfumato.description.profile import ColumnProfile, Description, PersonRows, Step, Together, describe
+Start at `profile` (`describe`). `differences` compares data with a schema, `suggestions` writes down what
+would fit, `one_way` counts each column as it is, `display` is for terminal and notebook. It proposes and
+changes nothing; it knows no method.
+"""
+
+from sfumato.description.differences import Difference, Differences, check, scan_as
+from sfumato.description.profile import (
+    ColumnProfile,
+    Description,
+    PersonRows,
+    Together,
+    UniquenessStep,
+    describe,
+)
 from sfumato.description.suggestions import Change, changes, update
 
 __all__ = [
@@ -12,8 +23,8 @@ __all__ = [
     "Difference",
     "Differences",
     "PersonRows",
-    "Step",
     "Together",
+    "UniquenessStep",
     "changes",
     "check",
     "describe",

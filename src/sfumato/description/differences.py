@@ -7,6 +7,7 @@ and are shown to the person at the terminal only (`--show-values`).
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -18,8 +19,8 @@ import pyarrow.compute as pc
 
 from sfumato.counts import Codebook, Counts, canonical
 from sfumato.description.one_way import gaps, one_way, opened
-from sfumato.errors import DataError, SchemaError, listed
-from sfumato.io import csv
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.io import csv, scan
 from sfumato.io.cells import clean, convert
 from sfumato.io.csv import TextFiles
 from sfumato.io.spark import is_spark
@@ -86,9 +87,9 @@ class Differences:
             by_column.setdefault(d.column, []).append(d.what)
         if not by_column:
             return f"the data is what {self.schema} says."
-        said = [f"'{name}' ({', '.join(what)})" for name, what in by_column.items()]
-        verb = "column differs" if len(said) == 1 else "columns differ"
-        return f"{len(said)} {verb} from {self.schema}: {listed(said, _SHOWN)}."
+        columns = [f"'{name}' ({', '.join(what)})" for name, what in by_column.items()]
+        verb = "column differs" if len(columns) == 1 else "columns differ"
+        return f"{len(columns)} {verb} from {self.schema}: {listed(columns, _SHOWN)}."
 
     @property
     def hint(self) -> str:
@@ -122,7 +123,7 @@ class Differences:
         return f"SchemaError: {self.message} Hint: {self.hint}"
 
     def __rich__(self) -> Group:
-        from sfumato.description.show import rich_differences
+        from sfumato.description.display import rich_differences
 
         return rich_differences(self)
 
@@ -269,3 +270,20 @@ def _weights(column: Column, counts: Counts, missing: int) -> Iterator[Differenc
 def _number(n: int, word: str) -> str:
     """'1 cell', '1,204 cells'."""
     return f"{n:,} {word}{'s' * (n != 1)}"
+
+
+def scan_as(data: Any, schema: Schema | None, **options: Any) -> Table:
+    """The data with the types of the schema where it names a column, and guesses for the rest.
+
+    To compare the two, neither may refuse the other.
+
+    All columns are kept, free text too; names of the schema that the data lacks are left out.
+    """
+    guessed = scan(data, keep_text=True, **options)
+    if schema is None or not any(name in guessed.schema for name in schema.names):
+        return guessed
+    known = {c.name: c for c in schema}
+    merged = Schema(tuple(known.get(c.name, c) for c in guessed.schema))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)  # said at the first look
+        return scan(data, merged, keep_text=True, **options)

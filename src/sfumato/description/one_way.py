@@ -59,9 +59,9 @@ def refuse_all(table: Table, refused: dict[str, DataError]) -> None:
     if len(refused) == 1:
         raise next(iter(refused.values()))
     if refused:
-        said = listed([f"'{n}' ({table.schema[n].type})" for n in refused])
+        columns = listed([f"'{n}' ({table.schema[n].type})" for n in refused])
         raise DataError(
-            f"{len(refused)} columns cannot be read as their type: {said}.",
+            f"{len(refused)} columns cannot be read as their type: {columns}.",
             hint="sfumato schema check counts the cells; correct them, or the types in the schema",
         )
 

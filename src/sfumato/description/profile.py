@@ -57,7 +57,7 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True)
-class Step:
+class UniquenessStep:
     """What is singled out by someone who knows these columns of a person."""
 
     columns: tuple[str, ...]
@@ -78,8 +78,8 @@ class Together:
     combinations: int
     smallest: int
     unique: float
-    pair: Step | None
-    steps: tuple[Step, ...]
+    pair: UniquenessStep | None
+    steps: tuple[UniquenessStep, ...]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Description:
         return asdict(self)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        from sfumato.description.show import describe_lines
+        from sfumato.description.display import describe_lines
 
         return describe_lines(self, options.max_width)
 
@@ -129,7 +129,7 @@ class Description:
         return "\n".join(line.rstrip() for line in paper.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
-        from sfumato.description.show import html_description
+        from sfumato.description.display import html_description
 
         return html_description(self)
 
@@ -226,12 +226,12 @@ def _together(table: Table, profiles: Sequence[ColumnProfile], rows: int) -> Tog
     by_pair = {p: alone(counted[p].n) for p in dense}
     by_pair |= {p: alone(joint.project(*p).n) for p in pairs if p not in by_pair}
     ranked = [p.name for p in sorted(profiles, key=lambda p: -p.entropy) if p.name in names]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[UniquenessStep, ...] = ()
     if by_pair:
         # The pair of the most entropy where none singles out anybody: the search has to start somewhere.
         best = max(by_pair, key=lambda p: (by_pair[p], -ranked.index(p[0]) - ranked.index(p[1])))
         steps = tuple(
-            Step(columns, _share(unique, rows))
+            UniquenessStep(columns, _share(unique, rows))
             for columns, unique in _growth(joint, best, by_pair[best], ranked)
         )
     return Together(

@@ -92,18 +92,18 @@ def changes(before: Schema | None, after: Schema) -> tuple[Change, ...]:
 
 
 def _what_changed(old: Column, new: Column) -> str:
-    said = []
+    changes = []
     if old.levels != new.levels:
         more = len(new.levels or ()) - len(old.levels or ())
-        said.append(f"{more:,} level{'s' * (more != 1)} added")
+        changes.append(f"{more:,} level{'s' * (more != 1)} added")
     if old.edges != new.edges:
         bins = len(new.edges or ()) - 1
-        said.append(f"{bins} bins suggested" if old.edges is None else f"edges widened to {bins} bins")
+        changes.append(f"{bins} bins suggested" if old.edges is None else f"edges widened to {bins} bins")
     if old.missing != new.missing:
-        said.append("may be missing")
+        changes.append("may be missing")
     if old.confirmed and not new.confirmed:
-        said.append("no longer confirmed")
-    return ", ".join(said) or "reason noted"
+        changes.append("no longer confirmed")
+    return ", ".join(changes) or "reason noted"
 
 
 def _domain(column: Column) -> str:

@@ -1,6 +1,13 @@
-"""How values become more general: hierarchies with levels, and the posets beneath them."""
+"""How values become more general: hierarchies with levels, and the posets beneath them.
 
-from sfumato.hierarchy.augmented import Augmented
+Start at `levels` (`Hierarchy`: one ancestor on each level) and `builders` (recipes for ages, codes,
+places). `poset` is what all orders have in common; the others are `matrix` (any finite one), `ranges`,
+`births`, `bits`, `codes`, `calendar` and `rows`; `node_numbers` lets a search use any of them,
+`augmentation` writes them as columns. Files: `tables`, `dsg`, `folder`. It knows values and their order,
+and no table.
+"""
+
+from sfumato.hierarchy.augmentation import Augmented
 from sfumato.hierarchy.births import Born, DateOfBirth
 from sfumato.hierarchy.bits import PowerSet
 from sfumato.hierarchy.builders import Icd9, Icd10, Intervals, LevelTable, Prefixes, Recipe, ages, zip_codes
@@ -19,7 +26,7 @@ from sfumato.hierarchy.dsg import (
 from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
-from sfumato.hierarchy.numbered import Numbered
+from sfumato.hierarchy.node_numbers import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
 from sfumato.hierarchy.rows import PassThrough, Product, Suppression

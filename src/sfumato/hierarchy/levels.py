@@ -7,6 +7,7 @@ released cell is a single integer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.hierarchy._rows import row_faults
 from sfumato.hierarchy.poset import at_least_one
 
 ROOT = "*"
@@ -44,7 +44,7 @@ class Hierarchy:
         All its faults are listed at once: ragged rows, values that occur twice, several roots, a node with
         two parents, a value that names a node over others. `name` is what the message calls the table.
         """
-        faults, examples = row_faults(rows)
+        faults, examples = _row_faults(rows)
         if faults:
             raise DataError(
                 f"{name} is no hierarchy: {'; '.join(faults)}.",
@@ -294,3 +294,65 @@ def _nested(below: NDArray[np.int32], above: NDArray[np.int32]) -> bool:
     parent = np.full(int(below.max()) + 1, -1, np.int64)
     parent[below] = above
     return bool((parent[below] == above).all())
+
+
+def _row_faults(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+    """What is wrong, in names and numbers; and the values it is about, for eyes at a terminal.
+
+    Ragged rows are told apart first (the width of most rows is taken as meant); the others are looked at
+    nevertheless, so that a person corrects the file once.
+    """
+    if not rows:
+        return ["it is empty"], []
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    whole = [row for row in rows if len(row) == width]
+    faults: list[str] = []
+    if len(whole) < len(rows):
+        where = [i + 1 for i, row in enumerate(rows) if len(row) != width]
+        lines = ", ".join(map(str, where[:5])) + (", ..." if len(where) > 5 else "")
+        faults.append(
+            f"{_many(len(where), 'row has', 'rows have')} not {width} cells like most (row {lines})"
+        )
+    if width == 0:
+        return [*faults, "its rows have no cells"], []
+    examples: list[str] = []
+    twice = [v for v, n in Counter(row[0] for row in whole).items() if n > 1]
+    if twice:
+        faults.append(f"{_many(len(twice), 'value occurs', 'values occur')} more than once")
+        examples += twice
+    roots = sorted({row[-1] for row in whole})
+    if len(roots) > 1:
+        faults.append(f"it has {len(roots)} roots instead of one")
+        examples += roots
+    for below in range(1, width - 1):
+        torn = _torn(whole, below)
+        if torn:
+            has = _many(len(torn), "node has", "nodes have")
+            faults.append(f"{has} several parents: column {below + 1} under column {below + 2}")
+            examples += torn
+    both = _names_over_others(whole)
+    if both:
+        stand = _many(len(both), "value stands", "values stand")
+        faults.append(f"{stand} in a further column too, over other values: a cell could mean either")
+        examples += both
+    return faults, examples
+
+
+def _torn(rows: Sequence[Sequence[str]], below: int) -> list[str]:
+    """Names of one column that stand beside different names in the next."""
+    parent: dict[str, str] = {}
+    torn: dict[str, None] = {}
+    for row in rows:
+        if parent.setdefault(row[below], row[below + 1]) != row[below + 1]:
+            torn[row[below]] = None
+    return list(torn)
+
+
+def _names_over_others(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Values whose name is also that of a node over some other value."""
+    values = {row[0] for row in rows}
+    return list(dict.fromkeys(name for row in rows for name in row[1:] if name != row[0] and name in values))
+
+
+def _many(n: int, one: str, more: str) -> str:
+    return f"{n:,} {one if n == 1 else more}"

@@ -3,6 +3,9 @@
 A guess is there to be corrected. It never declares a domain public, and reads no levels or edges off the
 rows: what people's rows hold is not public knowledge. Reasons hold names and counts; of values they hold
 only common markers for "missing".
+
+`infer` is here; `names` reads the name of a column, `shapes` its values. It sees a sample in memory, never
+a file or an engine.
 """
 
 from __future__ import annotations
@@ -196,10 +199,10 @@ def _role(facts: _Facts, kind: Kind) -> tuple[Role, str]:
 
 def _weight(facts: _Facts) -> tuple[Role, str] | None:
     """A survey weight by name; 'weight' alone only if no body weighs that much."""
-    said = names.weight(facts.name)
-    if not said or facts.type not in ("integer", "real", "decimal") or facts.distinct < 2:
+    meaning = names.weight(facts.name)
+    if not meaning or facts.type not in ("integer", "real", "decimal") or facts.distinct < 2:
         return None
-    if said == "survey":
+    if meaning == "survey":
         return Role.WEIGHT, "the name is that of a survey weight"
     if (pc.quantile(facts.values.cast(pa.float64(), safe=False), 0.5)[0].as_py() or 0) > 1000:
         return Role.WEIGHT, "the name says weight and the numbers are those of a survey"

@@ -1,4 +1,11 @@
-"""Read files, frames, databases and engines as tables, write tables, give results back as they came."""
+"""Read files, frames, databases and engines as tables, write tables, give results back as they came.
+
+`scan` and `write` are here. Readers, by suffix (`files`): `csv` (with `heads`, `dialect`, `cells`),
+`parquet`, `arrow`, `excel`, `statistical`; of what is in memory `frames`; of databases and Spark
+`engines`, `addresses`, `spark`; `file_checks` is what all ask first. Writers: `output`,
+`statistical_output`, whole or not at all (`atomic`); `native` gives results back in the user's own kind of
+frame. It knows files and engines; what the rows mean is for the schema.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +23,17 @@ from sfumato.counts import shown_type
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed, offered
 from sfumato.inference import infer
 from sfumato.io.addresses import is_url
-from sfumato.io.back import like
 from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
 from sfumato.io.files import FORMATS, format_of, read_files
 from sfumato.io.frames import from_frame
+from sfumato.io.native import to_native
 from sfumato.io.output import write
 from sfumato.schema import Kind, Schema
 from sfumato.sources import EngineSource, Source
 from sfumato.table import Table
 
-__all__ = ["Dialect", "like", "scan", "write"]
+__all__ = ["Dialect", "scan", "to_native", "write"]
 
 _SAMPLE_ROWS = 100_000
 _ENGINE_SAMPLE_ROWS = 10_000  # an engine may be far away

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfumato.errors import DataError
-from sfumato.io import alike
+from sfumato.io import file_checks
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -20,10 +20,10 @@ _FILE_MARK = b"ARROW1"
 
 def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     """Files of the same columns as one source, and the schema they carry if Sfumato wrote it."""
-    alike.require_files(paths)
-    files = [alike.StoredColumns(path, _schema(path)) for path in paths]
-    alike.require_same_columns(files)
-    fields = alike.common_schema(files)
+    file_checks.require_files(paths)
+    files = [file_checks.StoredColumns(path, _schema(path)) for path in paths]
+    file_checks.require_same_columns(files)
+    fields = file_checks.common_schema(files)
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([fields.field(name) for name in columns])
@@ -32,7 +32,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
                 for first in range(0, batch.num_rows, _BATCH):
                     yield batch.slice(first, _BATCH)
 
-    return BatchSource(fields, open_, origin=tuple(paths)), alike.stored_schema(files)
+    return BatchSource(fields, open_, origin=tuple(paths)), file_checks.stored_schema(files)
 
 
 def _schema(path: Path) -> pa.Schema:
@@ -41,7 +41,7 @@ def _schema(path: Path) -> pa.Schema:
             schema = _reader(file).schema
         except (pa.ArrowException, OSError, ValueError):
             raise _damaged(path) from None
-    alike.require_names(schema.names, path.name)
+    file_checks.require_names(schema.names, path.name)
     return schema
 
 
@@ -64,7 +64,7 @@ def _batches(path: Path, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
             number = getattr(reader, "num_record_batches", None)
             for batch in reader if number is None else map(reader.get_batch, range(number)):
                 batch.validate(full=True)  # a damaged index would lead out of its dictionary
-                arrays = [alike.as_type(batch.column(field.name), field.type) for field in wanted]
+                arrays = [file_checks.as_type(batch.column(field.name), field.type) for field in wanted]
                 yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
     except (pa.ArrowException, OSError, ValueError):
         raise _damaged(path) from None

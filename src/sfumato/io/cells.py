@@ -51,7 +51,7 @@ _OFFSET = r"(?P<z>Z|[+-]\d{2}:?\d{2})"
 
 
 @dataclass(frozen=True)
-class Fit:
+class TypedColumn:
     """A column as typed, and how many of its cells did not fit (they are null)."""
 
     array: pa.Array
@@ -87,16 +87,16 @@ def guess_type(array: pa.Array, dialect: Dialect) -> str:
     return "text"
 
 
-def convert(array: pa.Array, type_name: str, dialect: Dialect, *, strict: bool) -> Fit:
+def convert(array: pa.Array, type_name: str, dialect: Dialect, *, strict: bool) -> TypedColumn:
     """A cleaned column as its type. strict: as the rule guessed it, so codes with leading zeros misfit."""
     if type_name == "text":
-        return Fit(array)
+        return TypedColumn(array)
     fast = _fast(array, type_name, dialect, strict)
     if fast is not None:
-        return Fit(fast)
+        return TypedColumn(fast)
     known = _null_where(array, _is_marker(array))
     fitted = _slow(known, type_name, dialect, strict)
-    return Fit(fitted, fitted.null_count - known.null_count)
+    return TypedColumn(fitted, fitted.null_count - known.null_count)
 
 
 def _fast(array: pa.Array, type_name: str, dialect: Dialect, strict: bool) -> pa.Array | None:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import DataError, listed
-from sfumato.io.alike import StoredColumns, require_same_columns
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
 from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
+from sfumato.io.file_checks import StoredColumns, require_same_columns
 from sfumato.io.heads import is_gzip
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
@@ -172,14 +172,14 @@ class _Faults:
 
     def raise_if_any(self) -> None:
         """One error for everything that was counted."""
-        said, hints = [], []
+        faults, hints = [], []
         if self.ragged:
             rows = "1 row has" if self.ragged == 1 else f"{self.ragged} rows have"
             lines = list(islice(ragged_lines(self.path, self.dialect, self.width), 3))
             at = (
                 f" (line {', '.join(map(str, lines))}{', ...' * (self.ragged > len(lines))})" if lines else ""
             )
-            said.append(f"{rows} not {self.width} cells like the first row{at}")
+            faults.append(f"{rows} not {self.width} cells like the first row{at}")
             hints.append(
                 "quote cells that hold the separator, take lines above the names away, or say separator=..."
             )
@@ -188,13 +188,13 @@ class _Faults:
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
                 for (name, type_name), count in self.misfits.items()
             ]
-            said.append(
+            faults.append(
                 f"{len(columns)} column{'s' * (len(columns) > 1)} with cells of another type: "
                 f"{listed(columns)}"
             )
             hints.append('give a schema with type = "text" for such a column, or say missing=[...]')
-        if said:
-            raise DataError(f"{self.path.name}: {'; '.join(said)}.", hint="; ".join(hints))
+        if faults:
+            raise DataError(f"{self.path.name}: {'; '.join(faults)}.", hint="; ".join(hints))
 
 
 def _typed_batches(

@@ -92,9 +92,9 @@ class Dialect:
         given = _checked_overrides(overrides)
         data, more = read_head(path)
         encoding = encoding_of(data, path, given.get("encoding"), more)
-        said, text = _without_excel_line(decoded(data, encoding, path, more))
+        excel_separator, text = _without_excel_line(decoded(data, encoding, path, more))
         quote = given.get("quote") or _quote(text)
-        separator = given.get("separator") or said or _separator(text, quote, more)
+        separator = given.get("separator") or excel_separator or _separator(text, quote, more)
         rows = _parse(text, separator, quote, more)
         if not rows:
             raise DataError(f"{path.name} is empty.", hint="give a file with a header and rows")
@@ -120,9 +120,9 @@ def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
 def lines_before_header(path: Path, dialect: Dialect) -> tuple[int, int]:
     """Lines above the names: the one that Excel writes, and empty ones, which Arrow skips as rows."""
     data, more = read_head(path)
-    said, text = _without_excel_line(decoded(data, dialect.encoding, path, more))
+    excel_separator, text = _without_excel_line(decoded(data, dialect.encoding, path, more))
     empty = re.match(r"(?:\r\n|\r|\n)*", text)
-    return int(bool(said)), len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
+    return int(bool(excel_separator)), len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
 
 
 def _without_excel_line(text: str) -> tuple[str, str]:

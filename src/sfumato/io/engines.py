@@ -18,7 +18,7 @@ from sfumato._interrupts import heed
 from sfumato.counts.duck import OFFLINE
 from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.io.addresses import filled
-from sfumato.io.alike import require_names
+from sfumato.io.file_checks import require_names
 from sfumato.sources import EngineFlavour, EngineSource, engine_faults
 
 DATABASES = (

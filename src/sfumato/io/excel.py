@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.sources import BatchSource
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header
@@ -152,9 +152,9 @@ def _tell_errors(errors: Any, names: Sequence[str], where: str) -> None:
     counts: dict[int, int] = {}
     for error in errors.errors:
         counts[error.position[1]] = counts.get(error.position[1], 0) + 1
-    told = [f"{names[i]!r} ({n})" if i < len(names) else _letters(i) for i, n in sorted(counts.items())]
+    columns = [f"{names[i]!r} ({n})" if i < len(names) else _letters(i) for i, n in sorted(counts.items())]
     warnings.warn(
-        f"{where}: cells with a formula error are read as missing: {listed(told)}.",
+        f"{where}: cells with a formula error are read as missing: {listed(columns)}.",
         SfumatoWarning,
         stacklevel=5,
     )

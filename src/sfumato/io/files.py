@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io import arrow, csv, excel, parquet, statistical
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -60,9 +60,9 @@ def read_files(
 ) -> tuple[BatchSource, Schema | None]:
     """A source over the files, and what they say about their columns."""
     require_files(paths, folders=kind == "parquet")
-    said = {name: options[name] for name in FORMATS[kind].options}
+    own_options = {name: options[name] for name in FORMATS[kind].options}
     if kind == "csv":
-        return csv.read(paths, schema=schema, **said)
+        return csv.read(paths, schema=schema, **own_options)
     if kind == "parquet":
         return parquet.read(paths)
     if kind == "arrow":
@@ -71,4 +71,6 @@ def read_files(
         raise ParameterError(
             f"{len(paths)} files of this format cannot be read as one table.", hint="convert them to Parquet"
         )
-    return excel.read(paths[0], **said) if kind == "excel" else statistical.read(paths[0], **said)
+    return (
+        excel.read(paths[0], **own_options) if kind == "excel" else statistical.read(paths[0], **own_options)
+    )

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError, SfumatoWarning, listed
-from sfumato.io.alike import require_names
 from sfumato.io.engines import from_duckdb, from_ibis, from_spark
+from sfumato.io.file_checks import require_names
 from sfumato.sources import BatchFlavour, BatchSource, Source
 
 _BATCH = 262_144

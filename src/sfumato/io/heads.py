@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from sfumato.errors import DataError
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 
 HEAD = 1 << 20
 """How many bytes are looked at."""

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
-from sfumato.io.alike import SCHEMA_KEY
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
+from sfumato.io.file_checks import SCHEMA_KEY
 from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, EngineSource, Source, is_text
@@ -152,9 +152,9 @@ def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.Re
 
 def _with_codes(table: Table, meaning: Schema) -> Table:
     """The table with its missing codes as they stand in the source, where the file will say what they are."""
-    said = {c.name: set(c.missing_codes) - set(c.text_marks) for c in meaning}
+    codes = {c.name: set(c.missing_codes) - set(c.text_marks) for c in meaning}
     columns = [
-        replace(c, missing_codes=tuple(v for v in c.missing_codes if v not in said.get(c.name, ())))
+        replace(c, missing_codes=tuple(v for v in c.missing_codes if v not in codes.get(c.name, ())))
         for c in table.schema
     ]
     return table.with_schema(Schema(tuple(columns)))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
-from sfumato.io import alike
+from sfumato.io import file_checks
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource, is_text
 
@@ -29,7 +29,7 @@ _AHEAD = 2  # batches decoded while the consumer works
 
 
 @dataclass(frozen=True)
-class _File(alike.StoredColumns):
+class _File(file_checks.StoredColumns):
     """What the footer of a file says."""
 
     metadata: pq.FileMetaData
@@ -40,7 +40,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     files = [_footer(file) for path in paths for file in _files(Path(path))]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
-    alike.require_same_columns(files)
+    file_checks.require_same_columns(files)
     dictionaries = _worth_a_dictionary(files)
     schema = _as_read(files, dictionaries)
     source = BatchSource(
@@ -49,7 +49,7 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
         rows=sum(file.metadata.num_rows for file in files),
         origin=tuple(file.path for file in files),
     )
-    return source, alike.stored_schema(files)
+    return source, file_checks.stored_schema(files)
 
 
 def _files(path: Path) -> list[Path]:
@@ -73,7 +73,7 @@ def _files(path: Path) -> list[Path]:
 
 def _footer(path: Path) -> _File:
     with _parquet_file(path) as file:
-        alike.require_names(file.schema_arrow.names, path.name)
+        file_checks.require_names(file.schema_arrow.names, path.name)
         return _File(path, file.schema_arrow, file.metadata)
 
 
@@ -84,7 +84,7 @@ def _parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFil
             path, read_dictionary=list(dictionaries), buffer_size=_BUFFER_BYTES, pre_buffer=False
         )
     except (pa.ArrowException, OSError, ValueError):
-        alike.require_files([path])
+        file_checks.require_files([path])
         raise DataError(
             f"{path.name} is not a Parquet file, or is damaged or cut short.",
             hint="copy it again from where it came",
@@ -125,7 +125,10 @@ def _as_read(files: Sequence[_File], dictionaries: Sequence[str]) -> pa.Schema:
     """The stored types, text in dictionaries marked as such; what the writer noted is left out."""
     in_dictionary = pa.dictionary(pa.int32(), pa.string())
     return pa.schema(
-        [f.with_type(in_dictionary) if f.name in dictionaries else f for f in alike.common_schema(files)]
+        [
+            f.with_type(in_dictionary) if f.name in dictionaries else f
+            for f in file_checks.common_schema(files)
+        ]
     )
 
 
@@ -188,7 +191,7 @@ def _with_dictionaries(stored: pa.Schema, opened: pa.Schema) -> pa.Schema:
 def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the order asked for; structs whose leaves share a name with a column fall away."""
     arrays = [batch.column(batch.schema.get_field_index(name)) for name in schema.names]
-    fitting = [alike.as_type(a, f.type) for a, f in zip(arrays, schema, strict=True)]
+    fitting = [file_checks.as_type(a, f.type) for a, f in zip(arrays, schema, strict=True)]
     return pa.RecordBatch.from_arrays(fitting, schema=schema)
 
 

@@ -85,8 +85,8 @@ class _Maker:
         for batch in batches:
             for piece in batch.column(0).to_pylist():
                 first = piece * self.size
-                for made in self.pieces.make(first, min(self.size, self.rows - first)):
-                    yield pa.RecordBatch.from_arrays([made.column(i) for i in self.columns], names=names)
+                for part in self.pieces.make(first, min(self.size, self.rows - first)):
+                    yield pa.RecordBatch.from_arrays([part.column(i) for i in self.columns], names=names)
 
 
 # -- rows written there --------------------------------------------------------------------------

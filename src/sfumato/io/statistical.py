@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, MissingExtraError, listed
-from sfumato.io.alike import require_files
+from sfumato.io.file_checks import require_files
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.sources import BatchSource
 
@@ -323,11 +323,11 @@ def _kind(variable: _Variable, labelled: bool) -> tuple[Kind, str]:
     if variable.measure == "ordinal":
         return Kind.ORDINAL, "the file says ordinal"
     if variable.measure == "nominal" or (labelled and variable.measure != "scale"):
-        said = variable.measure == "nominal"
-        return Kind.NOMINAL, "the file says nominal" if said else "its values have labels"
+        declared = variable.measure == "nominal"
+        return Kind.NOMINAL, "the file says nominal" if declared else "its values have labels"
     if variable.content == "number":
-        said = variable.measure == "scale"
-        return Kind.NUMERIC, "the file says scale" if said else "a number without labels"
+        declared = variable.measure == "scale"
+        return Kind.NUMERIC, "the file says scale" if declared else "a number without labels"
     return Kind.NOMINAL, "text; the file does not say what kind"
 
 

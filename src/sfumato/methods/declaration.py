@@ -99,6 +99,7 @@ class Declaration:
     name: in plans and on the command line. does: see the table above. summary: one line. page: of docs/.
     claims: the names of all claims a release of it may carry; a release with another one is refused by the
         conformance kit. needs: what it cannot do without.
+    own_rows: of synthesizers, whether they know by themselves how many rows there are to be.
     first: whether a newcomer meets it first, and the map tries it unasked with the settings of `grid`.
     command: the command that runs it, where it is not the usual one of what it does.
     closed: {door: why this method cannot pass there}; doors are "plan", "command line" and "map".
@@ -110,6 +111,7 @@ class Declaration:
     page: str = ""
     claims: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
+    own_rows: bool = False
     first: bool = False
     grid: tuple[Mapping[str, Any], ...] = ()
     command: str = ""

@@ -90,7 +90,7 @@ def is_ours(kind: type) -> bool:
     return name in OURS and find(name) is kind
 
 
-class Table(Mapping[str, Any]):
+class MethodTable(Mapping[str, Any]):
     """{name: something made of the class}, made when it is looked at: to check one step, one is loaded."""
 
     def __init__(self, make: Any, *does: Does) -> None:

@@ -4,6 +4,7 @@ plan = sf.Plan.read("plan.toml")     # every fault at once, with its line
 plan.run("release")                  # whole or not at all; goes on where a killed run ended
 """
 
-from sfumato.plan.plan import Plan, Step
+from sfumato.plan.plan import Plan
+from sfumato.plan.step import Step, step
 
-__all__ = ["Plan", "Step"]
+__all__ = ["Plan", "Step", "step"]

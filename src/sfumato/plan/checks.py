@@ -7,18 +7,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.criteria import Wanted
+from sfumato.criteria import CriterionSpec
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
+from sfumato.methods.declaration import Does
 from sfumato.methods.shapes import Fault
-from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, SYNTHESIZE, criterion, private, wanted
-from sfumato.plan.plan import FORM, INPUT, Plan, Step, said
+from sfumato.plan.plan import FORM, INPUT, Plan, said
+from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
+from sfumato.plan.step import Step
 from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_ASKING = {"k", "l", "t", "criteria"}
+_CLASSES = (Does.GENERALIZE, Does.EXCHANGE)
 _LOOKS = {"redundant": "drop", "least_information": None}
 
 
@@ -36,7 +38,7 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
         )
     if is_url(ledger) and has_secret(ledger):
         yield ("budget", "ledger"), "holds a password, and plans are kept beside releases: set PGPASSWORD"
-    without = [s for s in plan.released if METHODS[s.method].does != GENERALIZE or s.of != INPUT]
+    without = [s for s in plan.released if s.declaration.does is not Does.GENERALIZE or s.of != INPUT]
     if plan.table("register") and without:
         names = listed([repr(s.name) for s in without])
         yield ("register",), f"compares classes of people, and {names} has none that were made of the input"
@@ -66,18 +68,22 @@ def _steps(plan: Plan) -> Iterator[Fault]:
         if step.of not in seen:
             yield (*at, "of"), f"must be '{INPUT}' or the name of an earlier step"
         seen.add(step.name)
-        method = METHODS[step.method]
-        if method.does in (GENERALIZE, EXCHANGE) and not _ASKING & set(step.settings):
+        try:
+            require_asked(step)
+        except SfumatoError:
             yield at, "asks nothing of the release: give k, l, t or criteria"
         try:
-            if "within" not in step.settings:
-                method.make(step.settings)
-            criterion(step.settings) if method.does in (GENERALIZE, EXCHANGE) else None
+            step.build(plan.folder)
+            request = step.request(plan.folder)
+            if step.declaration.does in _CLASSES:
+                parts_of(request)
         except SfumatoError as error:
             yield at, said(error)
             continue
+        if step.needs_rows:
+            yield at, "needs 'rows', chosen without looking at the data"
         try:
-            wanted(step.settings)
+            _ = step.criteria
         except SfumatoError as error:
             yield (*at, "criteria"), f": {said(error)} ({error.hint})"
         yield from _private_steps(plan, step)
@@ -85,19 +91,20 @@ def _steps(plan: Plan) -> Iterator[Fault]:
 
 def _private_steps(plan: Plan, step: Step) -> Iterator[Fault]:
     """What a promise of differential privacy forbids before the step that makes it."""
-    if not private(step.method, step.settings):
+    spending = step.spends(plan.folder)
+    if not spending.claimed:
         return
     prepare = plan.table("prepare")
     for name, value in _LOOKS.items():
         if name in prepare and value in (None, prepare[name]):
             yield ("prepare", name), "looks at the data, and a step with an epsilon must not rest on that"
     budget = plan.table("budget")
-    if budget and not METHODS[step.method].cost(step.settings):
+    if budget and not spending.known:
         yield (
             ("steps", step.place),
-            "has an epsilon that is known afterwards only, and a budget is kept: give total",
+            "has an epsilon that is known afterwards only, and a budget is kept: give epsilon",
         )
-    if "epsilon" in budget and "rho" in METHODS[step.method].cost(step.settings):
+    if "epsilon" in budget and spending.rho is not None:
         yield ("budget", "epsilon"), "cannot pay for a delta above 0: give rho, or delta = 0"
 
 
@@ -109,12 +116,7 @@ def _files(plan: Plan) -> Iterator[Fault]:
         given.append((("outputs", FORM), plan.table("outputs")[FORM]))
         yield from _form(plan)
     for i, step in enumerate(plan.steps):
-        for j, within in enumerate(step.settings.get("within", ())):
-            at = ("steps", i, "within", j)
-            if ("file" in within) == ("members" in within):
-                yield at, "needs members or a file, one of them"
-            if "file" in within:
-                given.append(((*at, "file"), within["file"]))
+        given += [(("steps", i, *at), name) for at, name in step.files]
         given += [(("steps", i, "criteria"), name) for name in populations(step)]
     for at, name in given:
         if not _is_file(plan.path(name)):
@@ -176,9 +178,9 @@ def _columns(plan: Plan, schema: Schema) -> Iterator[Fault]:
         if entry.get("top", 1) <= entry.get("bottom", 0) and {"top", "bottom"} <= set(entry):
             yield ("columns", name, "top"), "must lie above bottom"
     for step in plan.steps:
-        if METHODS[step.method].does != GENERALIZE or step.of != INPUT:
+        if step.declaration.does is not Does.GENERALIZE or step.of != INPUT:
             continue
-        columns = step.settings.get("columns") or _quasi_identifiers(plan, schema)
+        columns = step.settings.get("quasi_identifiers") or _quasi_identifiers(plan, schema)
         bare = [n for n in columns if n in schema and "hierarchy" not in plan.table("columns").get(n, {})]
         if bare:
             yield (
@@ -198,18 +200,13 @@ def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
     """Columns that steps, preparation and assessment name."""
     for step in plan.steps:
         at = ("steps", step.place)
-        for key in ("columns", "l", "t", "response", "target", "weight", "order"):
-            given = step.settings.get(key, ())
-            names = [given] if isinstance(given, str) else list(given)
+        for key, names in step.columns:
             unknown = [repr(n) for n in names if n not in schema]
             if unknown:
                 yield (*at, key), f"names columns that are not in the schema: {listed(unknown)}"
         yield from _criteria(plan, schema, step)
-        if (
-            METHODS[step.method].does == SYNTHESIZE
-            and private(step.method, step.settings)
-            and step.of == INPUT
-        ):
+        synthesizes = step.declaration.does is Does.SYNTHESIZE and step.of == INPUT
+        if synthesizes and step.spends(plan.folder).claimed:
             yield from _domains(plan, schema, step)
     for i, entry in enumerate(plan.document.get("aggregates", ())):
         named = {"by": list(entry["by"]), "value": [entry["value"]]}
@@ -243,10 +240,10 @@ def _criteria(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
         yield at, f"needs a hierarchy for {listed(bare)} in [columns]"
 
 
-def _readable(step: Step) -> tuple[Wanted, ...]:
+def _readable(step: Step) -> tuple[CriterionSpec, ...]:
     """The criteria of a step; none where they have faults, which are said with the step."""
     try:
-        return wanted(step.settings)
+        return step.criteria
     except SfumatoError:
         return ()
 

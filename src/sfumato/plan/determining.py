@@ -14,8 +14,9 @@ from sfumato.assessment.thresholds import counts_as_risk, excess
 from sfumato.errors import listed
 from sfumato.io.addresses import last_name
 from sfumato.plan.page import fate, gained, short
-from sfumato.plan.plan import FORM, INPUT, Plan, Step
+from sfumato.plan.plan import FORM, INPUT, Plan
 from sfumato.plan.preparing import Prepared
+from sfumato.plan.step import Step
 from sfumato.release import Release
 from sfumato.report import DataTable, Page, Section
 from sfumato.report.determination import Said, determination

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, OutputError, VerificationError
-from sfumato.plan.plan import FORM, Plan, Step
+from sfumato.plan.plan import FORM, Plan
+from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, read_key, verify

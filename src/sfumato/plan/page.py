@@ -11,9 +11,9 @@ from sfumato.io.addresses import last_name
 from sfumato.plan import aggregating
 from sfumato.plan.aggregating import Published
 from sfumato.plan.drift import Drift
-from sfumato.plan.methods import METHODS
-from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.plan import INPUT, Plan
 from sfumato.plan.preparing import Prepared
+from sfumato.plan.step import Step
 from sfumato.release import Release
 from sfumato.report import Block, DataTable, Page, Promises, Section, Verdict
 from sfumato.schema import Role
@@ -136,7 +136,7 @@ def _run(plan: Plan, step: Step, release: Release) -> Section:
     rows = []
     for number, one in enumerate((*plan.before(step), step), 1):
         settings = ", ".join(f"{k} = {short(v)}" for k, v in one.settings.items()) or "no settings"
-        rows.append((str(number), one.name, one.method, settings, METHODS[one.method].doc))
+        rows.append((str(number), one.name, one.method, settings, one.declaration.summary))
     blocks: list[Block] = [DataTable(("", "step", "method", "settings", "what it does"), rows, "Steps")]
     extra = release.internal.extra if release.internal is not None else {}
     prose = "What the plan asked for, and what came of it."

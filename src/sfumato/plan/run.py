@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
+from sfumato.methods.declaration import Does
 from sfumato.plan import aggregating
 from sfumato.plan import drift as drifting
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
 from sfumato.plan.existing import folders, records, refuse_folder, require_sound, take_over, there
-from sfumato.plan.methods import GENERALIZE, METHODS
 from sfumato.plan.outcome import Run
-from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.plan import INPUT, Plan
 from sfumato.plan.preparing import as_prepared, open_input, prepare
+from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
 from sfumato.plan.writing import written
@@ -183,7 +184,7 @@ def _judged(bench: Workbench, table: Table, earlier: Sequence[Any]) -> dict[str,
 def _meanings(plan: Plan, step: Step, table: Table) -> dict[str, dict[str, list[Any]]] | None:
     """What generalized values stand for, so that the assessment need not guess it from their spelling."""
     chain = (*plan.before(step), step)
-    if not any(METHODS[s.method].does == GENERALIZE for s in chain):
+    if not any(s.declaration.does is Does.GENERALIZE for s in chain):
         return None
     found: dict[str, dict[str, list[Any]]] = {}
     given = hierarchies(plan)

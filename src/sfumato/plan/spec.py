@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sfumato.methods.declaration import Does
+from sfumato.methods.names import MethodTable
 from sfumato.methods.shapes import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
-from sfumato.plan.methods import METHODS
 from sfumato.plan.recipes import HIERARCHY
+from sfumato.plan.step import entry_of
 from sfumato.schema import Role
 
-VERSION = 1
+VERSION = 2
+RELEASING = (Does.GENERALIZE, Does.EXCHANGE, Does.SYNTHESIZE, Does.REPLACE)
 NAME = "plan.schema.json"
 _FORMATS = ("parquet", "csv", "csv.gz", "xlsx", "sav", "zsav", "dta", "xpt", "arrow", "feather")
 
@@ -30,7 +33,7 @@ COLUMN = Record(
 
 PLAN = Record(
     {
-        "sfumato_plan": Number("The version of the format: 1.", 1, 1, whole=True),
+        "sfumato_plan": Number(f"The version of the format: {VERSION}.", VERSION, VERSION, whole=True),
         "title": Text("What this release is, for its card.", empty=True),
         "review": Record(
             {
@@ -73,7 +76,7 @@ PLAN = Record(
         "steps": ListOf(
             Tagged(
                 "method",
-                {name: method.record() for name, method in METHODS.items()},
+                MethodTable(entry_of, *RELEASING),
                 {
                     "name": Text("What the step is called."),
                     "of": Text(

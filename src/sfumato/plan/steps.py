@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
@@ -12,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymization.register import Register
-from sfumato.errors import BudgetError, DataError
+from sfumato.errors import BudgetError
 from sfumato.io.addresses import is_url
-from sfumato.io.spark import is_spark
 from sfumato.plan.checks import hierarchies
-from sfumato.plan.methods import EXCHANGE, GENERALIZE, METHODS, REPLACE, criterion, wanted
-from sfumato.plan.plan import INPUT, Plan, Step
+from sfumato.plan.plan import INPUT, Plan
 from sfumato.plan.preparing import as_read, cut_off
+from sfumato.plan.production import Surroundings, produce
+from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.base import ROW
@@ -61,13 +60,13 @@ def work(bench: Workbench, step: Step, table: Table) -> None:
     name = bench.name(step)
     key = bench.place.key.derive("plan", name)
     attempts = _pay(bench, step)
-    method = METHODS[step.method]
-    if method.does in (GENERALIZE, EXCHANGE):
-        release = _anonymized(bench, step, table, key)
-    elif method.does == REPLACE:
-        release = _replaced(bench, step, table, key)
+    from sfumato.synthesis.private import PrivateSynthesizer
+
+    method = step.build(bench.plan.folder)
+    if isinstance(method, PrivateSynthesizer):
+        release = _noised_once(bench, step, table, method, key)
     else:
-        release = _synthesized(bench, step, table, key)
+        release = produce(step, table, _around(bench, step, table), key=key)
     release = replace(release, guarantee=_promise(bench, step, release.guarantee, attempts))
     release.save(bench.folder(step))
 
@@ -82,10 +81,10 @@ def result(bench: Workbench, step: Step) -> Release:
 
 def _pay(bench: Workbench, step: Step) -> int:
     """Write down what a step is about to spend; how often it was spent in all."""
-    method = METHODS[step.method]
-    if not method.claims(step.settings) or step.of != INPUT:
+    spending = step.spends(bench.plan.folder)
+    if not spending.claimed or step.of != INPUT:
         return 1
-    cost = method.cost(step.settings)
+    cost = spending.amounts()
     model = _model(bench, step)
     if model.exists():  # fitted by a run that was stopped later: what was drawn is still there
         return bench.place.attempts(bench.name(step))
@@ -112,10 +111,9 @@ def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
             )
         return
     from sfumato.privacy.ledger.debit import store_at
-    from sfumato.synthesis.private import PrivateSynthesizer
 
-    method = METHODS[step.method].make(_settings(plan, step))
-    unit = method.unit(plan.schema) if isinstance(method, PrivateSynthesizer) else None
+    method = step.build(plan.folder)
+    unit = method.unit(plan.schema) if hasattr(method, "unit") else None
     where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
     if not store_at(where).exists():
@@ -174,96 +172,27 @@ def _promise(bench: Workbench, step: Step, own: Guarantee, attempts: int) -> Gua
 # -- doing -------------------------------------------------------------------------------------------
 
 
-def _settings(plan: Plan, step: Step) -> dict[str, Any]:
-    """The settings with groups of codes as constraints."""
-    given = dict(step.settings)
-    rules = given.pop("within", None)
-    if rules:
-        from sfumato.synthesis.constraints import Within
-
-        given["constraints"] = tuple(
-            Within(r["column"], r["group"], r["members"] if "members" in r else _groups(plan.path(r["file"])))
-            for r in rules
-        )
-    return given
-
-
-def _groups(path: Path) -> dict[str, list[str]]:
-    """{group: its codes} from a CSV file of code and group with a header."""
-    members: dict[str, list[str]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file))[1:]
-    except (OSError, ValueError, csv.Error):
-        raise DataError(f"{path.name} cannot be read.", hint="a CSV file of code and group") from None
-    if not rows or any(len(row) != 2 for row in rows):
-        raise DataError(f"{path.name} is no table of code and group.", hint="two columns and a header")
-    for code, group in rows:
-        members.setdefault(group, []).append(code)
-    return members
-
-
-def _anonymized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
-    from sfumato.anonymization.anonymize import anonymize
-    from sfumato.anonymization.requirements import asked_of
-
-    given, plan = step.settings, bench.plan
-    method = METHODS[step.method]
-    options: dict[str, Any] = {}
-    if method.does == GENERALIZE:
-        columns = given.get("columns") or table.schema.of_role(Role.QUASI_IDENTIFIER)
-        entries = {n: plan.table("columns").get(n, {}) for n in columns}
-        options = {
-            "weights": {n: e["weight"] for n, e in entries.items() if "weight" in e},
-            "max_level": {n: e["max_level"] for n, e in entries.items() if "max_level" in e},
-            "drop_rarer_than": given.get("drop_rarer_than"),
-            "register": _register(bench, step),
-        }
-    found = {n: h for n, h in hierarchies(plan).items() if n in table.schema}
-    further = asked_of(
-        wanted(given),
-        table,
-        hierarchies=found,
-        quasi_identifiers=given.get("columns"),
+def _around(bench: Workbench, step: Step, table: Table) -> Surroundings:
+    """What the plan says that every step finds around it."""
+    plan = bench.plan
+    columns = step.settings.get("quasi_identifiers") or table.schema.of_role(Role.QUASI_IDENTIFIER)
+    entries = {n: plan.table("columns").get(n, {}) for n in columns}
+    return Surroundings(
+        hierarchies={n: h for n, h in hierarchies(plan).items() if n in table.schema},
         folder=plan.folder,
+        keep_text=bool(plan.table("prepare").get("keep_text", False)),
+        register=_register(bench, step),
+        weights={n: e["weight"] for n, e in entries.items() if "weight" in e},
+        max_level={n: e["max_level"] for n, e in entries.items() if "max_level" in e},
         read_as=as_read(plan.schema),
         prepared=partial(cut_off, plan),
     )
-    return anonymize(
-        table,
-        criterion(given, further),
-        method=method.make(given),
-        hierarchies=found or None,
-        quasi_identifiers=given.get("columns"),
-        keep_text=bool(plan.table("prepare").get("keep_text", False)),
-        key=key,
-        **options,
-    )
 
 
-def _replaced(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
-    from sfumato.pseudonyms import pseudonymize
-
-    given = step.settings
-    shared = bench.plan.path(given["key"]) if "key" in given else key.derive("pseudonyms")
-    return pseudonymize(
-        table,
-        key=shared,
-        columns=given.get("columns"),
-        shift_dates=given.get("shift_dates"),
-        keep_text=bool(bench.plan.table("prepare").get("keep_text", False)),
-    )
-
-
-def _synthesized(bench: Workbench, step: Step, table: Table, key: Any) -> Release:
-    from sfumato.synthesis.synthesize import synthesize, where_it_lives
-
-    method = METHODS[step.method].make(_settings(bench.plan, step))
-    if "partitions" in step.settings and is_spark(table.source):
-        method = replace(method, on="spark")
-    if step.method != "private":
-        return synthesize(table, method, int(step.settings["rows"]), key=key)
+def _noised_once(bench: Workbench, step: Step, table: Table, method: Any, key: Any) -> Release:
+    """A model that was noised is kept before anything else is done with it: noise is not drawn twice."""
     from sfumato.synthesis.private import PrivateModel
+    from sfumato.synthesis.synthesize import where_it_lives
 
     path = _model(bench, step)
     model = PrivateModel.load(path) if path.exists() else method.fit(table)

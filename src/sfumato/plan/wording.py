@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from sfumato.plan.spec import NAME
+from sfumato.plan.spec import NAME, VERSION
 from sfumato.schema import Kind, Role, Schema
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _HEAD = """\
 #   sfumato run plan.toml --out release    as it stands: {k}-anonymous, and a report beside it
 #   sfumato run plan.toml --input next.csv --previous release --out next
 
-sfumato_plan = 1
+sfumato_plan = {version}
 title = ""                   # what this release is; it stands on the card that goes with it
 
 [review]
@@ -114,7 +114,7 @@ def plan_text(
     known = sum(g.column.role is Role.QUASI_IDENTIFIER and not g.drop for g in guesses)
     large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
     parts = [
-        _HEAD.format(name=NAME, k=k),
+        _HEAD.format(name=NAME, k=k, version=VERSION),
         *_input(data, schema, options),
         *_columns(guesses),
         _STEPS.format(

@@ -15,8 +15,9 @@ from sfumato.plan.determining import determination_of
 from sfumato.plan.existing import KEY, RECORD, folders, form_mark, stamp
 from sfumato.plan.outcome import Run
 from sfumato.plan.page import page_of
-from sfumato.plan.plan import FORM, Plan, Step
+from sfumato.plan.plan import FORM, Plan
 from sfumato.plan.preparing import Opened
+from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, manifest, read_key, verify

@@ -106,8 +106,8 @@ def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bo
     return {name: len(_levels(test, name)) for name in subgroups}
 
 
-def _assuming(guarantee: Guarantee, said: str) -> Guarantee:
-    return Guarantee(tuple(c.assuming(said) for c in guarantee))
+def _assuming(guarantee: Guarantee, assumption: str) -> Guarantee:
+    return Guarantee(tuple(c.assuming(assumption) for c in guarantee))
 
 
 def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:

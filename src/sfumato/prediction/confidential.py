@@ -132,8 +132,8 @@ class KeptFeature(Feature):
 
 def _feature(v: TreeVariable) -> Feature:
     kind = "category" if v.kind == "ordered" else v.kind
-    made = KeptFeature if v.levels and not v.public else Feature
-    return made(
+    feature = KeptFeature if v.levels and not v.public else Feature
+    return feature(
         v.name, kind, v.low, v.high, v.levels, (), v.unit, v.label, missing_allowed=v.missing
     )  # fmt: skip
 
@@ -213,22 +213,22 @@ def load_confidential(path: str | Path) -> NoisyModel:
         raise DataError(f"{source.name} cannot be read: {error.strerror}.", hint="check the path") from None
     document = _document(source.name, raw)
     content = {k: document[k] for k in _KEYS}
-    faults, made = [], None
+    faults, model = [], None
     try:
         if _checksum(content) != document["checksum"]:
             faults.append("its checksum is not that of its content")
-        made = _model(content)
+        model = _model(content)
     except SfumatoError as error:
         faults.append(error.message.rstrip("."))
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
         faults.append("a field has not the type it should have")
-    if faults or made is None:
+    if faults or model is None:
         raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
     if mode & stat.S_IRWXO:
         raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
     if mode & stat.S_IRWXG:
         warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
-    return made
+    return model
 
 
 def _document(name: str, raw: bytes) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def _tree(entry: object, features: tuple[Feature, ...]) -> Any:
         return None
     if not all(finite(v) for v in values):
         return None
-    made = []
+    links = []
     for place, node in enumerate(nodes):
         if not isinstance(node, dict) or set(node) != {"feature", "next"}:
             return None
@@ -201,8 +201,8 @@ def _tree(entry: object, features: tuple[Feature, ...]) -> Any:
             return None
         if not all(_within(n, place + 1, len(values)) for n in following):
             return None
-        made.append((feature, tuple(following)))
-    return tuple(made), tuple(float(v) for v in values)
+        links.append((feature, tuple(following)))
+    return tuple(links), tuple(float(v) for v in values)
 
 
 def _within(value: object, low: int, high: int) -> bool:

@@ -179,16 +179,16 @@ class PrivateClassifier(SklearnApi):
             )
 
     def _assumptions(self) -> list[str]:
-        said = [
+        assumptions = [
             "The bounds and levels of all features, and the two outcomes, are public and do not come from "
             "the data; numbers beyond the bounds count as the bound",
             "The features, epsilon and all other settings were chosen without looking at the data",
         ]
         if self.declared_rows is not None:
-            said.append("The declared number of rows is public")
+            assumptions.append("The declared number of rows is public")
         if self.max_rows_per_person > 1:
-            said.append(f"No person has more than {self.max_rows_per_person} rows in the data")
-        return said
+            assumptions.append(f"No person has more than {self.max_rows_per_person} rows in the data")
+        return assumptions
 
     # -- rows --------------------------------------------------------------------------------------
 

@@ -71,11 +71,11 @@ def noised(answer: Output, calls: int, grant: Grant) -> NDArray[np.float64]:
 
 def claim(epsilon: float | None, variables: Sequence[TreeVariable]) -> Guarantee:
     """What DPaT and EDPaT promise: nothing, and why."""
-    said = "The true shares are answered." if epsilon is None else (
+    answered = "The true shares are answered." if epsilon is None else (
         f"Each call claims epsilon = {epsilon:g}, and the claim is false."
     )  # fmt: skip
     detail = (
-        f"{said} The structure of the trees is computed from the data without noise, and whether a "
+        f"{answered} The structure of the trees is computed from the data without noise, and whether a "
         "node is split can hang on one row; the noise is scaled by the local sensitivity, so its size "
         "tells of the data. Data sets that differ in one row are known whose answers tell them apart "
         "beyond any bound."

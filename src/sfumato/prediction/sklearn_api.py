@@ -49,8 +49,8 @@ class SklearnApi(ABC):
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
-        said = [f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n].default]
-        return f"{type(self).__name__}({', '.join(said)})"
+        settings = [f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n].default]
+        return f"{type(self).__name__}({', '.join(settings)})"
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

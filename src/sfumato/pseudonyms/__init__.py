@@ -6,6 +6,9 @@ number of days, the same for all dates of that person: intervals and ages stay w
 
 What else is in the row stays as it is. Whoever knows enough of it finds the person without the key: this
 is not anonymous data, and the claim says so.
+
+`pseudonymize` is here; `recipe` settles what happens to which column before any row is read, `digests` is
+what hangs on the key. It changes ids and dates, and judges nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ import pyarrow.compute as pc
 from sfumato.counts import DomainWatch, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
-from sfumato.pseudonyms.keyed import canonical_text, day_numbers, move, pseudonyms, shifts
-from sfumato.pseudonyms.recipe import Recipe, schema_after, settle
+from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
+from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
 from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
@@ -106,30 +109,32 @@ def _key(key: Key | str | Path | None) -> Key:
 # -- what is promised ----------------------------------------------------------------------------
 
 
-def _guarantee(recipe: Recipe, key: Key) -> Guarantee:
-    said = [
+def _guarantee(recipe: PseudonymRecipe, key: Key) -> Guarantee:
+    assumptions = [
         "The key stays secret: whoever holds it can find the pseudonym of any id they can guess.",
         "Nobody finds a person by the other columns or the order of the rows: both are those of the input.",
     ]
     if recipe.shifted:
-        said.append(
+        assumptions.append(
             f"Dates ({listed(list(recipe.shifted), 20)}) were moved by 1 to {recipe.max_days} days, "
             "all dates of a person alike. Nobody knows a true date of a person: one gives away all others. "
             "No other release under the same key moves dates by up to another number of days: the "
             "difference would narrow both shifts."
         )
     if recipe.text:
-        said.append(f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody.")
+        assumptions.append(
+            f"Free text ({listed(list(recipe.text), 20)}) was left as it was, and names nobody."
+        )
     if not recipe.replaced:
         nothing = NoGuarantee(
             "only left out", "Columns that name people were left out; all else can still identify."
         )
-        return Guarantee.of(nothing.assuming(*said[1:]))
-    guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*said))
+        return Guarantee.of(nothing.assuming(*assumptions[1:]))
+    guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*assumptions))
     return guarantee.seeded() if key.seeded else guarantee
 
 
-def _about(recipe: Recipe) -> str:
+def _about(recipe: PseudonymRecipe) -> str:
     done = ["what names people was replaced by pseudonyms or left out"]
     if recipe.shifted:
         done.append("the dates of each person were moved by a secret number of days")
@@ -139,7 +144,7 @@ def _about(recipe: Recipe) -> str:
 # -- one reading for the faults ------------------------------------------------------------------
 
 
-def _checked(table: Table, recipe: Recipe) -> Iterator[pa.RecordBatch]:
+def _checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
     """The input's batches; at their end, all faults at once."""
     nobody = 0
     kept = [c for c in table.schema if c.name not in (*recipe.dropped, *recipe.replaced)]
@@ -173,7 +178,11 @@ def _how_many(mask: pa.Array) -> int:
 
 
 def _refuse(
-    nobody: int, edge: Mapping[str, int], blurred: Mapping[str, int], recipe: Recipe, watch: DomainWatch
+    nobody: int,
+    edge: Mapping[str, int],
+    blurred: Mapping[str, int],
+    recipe: PseudonymRecipe,
+    watch: DomainWatch,
 ) -> None:
     faults, hints = [], []
     if nobody:
@@ -208,7 +217,7 @@ def _with_numbers(found: Mapping[str, int]) -> str:
 # -- the transformation --------------------------------------------------------------------------
 
 
-def _transformed(table: Table, recipe: Recipe, key: Key) -> Table:
+def _transformed(table: Table, recipe: PseudonymRecipe, key: Key) -> Table:
     schema = schema_after(table.schema, recipe)
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
 
@@ -223,7 +232,9 @@ def _transformed(table: Table, recipe: Recipe, key: Key) -> Table:
     )
 
 
-def _transform(batch: pa.RecordBatch, names: Sequence[str], recipe: Recipe, key: Key) -> pa.RecordBatch:
+def _transform(
+    batch: pa.RecordBatch, names: Sequence[str], recipe: PseudonymRecipe, key: Key
+) -> pa.RecordBatch:
     days = None
     if recipe.person and any(n in recipe.shifted for n in names):
         days = shifts(batch.column(recipe.person), key, recipe.max_days, domain=recipe.domain(recipe.person))

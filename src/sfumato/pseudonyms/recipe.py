@@ -15,7 +15,7 @@ _DATES = {"date", "datetime", "instant"}
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PseudonymRecipe:
     """The columns that are replaced, dropped or shifted; `text` is free text that was asked to stay."""
 
     replaced: tuple[str, ...]
@@ -52,7 +52,7 @@ def settle(
     person: str | None,
     domain: str | Mapping[str, str],
     keep_text: bool,
-) -> Recipe:
+) -> PseudonymRecipe:
     """Decide for each column. An identifier is replaced or dropped, and never stays as it is."""
     domains = {"": domain} if isinstance(domain, str) else dict(domain)
     schema.require([*(columns or ()), *drop, *filter(None, domains), *filter(None, [person])])
@@ -75,7 +75,7 @@ def settle(
             f"free text is left out: {left_out}; keep_text=True keeps it.", SfumatoWarning, stacklevel=3
         )
     days = _days(shift_dates)
-    return Recipe(
+    return PseudonymRecipe(
         replaced=_ordered(schema, wanted),
         dropped=_ordered(schema, gone),
         shifted=_date_columns(schema, wanted | gone) if days else (),
@@ -122,17 +122,19 @@ def _person(schema: Schema, person: str | None) -> str:
 # -- the columns afterwards ----------------------------------------------------------------------
 
 
-def schema_after(schema: Schema, recipe: Recipe) -> Schema:
+def schema_after(schema: Schema, recipe: PseudonymRecipe) -> Schema:
     """The schema of the result: a domain of names or of days does not hold any more."""
     return Schema(tuple(_after(c, recipe) for c in schema.drop(recipe.dropped)))
 
 
-def _after(column: Column, recipe: Recipe) -> Column:
+def _after(column: Column, recipe: PseudonymRecipe) -> Column:
     if column.name in recipe.replaced:
         # A pseudonym names nobody by itself, so it is no identifier any more.
         role = Role.PERSON if column.role is Role.PERSON else Role.OTHER
-        said = f"{column.description} (pseudonym)".strip()
-        return Column(column.name, Kind.NOMINAL, role, "text", missing=column.missing, description=said)
+        description = f"{column.description} (pseudonym)".strip()
+        return Column(
+            column.name, Kind.NOMINAL, role, "text", missing=column.missing, description=description
+        )
     if column.name in recipe.shifted:
         return replace(
             column, levels=None, labels={}, missing_codes=(), edges=_widened(column, recipe.max_days)

@@ -3,7 +3,7 @@
     sf.Aggregates.of("means.csv", by="county", values="charge", sizes="n")
     sf.Aggregates.of(frame, by="county", values={"deaths": "count"}) + sf.Aggregates.of(...)
 
-They are checked against the individuals' table in `sfumato.reconstruction.grouping`.
+They are checked against the individuals' table in `sfumato.reconstruction.groups`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOG = "log_"  # before the name of a column that is known by the mean of its lo
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class AggregateLevel:
     """One partition of the people and what was published about each part.
 
     by: the columns whose values name a group.  keys: those columns, a row per group.
@@ -66,7 +66,7 @@ class Aggregates:
 
     values: tuple[str, ...]
     statistics: tuple[Statistic, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[AggregateLevel, ...]
 
     def __post_init__(self) -> None:
         faults = []
@@ -115,7 +115,7 @@ class Aggregates:
         keys = rows.select(list(by))
         _require_one_row_each(keys)
         published = np.column_stack([_numbers(rows[c], c) for c in statistics])
-        level = Level(by, keys, published, None if sizes is None else _numbers(rows[sizes], sizes))
+        level = AggregateLevel(by, keys, published, None if sizes is None else _numbers(rows[sizes], sizes))
         known = tuple((names or {}).get(c, c) for c in statistics)
         return cls(known, tuple(statistics.values()), (level,))
 
@@ -143,7 +143,9 @@ class Aggregates:
         sizes = summed.groups.n.astype(np.float64)
         shown = [summed.means if s in ("mean", "mean_log") else summed.totals for s in statistics.values()]
         published = np.column_stack([m[:, i] for i, m in enumerate(shown)])
-        return cls(tuple(statistics), tuple(statistics.values()), (Level(by, keys, published, sizes),))
+        return cls(
+            tuple(statistics), tuple(statistics.values()), (AggregateLevel(by, keys, published, sizes),)
+        )
 
     def __add__(self, other: Aggregates) -> Aggregates:
         """Levels stacked (Algorithm 3): both are about the same people and the same masked columns."""

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.design import Design, Missing, design_of
 from sfumato.reconstruction.factor import diagonal
-from sfumato.reconstruction.fitted import Effects, Fitted, Linear, require_known
-from sfumato.reconstruction.grouping import Grouping, match
+from sfumato.reconstruction.fitted_model import Effects, FittedReconstruction, LinearRule, require_known
+from sfumato.reconstruction.groups import Grouping, match
 from sfumato.reconstruction.moments import Filler, Moments, moments_of
-from sfumato.reconstruction.problem import Problem, held_out
+from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -34,7 +34,7 @@ class MoorePenrose:
 
     partial: bool = False
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> Fitted:
+    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
         """Match the aggregates with the people."""
         table = opened(individuals)
         grouping = match(aggregates, table, partial=self.partial)
@@ -43,8 +43,8 @@ class MoorePenrose:
         first = grouping.level_of == 0
         middle = grouping.sizes[first] @ grouping.s[first] / grouping.sizes[first].sum()
         offsets = kappa(grouping, grouping.s - middle)
-        rule = Linear(filler, grouping, middle[None, :], offsets)
-        return Fitted("MP", table, grouping, rule, foretold=lambda: _from_others(grouping))
+        rule = LinearRule(filler, grouping, middle[None, :], offsets)
+        return FittedReconstruction("MP", table, grouping, rule, foretold=lambda: _from_others(grouping))
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,19 @@ class EcologicalRegression:
         require_known(common_faults(self.columns, self.missing), "EcologicalRegression")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> Fitted:
+    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
         """One reading for the sums, then a regression on as many rows as there are groups."""
         table, grouping, moments = gathered(individuals, aggregates, self.columns, self.missing, self.partial)
-        problem = Problem.of(moments, grouping)
+        problem = LinearProblem.of(moments, grouping)
         slopes = self._slopes(problem)
         rule = linear(moments, grouping, slopes, self.correction)
         name = "ER + correction" if self.correction else "ER"
-        return Fitted(
+        return FittedReconstruction(
             name, table, grouping, rule, moments=moments, corrected=self.correction,
             foretold=lambda: held_out(problem, self._slopes),
         )  # fmt: skip
 
-    def _slopes(self, problem: Problem) -> Real:
+    def _slopes(self, problem: LinearProblem) -> Real:
         t = problem.statistics
         one = np.ones(len(problem.sizes)) if t.turn is None else t.turn.sum(axis=1)
         z = np.column_stack([one, t.ax])
@@ -150,11 +150,11 @@ def linear(
     offsets: Real | None = None,
     effects: Effects | None = None,
     shifted: Real | None = None,
-) -> Linear:
+) -> LinearRule:
     """The rule with or without the correction. shifted: A G gamma of the effects, (p, k)."""
     if offsets is None:
         offsets = np.zeros_like(grouping.s)
     if correction:
         rest = grouping.s - moments.ax @ slopes - (0.0 if shifted is None else shifted)
         offsets = kappa(grouping, rest)
-    return Linear(moments.filler, grouping, slopes, offsets, effects)
+    return LinearRule(moments.filler, grouping, slopes, offsets, effects)

@@ -28,9 +28,9 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import opened
 from sfumato.reconstruction.design import Design, design_of
-from sfumato.reconstruction.fitted import Fitted, require_known
-from sfumato.reconstruction.grouping import Grouping, match
-from sfumato.reconstruction.mixture import Clusters, People, Theta, greedy, monte_carlo
+from sfumato.reconstruction.fitted_model import FittedReconstruction, require_known
+from sfumato.reconstruction.groups import Grouping, match
+from sfumato.reconstruction.mixture import MixtureFit, People, Theta, greedy, monte_carlo
 from sfumato.seeds import Key
 
 Real = NDArray[np.float64]
@@ -124,7 +124,7 @@ class CUDIA:
         require_known(faults, "CUDIA")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> Fitted:
+    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
         """The people are read into memory: unlike LUDIA's, this model needs each of them in every round."""
         table = opened(individuals)
         if len(aggregates.levels) > 1:
@@ -150,12 +150,12 @@ class CUDIA:
         if self.correction:
             rule = replace(rule, offsets=rest)  # A^+ of a partition
         chosen = {"clusters": self.clusters, "variant": self.variant, "within": found.within}
-        return Fitted(
+        return FittedReconstruction(
             "CUDIA", table, grouping, rule, found.trace, chosen,
             foretold=lambda: self._foretold(rule, people, start), corrected=self.correction,
         )  # fmt: skip
 
-    def _cluster(self, people: People, grouping: Grouping, start: NDArray[np.int64]) -> Clusters:
+    def _cluster(self, people: People, grouping: Grouping, start: NDArray[np.int64]) -> MixtureFit:
         """Either way to fit."""
         if self.variant == "deterministic":
             return greedy(

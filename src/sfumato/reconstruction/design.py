@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,19 @@ Missing = Literal["indicator", "em", "refuse"]
 MOST_LEVELS = 200
 """Levels of one category that are dummy-coded; more say little each and cost a column each."""
 _LEFT_OUT = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
+
+
+class Rule(Protocol):
+    """What turns the columns of a batch into reconstructed values."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        ...
+
+    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
+        """Values, (people, masked columns)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ def diagonal(xx: Real, ax: Real, gram: Real, s: Real) -> tuple[Statistics, Real]
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class Iterate:
     """One iterate.  b: (d, r), k: (q, r), with U = X b + A' k.  pi: (q, r).  vx: (d, r).  vy: (k, r)."""
 
     b: Real
@@ -129,7 +129,7 @@ def update_vy(t: Statistics, pi: Real) -> Real:
     return out
 
 
-def objective(t: Statistics, state: State) -> float:
+def objective(t: Statistics, state: Iterate) -> float:
     """Equation 4.9, from the statistics alone."""
     _, uu, ux = update_vx(t, state.b, state.k)
     fit = np.trace(t.xx) - 2 * np.sum(ux * state.vx.T) + np.sum((state.vx @ uu) * state.vx)
@@ -169,7 +169,7 @@ def ecological_slopes(t: Statistics, ridge: float = 0.0) -> Real:
     return out
 
 
-def begin(t: Statistics, rank: int, start: Start, sharing: Sharing, draw: Draw | None = None) -> State:
+def begin(t: Statistics, rank: int, start: Start, sharing: Sharing, draw: Draw | None = None) -> Iterate:
     """U and V by the SVD of [X y0], y0 from MP or ER; or drawn at random.  Pi = A U.
 
     sharing: singular values go half to U and half to V ("even"), all to U ("scores"), or all to V.
@@ -180,7 +180,7 @@ def begin(t: Statistics, rank: int, start: Start, sharing: Sharing, draw: Draw |
         # A U of a standard normal U is normal with covariance A A': drawn without any U.
         vx, vy, pi = draw((d, rank)), draw((k, rank)), np.sqrt(t.aa)[:, None] * draw((len(t.aa), rank))
         b, kk = update_u(t, pi, vx)
-        return State(b, kk, pi, vx, vy)
+        return Iterate(b, kk, pi, vx, vy)
     if start == "mp":  # y0 = A^+ s
         weight = t.s / t.aa[:, None]
         cross, own = t.ax.T @ weight, t.s.T @ weight
@@ -201,10 +201,10 @@ def begin(t: Statistics, rank: int, start: Start, sharing: Sharing, draw: Draw |
         kk = weight @ (v[d:] * left)
     else:
         b = b + weight @ (v[d:] * left)
-    return State(b, kk, project_u(t, b, kk), v[:d] * right, v[d:] * right)
+    return Iterate(b, kk, project_u(t, b, kk), v[:d] * right, v[d:] * right)
 
 
-def iterate(t: Statistics, state: State) -> Iterator[State]:
+def iterate(t: Statistics, state: Iterate) -> Iterator[Iterate]:
     """Algorithm 2: U, Pi, V_x, v_y, each the exact minimizer given the others; without end."""
     while True:
         b, k = update_u(t, state.pi, state.vx)

@@ -22,10 +22,10 @@ from sfumato.reconstruction import factor
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import common_faults, gathered, linear
 from sfumato.reconstruction.design import Missing
-from sfumato.reconstruction.factor import Sharing, Start, State
-from sfumato.reconstruction.fitted import Fitted, require_known
+from sfumato.reconstruction.factor import Iterate, Sharing, Start
+from sfumato.reconstruction.fitted_model import FittedReconstruction, require_known
 from sfumato.reconstruction.multilevel import effects_of
-from sfumato.reconstruction.problem import Problem, held_out
+from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.seeds import Key
 
 Real = NDArray[np.float64]
@@ -88,10 +88,10 @@ class LUDIA:
         require_known(faults, "LUDIA")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> Fitted:
+    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
         """One reading for X'X and A X; from there on the number of people does not matter."""
         table, grouping, moments = gathered(individuals, aggregates, self.columns, self.missing, self.partial)
-        problem = Problem.of(moments, grouping)
+        problem = LinearProblem.of(moments, grouping)
         settled, errors = self._settled(problem)
         state, trace = settled._run(problem)
         slopes = problem.slopes(state.slopes)
@@ -114,19 +114,19 @@ class LUDIA:
             ),
             "held_out_error": errors,
         }
-        return Fitted(
+        return FittedReconstruction(
             "LUDIA", table, grouping, rule, trace, chosen, moments,
             foretold=lambda: held_out(problem, settled._slopes), corrected=self.correction,
         )  # fmt: skip
 
     # -- the loop --------------------------------------------------------------------------------
 
-    def _begin(self, problem: Problem) -> State:
+    def _begin(self, problem: LinearProblem) -> Iterate:
         assert self.rank is not None and self.sharing is not None
         rank = min(self.rank, max(factor.rank_of(problem.xx), 1))
         return factor.begin(problem.statistics, rank, self.start, self.sharing, _normals(self.seed))
 
-    def _run(self, problem: Problem) -> tuple[State, tuple[float, ...]]:
+    def _run(self, problem: LinearProblem) -> tuple[Iterate, tuple[float, ...]]:
         assert self.iterations is not None
         t, state = problem.statistics, self._begin(problem)
         trace = [factor.objective(t, state)]
@@ -135,7 +135,7 @@ class LUDIA:
             report("iterating", len(trace) - 1, self.iterations)
         return state, tuple(trace)
 
-    def _slopes(self, problem: Problem) -> Real:
+    def _slopes(self, problem: LinearProblem) -> Real:
         assert self.iterations is not None
         state = self._begin(problem)
         found = [state, *islice(factor.iterate(problem.statistics, state), self.iterations)]
@@ -143,7 +143,7 @@ class LUDIA:
 
     # -- cross-validation ------------------------------------------------------------------------
 
-    def _settled(self, problem: Problem) -> tuple[LUDIA, dict[tuple[int, str, int], float]]:
+    def _settled(self, problem: LinearProblem) -> tuple[LUDIA, dict[tuple[int, str, int], float]]:
         """What was left open, chosen by how well held-out groups are foretold; and all errors."""
         largest = max(factor.rank_of(problem.xx), 1)
         ranks = (
@@ -174,7 +174,7 @@ class LUDIA:
         rank, sharing_, step = min(near, key=lambda c: size[c])
         return replace(self, rank=rank, sharing=cast(Sharing, sharing_), iterations=step), errors
 
-    def _errors(self, problem: Problem, steps: Sequence[int]) -> tuple[Real, Real, Real]:
+    def _errors(self, problem: LinearProblem, steps: Sequence[int]) -> tuple[Real, Real, Real]:
         """After each of some numbers of iterations: the squared error of held-out groups per person, its
         standard
         error, and the variance of the people's values that the model makes."""
@@ -197,7 +197,7 @@ class LUDIA:
         made = np.array([np.sum(b * (problem.xx @ b)) / problem.rows for b in betas])
         return total, spread, made
 
-    def _states(self, problem: Problem, steps: Sequence[int]) -> Iterator[State]:
+    def _states(self, problem: LinearProblem, steps: Sequence[int]) -> Iterator[Iterate]:
         """The state after each of some numbers of iterations, growing."""
         state, at = self._begin(problem), 0
         states = factor.iterate(problem.statistics, state)

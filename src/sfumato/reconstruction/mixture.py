@@ -80,7 +80,7 @@ class Theta:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class MixtureFit:
     """What was found.  eta: (K, k).  pi: (P, K).  pull: (P, K), see `ClusterRule`.  within: (k,), T^2."""
 
     theta: Theta
@@ -114,7 +114,7 @@ def _between(s: Real, sizes: Real) -> tuple[Real, Real]:
 
 def greedy(
     people: People, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int
-) -> Clusters:
+) -> MixtureFit:
     """Sweeps of moves, then theta, eta and T^2; each lowers the objective, so that it never rises."""
     from sfumato.reconstruction._kernels import reassign
 
@@ -141,7 +141,7 @@ def greedy(
             break
     miss = s - members @ eta / sizes[:, None]
     pull = (miss / within) @ eta.T  # the change of (s - mean)^2 / (2 T^2 / N) by one person, without 1/N^2
-    return Clusters(theta, eta, members / sizes[:, None], pull, within, tuple(trace))
+    return MixtureFit(theta, eta, members / sizes[:, None], pull, within, tuple(trace))
 
 
 def _members(group: Index, z: Index, groups: int, clusters: int) -> Real:
@@ -181,7 +181,7 @@ def _objective(
 def monte_carlo(
     people: People, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int,
     draws: int, generator: Generator,
-) -> Clusters:  # fmt: skip
+) -> MixtureFit:  # fmt: skip
     """Algorithm 1: E-step by Gibbs sampling, M-step for theta, alpha, eta and T^2."""
     clusters = int(z.max()) + 1
     centre, square = _between(s, sizes)
@@ -210,7 +210,7 @@ def monte_carlo(
         best = max(best, likelihood)
         if waited >= _PATIENCE and done >= _PATIENCE:
             break
-    return Clusters(theta, eta, mean_pi, np.log(mean_pi + 1e-12), within, tuple(trace))
+    return MixtureFit(theta, eta, mean_pi, np.log(mean_pi + 1e-12), within, tuple(trace))
 
 
 def variance_of(pi: Real, eta: Real, within: Real, sizes: Real) -> Real:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, listed
 from sfumato.progress import track
 from sfumato.reconstruction.design import Design, Missing
-from sfumato.reconstruction.grouping import Grouping
+from sfumato.reconstruction.groups import Grouping
 from sfumato.sources import BatchSource, EngineSource, executor_fault
 from sfumato.table import Table
 
@@ -34,7 +34,7 @@ _BLOCK = (
 
 
 @dataclass
-class Sums:
+class PatternSums:
     """Cross-products and group sums by pattern of missing numbers; grows batch by batch.
 
     cross: pattern -> (d, d).  sums: pattern -> (p, d), the sums of X over the people of each row of A.
@@ -145,7 +145,7 @@ class Moments:
 def moments_of(table: Table, design: Design, grouping: Grouping, missing: Missing) -> Moments:
     """One reading of the table; on Spark by its executors."""
     names = list(dict.fromkeys([*design.columns, *grouping.columns]))
-    sums = Sums(design, grouping)
+    sums = PatternSums(design, grouping)
     if isinstance(table.source, EngineSource) and table.source.flavour == "spark":
         _on_spark(table, names, sums)
     else:
@@ -159,7 +159,7 @@ def moments_of(table: Table, design: Design, grouping: Grouping, missing: Missin
 # -- missing numbers -------------------------------------------------------------------------------
 
 
-def completed(sums: Sums, missing: Missing) -> Moments:
+def completed(sums: PatternSums, missing: Missing) -> Moments:
     """The moments of X without gaps."""
     sizes = sums.grouping.sizes[:, None]
     gaps = {p: sums.missing_in(p) for p in sums.cross}
@@ -179,7 +179,7 @@ def completed(sums: Sums, missing: Missing) -> Moments:
 
 
 def _indicated(
-    sums: Sums, gaps: Mapping[int, NDArray[np.bool_]], incomplete: NDArray[np.int64], rows: int
+    sums: PatternSums, gaps: Mapping[int, NDArray[np.bool_]], incomplete: NDArray[np.int64], rows: int
 ) -> Moments:
     """A column of 0 and 1 beside each number that has gaps; the gaps themselves stand at zero."""
     d, q = sums.design.width, len(incomplete)
@@ -197,7 +197,7 @@ def _indicated(
     return Moments(xx, ax / sums.grouping.sizes[:, None], rows, filler)
 
 
-def _expected(sums: Sums, gaps: Mapping[int, NDArray[np.bool_]], rows: int) -> Moments:
+def _expected(sums: PatternSums, gaps: Mapping[int, NDArray[np.bool_]], rows: int) -> Moments:
     """EM for a normal X on the moments: each gap becomes its expectation given the rest of the row.
 
     X'X gets the conditional covariance of the gaps added, so that it is what a complete X would give.
@@ -253,7 +253,7 @@ class _Executor:
         self.design, self.grouping, self.names = design, grouping, names
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sums = Sums(self.design, self.grouping)
+        sums = PatternSums(self.design, self.grouping)
         for batch in batches:
             sums.add(batch, self.names)
         for p, cross in sums.cross.items():
@@ -265,7 +265,7 @@ class _Executor:
             )
 
 
-def _on_spark(table: Table, names: list[str], sums: Sums) -> None:
+def _on_spark(table: Table, names: list[str], sums: PatternSums) -> None:
     source: Any = table.source
     frame = source.frame.select([source.inner(c) for c in names]).to_native()
     run = _Executor(sums.design, sums.grouping, names)

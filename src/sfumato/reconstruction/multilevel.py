@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.reconstruction.fitted import Effects
-from sfumato.reconstruction.grouping import Grouping, Place, flat
-from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.fitted_model import Effects
+from sfumato.reconstruction.groups import Grouping, Place, flat
+from sfumato.reconstruction.problem import LinearProblem
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -26,7 +26,7 @@ Real = NDArray[np.float64]
 def effects_of(
     table: Table,
     grouping: Grouping,
-    problem: Problem,
+    problem: LinearProblem,
     ax: Real,
     rest: Real,
     kind: Literal["intercepts", "slopes"],

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.reconstruction.factor import Statistics, diagonal
-from sfumato.reconstruction.grouping import Grouping
+from sfumato.reconstruction.groups import Grouping
 from sfumato.reconstruction.moments import Moments
 
 Real = NDArray[np.float64]
-Fitter = Callable[["Problem"], Real]
+Fitter = Callable[["LinearProblem"], Real]
 
 _FLAT = 1e-12  # of the mean square: a variance below it is rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LinearProblem:
     """X'X, A X, A A' and s of standardized columns.
 
     xx: (d, d).  ax: (p, d).  gram: (p,) or (p, p).  s: (p, k).  sizes: (p,).  first: rows of the first level.
@@ -48,7 +48,7 @@ class Problem:
     moved: Real
 
     @classmethod
-    def of(cls, moments: Moments, grouping: Grouping) -> Problem:
+    def of(cls, moments: Moments, grouping: Grouping) -> LinearProblem:
         """Standardized; columns that do not vary become zero."""
         n = float(moments.rows)
         mean = moments.xx[0, 1:] / n
@@ -65,7 +65,7 @@ class Problem:
         )  # fmt: skip
         return raw._centred()
 
-    def _centred(self) -> Problem:
+    def _centred(self) -> LinearProblem:
         used = self.first if self.first.any() else ~self.first  # held out altogether: others stand in
         weight, s = self.sizes[used], self.s[used]
         middle = weight @ self.ax[used] / weight.sum()
@@ -114,7 +114,7 @@ class Problem:
             start = start + level * self.spread
         return np.vstack([start, own])
 
-    def without(self, held: NDArray[np.bool_]) -> Problem:
+    def without(self, held: NDArray[np.bool_]) -> LinearProblem:
         """The same people, fewer published groups."""
         kept = ~held
         gram = self.gram[kept] if self.gram.ndim == 1 else self.gram[np.ix_(kept, kept)]
@@ -137,7 +137,7 @@ class Problem:
         return self.first if self.first.sum() * 2 >= len(self.first) else ~self.first
 
 
-def held_out(problem: Problem, fit: Fitter, most: int = 10) -> tuple[Real, Real]:
+def held_out(problem: LinearProblem, fit: Fitter, most: int = 10) -> tuple[Real, Real]:
     """What groups differ from what the others say of them, (groups, k), in the unit of s; and their sizes."""
     rests, sizes = [], []
     for held in problem.folds(most):

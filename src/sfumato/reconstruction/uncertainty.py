@@ -13,9 +13,9 @@ larger, never smaller: intervals are then too wide, which on real data makes up 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.reconstruction.components import FEWEST, Weighed, can_tell, weighed
+from sfumato.reconstruction.design import Rule
 from sfumato.reconstruction.factor import diagonal
-from sfumato.reconstruction.grouping import Grouping
-
-if TYPE_CHECKING:
-    from sfumato.reconstruction.fitted import Fitted, Rule
+from sfumato.reconstruction.groups import Grouping
 
 Real = NDArray[np.float64]
+HeldOut = Callable[[], tuple[Real, Real] | None]
 Noise = float | Literal["constant", "components"]
 
 
@@ -108,9 +107,15 @@ class _Ends:
         return np.hstack([y, y - half, y + half])
 
 
-def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
-    """From the held-out groups of a fit, or from a standard deviation that is known."""
-    grouping = fitted.grouping
+def uncertainty(
+    grouping: Grouping, rule: Rule, held_out: HeldOut, corrected: bool, noise: Noise
+) -> Uncertainty:
+    """From the held-out groups of a fit, or from a standard deviation that is known.
+
+    held_out: what a fit missed of each group that was held out, and the groups' sizes; asked only where
+        noise is to be estimated, because it fits again.
+    corrected: the values were made to meet the aggregates.
+    """
     k = grouping.s.shape[1]
     effect, freedom = np.zeros(k), math.inf
     pairs: tuple[Weighed, ...] = ()
@@ -119,12 +124,13 @@ def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
             raise ParameterError("noise is a standard deviation from 0.", hint="noise=0.3")
         sigma = np.full(k, float(noise))
     elif noise in ("constant", "components"):
-        if fitted.rests is None or len(fitted.rests[1]) < 3:
+        missed = held_out()
+        if missed is None or len(missed[1]) < 3:
             raise ParameterError(
                 "too few groups to say how far values may be off.",
                 hint="give the standard deviation: noise=0.3",
             )
-        rests, sizes = fitted.rests
+        rests, sizes = missed
         freedom = float(len(sizes) - 1)
         if noise == "components" and not can_tell(sizes):
             raise ParameterError(
@@ -143,8 +149,6 @@ def uncertainty(fitted: Fitted, noise: Noise = "constant") -> Uncertainty:
         t, _ = diagonal(empty, np.zeros((len(grouping.sizes), 0)), grouping.gram, grouping.s)
         assert t.turn is not None
         inverse, rank = (t.turn.T / t.aa) @ t.turn, len(t.aa)
-    pinned = rank / grouping.rows if fitted.corrected else 0.0
-    by_group = 1.0 / grouping.sizes if fitted.corrected else np.zeros(len(grouping.sizes))
-    return Uncertainty(
-        sigma, freedom, effect, pinned, by_group, fitted.rule, grouping, inverse, fitted.corrected, pairs
-    )
+    pinned = rank / grouping.rows if corrected else 0.0
+    by_group = 1.0 / grouping.sizes if corrected else np.zeros(len(grouping.sizes))
+    return Uncertainty(sigma, freedom, effect, pinned, by_group, rule, grouping, inverse, corrected, pairs)

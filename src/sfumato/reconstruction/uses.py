@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.reconstruction.design import MOST_LEVELS, as_numbers
-from sfumato.reconstruction.fitted import Reconstructed
+from sfumato.reconstruction.fitted_model import Reconstructed
 from sfumato.schema import Column, Kind
 from sfumato.table import Table
 

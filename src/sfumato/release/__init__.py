@@ -1,6 +1,11 @@
-"""Releases: a public part that may leave, an internal record that must not, and a check of both."""
+"""Releases: a public part that may leave, an internal record that must not, and a check of both.
 
-from sfumato.release.checks import Check, Outcome, Verification
+Start at `core` (`Release`, what every method returns) and `verification` (`verify`). Public: `dictionary`,
+`manifest`. Internal: `record`, `fingerprint`. `claims` recounts each claim from the file, `checks` is what
+was found. It lies below the methods and knows none: a release is checked by counting alone.
+"""
+
+from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.core import Release
 from sfumato.release.fingerprint import fingerprint, fingerprint_batches
 from sfumato.release.record import STANDS_FOR, InternalRecord, read_key, versions, write_key
@@ -8,11 +13,11 @@ from sfumato.release.verification import verify
 
 __all__ = [
     "STANDS_FOR",
-    "Check",
     "InternalRecord",
     "Outcome",
     "Release",
     "Verification",
+    "VerificationCheck",
     "fingerprint",
     "fingerprint_batches",
     "read_key",

@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
+class VerificationCheck:
     """One thing that was looked at: what, how it ended, how it was looked at, and what was found."""
 
     subject: str
@@ -37,17 +37,17 @@ class Check:
 class Verification:
     """What was found about a saved release: its files, its data against the schema, its claims."""
 
-    files: tuple[Check, ...]
-    data: tuple[Check, ...]
-    claims: tuple[Check, ...]
+    files: tuple[VerificationCheck, ...]
+    data: tuple[VerificationCheck, ...]
+    claims: tuple[VerificationCheck, ...]
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[VerificationCheck, ...]:
         """All of them."""
         return (*self.files, *self.data, *self.claims)
 
     @property
-    def failures(self) -> tuple[Check, ...]:
+    def failures(self) -> tuple[VerificationCheck, ...]:
         """What is not as it should be."""
         return tuple(c for c in self.checks if c.outcome is Outcome.FAILED)
 
@@ -57,7 +57,7 @@ class Verification:
         return not self.failures
 
     @property
-    def unproven(self) -> tuple[Check, ...]:
+    def unproven(self) -> tuple[VerificationCheck, ...]:
         """Claims that were not recounted, because a file cannot show them."""
         return tuple(c for c in self.claims if c.outcome in (Outcome.RECORDED, Outcome.UNSEEN))
 

@@ -34,7 +34,7 @@ from sfumato.privacy import (
     TCloseness,
 )
 from sfumato.progress import report
-from sfumato.release.checks import Check, Outcome
+from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -56,7 +56,7 @@ _UNSEEN: dict[type[Claim], str] = {
 }
 
 
-def check_claim(claim: Claim, table: Table) -> Check:
+def check_claim(claim: Claim, table: Table) -> VerificationCheck:
     """What the file says about one claim."""
     if claim.scope:
         return unseen(claim, f"it is about {claim.scope} alone")
@@ -65,13 +65,13 @@ def check_claim(claim: Claim, table: Table) -> Check:
     columns = [*getattr(claim, "columns", ()), *getattr(claim, "sensitive", ())]
     absent = [repr(c) for c in columns if c not in table.schema]
     if absent:
-        return Check(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
+        return VerificationCheck(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
     if claim.unit.of == "person" and len(table.schema.of_role(Role.PERSON)) != 1:
         return unseen(claim, "the file does not say which rows belong to the same person")
     if isinstance(claim, TCloseness) and claim.distance == "ordered" and not _in_order(claim, table):
         return unseen(claim, "the file does not say in which order the values are")
     holds, detail = _recount(claim, table)
-    return Check(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
+    return VerificationCheck(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
 
 
 def _countable(claim: Claim) -> bool:
@@ -100,9 +100,9 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
     raise AssertionError("only countable claims come here")
 
 
-def unseen(claim: Claim, reason: str) -> Check:
+def unseen(claim: Claim, reason: str) -> VerificationCheck:
     """A claim no file can show, and why."""
-    return Check(claim.title, Outcome.UNSEEN, "not visible in a file", f"because {reason}")
+    return VerificationCheck(claim.title, Outcome.UNSEEN, "not visible in a file", f"because {reason}")
 
 
 # -- counting as the file stands -----------------------------------------------------------------

@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
-from sfumato.io import like, scan, write
+from sfumato.io import scan, to_native, write
 from sfumato.io.atomic import require_place
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
-from sfumato.release.dictionary import Seen, card
+from sfumato.release.dictionary import LevelsSeen, card
 from sfumato.release.fingerprint import in_blocks
 from sfumato.release.record import InternalRecord
 from sfumato.schema import Role, Schema
@@ -88,7 +88,7 @@ class Release:
             return (
                 source.frame.select([source.inner(n) for n in self.columns]).to_native().toDF(*self.columns)
             )
-        return like(self.data.to_arrow(), self.origin or self.data.source, every_level=False)
+        return to_native(self.data.to_arrow(), self.origin or self.data.source, every_level=False)
 
     def __eq__(self, other: object) -> bool:
         """Whether two releases say the same: reads the data of both, batch by batch."""
@@ -97,7 +97,7 @@ class Release:
         mine = (self.guarantee, self.internal, self.about, self.columns)
         if mine != (other.guarantee, other.internal, other.about, other.columns):
             return False
-        seen, theirs = Seen(self.schema), Seen(other.schema)
+        seen, theirs = LevelsSeen(self.schema), LevelsSeen(other.schema)
         pairs = zip_longest(
             in_blocks(seen.watch(self.data.batches()), _ROW_GROUP),
             in_blocks(theirs.watch(other.data.batches()), _ROW_GROUP),
@@ -230,7 +230,7 @@ def read_data(public: Path) -> Table:
 
 def _write_data(path: Path, data: Table) -> Schema:
     """Write the data chunk by chunk, and give back the schema that may leave with it."""
-    seen = Seen(data.schema)
+    seen = LevelsSeen(data.schema)
     if path.suffix == ".parquet" and is_spark(data.source):
         path.mkdir()
         for part in write_parts(data, path, seen):

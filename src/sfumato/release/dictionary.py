@@ -25,7 +25,7 @@ from sfumato.schema import Column, Draw, Kind, Schema, Value
 _SHOWN = 24  # levels a card lists before it refers to schema.toml
 
 
-class Seen:
+class LevelsSeen:
     """Which levels of unconfirmed columns the released data really holds, gathered as it streams by."""
 
     def __init__(self, schema: Schema) -> None:
@@ -48,7 +48,7 @@ class Seen:
                 values = [code for cell in values for code in str(cell).split(column.separator)]
             found.update(values)
 
-    def merge(self, other: Seen) -> None:
+    def merge(self, other: LevelsSeen) -> None:
         """Note what was seen of another part of the same data."""
         for name, found in other._found.items():
             self._found[name] |= found

@@ -27,24 +27,24 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One file as it was written: its SHA-256 and its length in bytes."""
 
     sha256: str
     size: int
 
 
-Listing = dict[str, Entry]
+Listing = dict[str, FileEntry]
 
 
-def measure(path: Path) -> Entry:
+def measure(path: Path) -> FileEntry:
     """SHA-256 and length of a file, read in blocks."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             digest.update(block)
             size += len(block)
-    return Entry(digest.hexdigest(), size)
+    return FileEntry(digest.hexdigest(), size)
 
 
 def survey(root: Path, *, skip: Iterable[str] = ()) -> Listing:
@@ -92,7 +92,7 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
     """The details and the list of a manifest; a name that would lead out of the folder is refused."""
     try:
         document = read_json(path)
-        listing = {n: Entry(str(e["sha256"]), int(e["bytes"])) for n, e in document.pop("files").items()}
+        listing = {n: FileEntry(str(e["sha256"]), int(e["bytes"])) for n, e in document.pop("files").items()}
     except FileNotFoundError:
         raise DataError(
             f"no {path.name} in {path.parent.name}/.", hint="give a folder that holds a release"

@@ -16,7 +16,7 @@ from sfumato.counts import DomainWatch, type_name
 from sfumato.errors import SfumatoError
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.release import manifest
-from sfumato.release.checks import Check, Outcome, Verification
+from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
 from sfumato.release.core import parts, read_data, read_guarantee
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
@@ -38,7 +38,7 @@ def verify(directory: str | Path) -> Verification:
     public, internal = parts(Path(directory))
     files = [*_public_files(public)]
     if internal is None:
-        files.append(Check("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
+        files.append(VerificationCheck("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
     else:
         files += _sealed_files(public.parent)
     table, faults = _attempt("data", lambda: read_data(public))
@@ -48,7 +48,7 @@ def verify(directory: str | Path) -> Verification:
     return Verification(tuple(files), tuple(data), tuple(claims))
 
 
-def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[Check]]:
+def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[VerificationCheck]]:
     """A damaged file is a finding, not a traceback; libraries' own messages may show cells."""
     try:
         return action(), []
@@ -56,13 +56,13 @@ def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[Chec
         detail = error.message
     except (OSError, pa.ArrowException, ValueError):
         detail = "cannot be read"
-    return None, [Check(subject, Outcome.FAILED, "reading", detail)]
+    return None, [VerificationCheck(subject, Outcome.FAILED, "reading", detail)]
 
 
 # -- files ---------------------------------------------------------------------------------------
 
 
-def _public_files(public: Path) -> Iterator[Check]:
+def _public_files(public: Path) -> Iterator[VerificationCheck]:
     read, faults = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST))
     yield from faults
     if read is None:
@@ -71,18 +71,18 @@ def _public_files(public: Path) -> Iterator[Check]:
     wanted = {"schema.toml", "guarantee.json", "card.md", str(read[0].get("data", "data.parquet"))}
     wanted -= {*listing, *(name.partition("/")[0] for name in listing)}  # data may be a folder of parts
     for name in sorted(wanted):
-        yield Check(name, Outcome.FAILED, _HASH, "not listed")
+        yield VerificationCheck(name, Outcome.FAILED, _HASH, "not listed")
     yield from _compare(public, listing, _HASH)
     for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS}):
-        yield Check(name, Outcome.FAILED, _HASH, "not part of the release")
+        yield VerificationCheck(name, Outcome.FAILED, _HASH, "not part of the release")
     yield from _sums(public, listing)
 
 
-def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[Check]:
+def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[VerificationCheck]:
     for name, entry in listing.items():
         path = root / name
         if not os.path.isfile(path):  # Path.is_file refuses to say so of a name that no file can have
-            yield Check(name, Outcome.FAILED, how, "missing")
+            yield VerificationCheck(name, Outcome.FAILED, how, "missing")
             continue
         found, faults = _attempt(name, partial(manifest.measure, path))
         yield from faults
@@ -91,13 +91,13 @@ def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[Check]
         same = found == entry
         length = f"altered: {found.size} bytes instead of {entry.size}"
         detail = "" if same else length if found.size != entry.size else "altered"
-        yield Check(name, Outcome.PASSED if same else Outcome.FAILED, how, detail)
+        yield VerificationCheck(name, Outcome.PASSED if same else Outcome.FAILED, how, detail)
 
 
-def _sums(public: Path, listing: manifest.Listing) -> Iterator[Check]:
+def _sums(public: Path, listing: manifest.Listing) -> Iterator[VerificationCheck]:
     """The list for `sha256sum` says the same as the manifest."""
     if not (public / manifest.SUMS).is_file():
-        yield Check(manifest.SUMS, Outcome.FAILED, _HASH, "missing")
+        yield VerificationCheck(manifest.SUMS, Outcome.FAILED, _HASH, "missing")
         return
     read, faults = _attempt(manifest.SUMS, lambda: manifest.read_sums(public / manifest.SUMS))
     yield from faults
@@ -105,10 +105,10 @@ def _sums(public: Path, listing: manifest.Listing) -> Iterator[Check]:
         own = manifest.measure(public / manifest.MANIFEST).sha256
         same = read == {manifest.MANIFEST: own, **{n: e.sha256 for n, e in listing.items()}}
         outcome = Outcome.PASSED if same else Outcome.FAILED
-        yield Check(manifest.SUMS, outcome, _HASH, "" if same else "differs from the manifest")
+        yield VerificationCheck(manifest.SUMS, outcome, _HASH, "" if same else "differs from the manifest")
 
 
-def _sealed_files(root: Path) -> Iterator[Check]:
+def _sealed_files(root: Path) -> Iterator[VerificationCheck]:
     """Both parts against the owner's list, which nobody can rewrite without the key."""
     internal = root / "internal"
     key, faults = _attempt(f"internal/{RELEASE_KEY}.key", lambda: read_key(internal / f"{RELEASE_KEY}.key"))
@@ -120,32 +120,39 @@ def _sealed_files(root: Path) -> Iterator[Check]:
     yield from faults
     if listing is None:
         if not faults:
-            yield Check(sealed, Outcome.FAILED, _SEAL, "rewritten by someone without the key")
+            yield VerificationCheck(sealed, Outcome.FAILED, _SEAL, "rewritten by someone without the key")
         return
     yield from _compare(root, listing, _SEAL)
     known = {*listing, sealed, f"internal/{RELEASE_KEY}.key"}
     for name in manifest.strays(root, known):
         if name.startswith("public/"):
-            yield Check(name, Outcome.FAILED, _SEAL, "not part of the release")
+            yield VerificationCheck(name, Outcome.FAILED, _SEAL, "not part of the release")
         elif name.startswith("internal/"):  # reports may be added later
-            yield Check(name, Outcome.UNSEEN, _SEAL, "added later, not under seal")
+            yield VerificationCheck(name, Outcome.UNSEEN, _SEAL, "added later, not under seal")
 
 
 # -- data against schema -------------------------------------------------------------------------
 
 
-def _agreement(table: Table, public: Path) -> list[Check]:
+def _agreement(table: Table, public: Path) -> list[VerificationCheck]:
     stored = table.source.arrow_schema
     if tuple(stored.names) != table.columns:
-        return [Check("columns", Outcome.FAILED, _SCHEMA, "not those of schema.toml, in that order")]
-    checks = [Check("columns", Outcome.PASSED, _SCHEMA)]
+        return [
+            VerificationCheck("columns", Outcome.FAILED, _SCHEMA, "not those of schema.toml, in that order")
+        ]
+    checks = [VerificationCheck("columns", Outcome.PASSED, _SCHEMA)]
     if (public / "data.parquet").exists():
         wrong = [c.name for c in table.schema if type_name(stored.field(c.name).type) != c.type]
-        checks += [Check(f"column '{n}'", Outcome.FAILED, _SCHEMA, "stored as another type") for n in wrong]
+        checks += [
+            VerificationCheck(f"column '{n}'", Outcome.FAILED, _SCHEMA, "stored as another type")
+            for n in wrong
+        ]
     found, faults = _attempt("data", lambda: _outside(table))
     checks += faults
     for name, fault in (found or {}).items():
-        checks.append(Check(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault))
+        checks.append(
+            VerificationCheck(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault)
+        )
     return checks
 
 
@@ -160,13 +167,15 @@ def _outside(table: Table) -> dict[str, str]:
 # -- claims --------------------------------------------------------------------------------------
 
 
-def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) -> Iterator[Check]:
+def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) -> Iterator[VerificationCheck]:
     recorded = _recorded(internal, guarantee)
     if recorded is not None and recorded.outcome is Outcome.FAILED:
         yield recorded
     for claim in guarantee.claims:
         if table is None:
-            yield Check(claim.title, Outcome.FAILED, "recounted from the file", "the data cannot be read")
+            yield VerificationCheck(
+                claim.title, Outcome.FAILED, "recounted from the file", "the data cannot be read"
+            )
             continue
         found, faults = _attempt(claim.title, partial(check_claim, claim, table))
         yield from faults
@@ -179,7 +188,7 @@ def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) ->
         yield found
 
 
-def _recorded(internal: Path | None, guarantee: Guarantee) -> Check | None:
+def _recorded(internal: Path | None, guarantee: Guarantee) -> VerificationCheck | None:
     """Whether the owner's copy of the guarantee is the public one."""
     if internal is None:
         return None
@@ -188,4 +197,4 @@ def _recorded(internal: Path | None, guarantee: Guarantee) -> Check | None:
         return faults[0]
     same = document.get("guarantee") == json.loads(guarantee.to_json())
     detail = "" if same else "not the guarantee that was recorded"
-    return Check("guarantee.json", Outcome.PASSED if same else Outcome.FAILED, _RECORD, detail)
+    return VerificationCheck("guarantee.json", Outcome.PASSED if same else Outcome.FAILED, _RECORD, detail)

@@ -10,7 +10,8 @@ import re
 
 from sfumato.privacy import Guarantee
 from sfumato.release.dictionary import card as card_text
-from sfumato.report.page import Block, DataTable, Page, Promises, Section
+from sfumato.report.contents import Block, DataTable, Promises, Section
+from sfumato.report.page import Page
 from sfumato.schema import Schema
 
 _ABOUT = "about"

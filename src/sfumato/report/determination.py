@@ -17,7 +17,8 @@ from typing import Any
 
 from sfumato.errors import DataError
 from sfumato.privacy import Guarantee
-from sfumato.report.page import Block, DataTable, Page, Promises, Section, Verdict
+from sfumato.report.contents import Block, DataTable, Promises, Section, Verdict
+from sfumato.report.page import Page
 from sfumato.report.words import number
 
 # Key, heading, and what belongs there: the words of the template.

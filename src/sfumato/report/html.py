@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import count
 
 from sfumato.privacy.base import Claim
-from sfumato.report.page import Block, DataTable, Figure, Page, Promises, ScoreTable, Section, Verdict
+from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Section, Verdict
 from sfumato.report.palette import swaps, variables
 from sfumato.report.scores import scores_html
 from sfumato.report.svg import draw
@@ -23,7 +23,7 @@ from sfumato.report.words import INTERNAL, MOST_ROWS, cell, clean, verdict_lists
 _LEAVE = "computed from the original data; must not leave the house"
 
 
-def to_html(page: Page) -> str:
+def to_html(page: Contents) -> str:
     """The page as HTML text; the same page gives the same bytes."""
     style, script = _style(page), _script()
     internal = page.audience == "internal"
@@ -62,7 +62,7 @@ def _(text: object) -> str:
 # -- the frame -----------------------------------------------------------------------------------------
 
 
-def _style(page: Page) -> str:
+def _style(page: Contents) -> str:
     css = (files("sfumato.report") / "page.css").read_text(encoding="utf-8")
     light, dark = (
         f":root{{--ground:{g};{variables(d)}}}" for g, d in (("#f7f5f0", False), ("#14171d", True))

@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.report.page import Block, DataTable, Figure, Page, Promises, ScoreTable, Verdict
+from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Verdict
 from sfumato.report.words import clean, verdict_sentence
 
 VERSION = 1
 
 
-def to_json(page: Page, beside: Mapping[str, Any] | None = None) -> str:
+def to_json(page: Contents, beside: Mapping[str, Any] | None = None) -> str:
     """The page as JSON text; what is not a number is null. beside: further entries, for programs alone."""
     document = {
         "sfumato_report": VERSION,

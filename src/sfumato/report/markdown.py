@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.report.page import Block, DataTable, Figure, Page, Promises, ScoreTable, Verdict
+from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Verdict
 from sfumato.report.words import (
     INTERNAL,
     MOST_ROWS,
@@ -23,7 +23,7 @@ from sfumato.score import Score
 _MARK = f"**{INTERNAL}: computed from the original data; must not leave the house.**"
 
 
-def to_markdown(page: Page) -> str:
+def to_markdown(page: Contents) -> str:
     """The page as Markdown text."""
     parts = [_MARK] if page.audience == "internal" else []
     parts += [f"# {_text(page.title)}"]

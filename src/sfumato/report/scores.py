@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from html import escape
 
-from sfumato.report.page import DataTable, ScoreTable
+from sfumato.report.contents import DataTable, ScoreTable
 from sfumato.report.words import (
     MOST_ROWS,
     Group,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.report.page import Cell, DataTable, Verdict
+from sfumato.report.contents import Cell, DataTable, Verdict
 from sfumato.score import Score
 
 # Words that promise more than anybody measured. "k-anonymity" is a property with a definition and stays.

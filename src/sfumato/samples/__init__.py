@@ -4,6 +4,9 @@ Each function gives a `Table` with a complete schema whose domain is public, bec
 defines it. The same n and seed give the same rows, and a shorter table is the beginning of a longer
 one with the same seed. They look like health data, so that methods meet the usual difficulties; they
 are no source of facts about health.
+
+The functions are here, their simulators in modules of their own (`_discharges`, `_members`, `_diabetes`,
+`_icu`, `_independent`), on what they share (`_common`). It reads no file and knows no method.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def choose(u: Floats, weights: Floats) -> Codes:
     return np.asarray((reached[:, None] >= cumulative[:, :-1]).sum(axis=1), dtype=np.int64)
 
 
-class Law:
+class LevelLaw:
     """One law over the levels per group, laid end to end: a draw is one look-up in a sorted list.
 
     weights: (..., levels), not negative; a level of weight 0 never comes.

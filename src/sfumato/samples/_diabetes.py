@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.samples._common import (
     BLOCK,
-    Law,
+    LevelLaw,
     in_blocks,
     levels_column,
     names_column,
@@ -27,10 +27,10 @@ SEXES = ("female", "male")
 SMOKING = ("never", "former", "current")
 ACTIVITY = ("low", "moderate", "high")
 
-_AGE = Law([8.0, 9.0, 9.5, 9.5, 10.0, 10.0, 9.5, 9.0, 8.0, 6.5, 5.0, 3.5, 2.0, 1.0])  # 20, 25, ..., 85
-_SMOKING = Law([[0.60, 0.19, 0.21], [0.47, 0.27, 0.26]])
-_ACTIVITY = Law([0.38, 0.41, 0.21])
-_PREGNANCIES = Law([0.22, 0.19, 0.25, 0.15, 0.08, 0.05, 0.03, 0.02, 0.01])
+_AGE = LevelLaw([8.0, 9.0, 9.5, 9.5, 10.0, 10.0, 9.5, 9.0, 8.0, 6.5, 5.0, 3.5, 2.0, 1.0])  # 20, 25, ..., 85
+_SMOKING = LevelLaw([[0.60, 0.19, 0.21], [0.47, 0.27, 0.26]])
+_ACTIVITY = LevelLaw([0.38, 0.41, 0.21])
+_PREGNANCIES = LevelLaw([0.22, 0.19, 0.25, 0.15, 0.08, 0.05, 0.03, 0.02, 0.01])
 
 
 @cache

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.samples._common import Law
+from sfumato.samples._common import LevelLaw
 
 MDC_LABELS = (
     "nervous system", "eye", "ear, nose, mouth and throat", "respiratory system", "circulatory system",
@@ -76,7 +76,7 @@ def all_codes() -> tuple[str, ...]:
 
 
 @cache
-def code_law() -> Law:
+def code_law() -> LevelLaw:
     """All codes by major category and severity: rare categories are commoner among severe cases."""
     weights = np.zeros((25, 3, len(all_codes())))
     first = 0
@@ -88,4 +88,4 @@ def code_law() -> Law:
             by_code = np.outer(tilt / (1.0 + rank), [share for _, share in _ENDINGS]).ravel()
             weights[mdc, severity, first : first + len(by_code)] = by_code / by_code.sum()
         first += categories * len(_ENDINGS)
-    return Law(weights)
+    return LevelLaw(weights)

@@ -9,17 +9,17 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.samples._common import Floats, Law
+from sfumato.samples._common import Floats, LevelLaw
 from sfumato.samples._discharge_schema import AGES, COUNTIES, COUNTY_OF_HOSPITAL, HOSPITALS, ZIPS
 
 # Ages at the start of the first year, by five-year band; newborns come on top.
 NEWBORNS = 0.10
-AGE_BAND = Law((3.5, 1.5, 1.7, 3.5, 5.5, 6.5, 6.5, 5.5, 5.5, 6.5, 7.5, 7.5, 7.5, 7.0, 6.5, 6.5, 14.0))
+AGE_BAND = LevelLaw((3.5, 1.5, 1.7, 3.5, 5.5, 6.5, 6.5, 5.5, 5.5, 6.5, 7.5, 7.5, 7.5, 7.0, 6.5, 6.5, 14.0))
 
 # Four kinds of neighbourhood; each ZIP area is one of them.
-ZIP = Law((16, 10, 6, 3, 5, 7, 8, 7, 6, 5, 4, 9, 5, 3, 8, 6))
+ZIP = LevelLaw((16, 10, 6, 3, 5, 7, 8, 7, 6, 5, 4, 9, 5, 3, 8, 6))
 NEIGHBOURHOOD_OF_ZIP = np.array([1, 1, 1, 0, 0, 2, 2, 3, 0, 3, 0, 2, 2, 0, 3, 2])
-RACE_BY_NEIGHBOURHOOD = Law([
+RACE_BY_NEIGHBOURHOOD = LevelLaw([
     [0.75, 0.05, 0.005, 0.10, 0.005, 0.07, 0.020],
     [0.35, 0.35, 0.005, 0.06, 0.005, 0.20, 0.030],
     [0.45, 0.05, 0.010, 0.08, 0.005, 0.38, 0.025],
@@ -83,7 +83,7 @@ DISPOSITION_BY_TYPE = np.array([
 DISPOSITION_OF_NEWBORN = np.array([0, 0, -1, -9, -9, -9, -2.5, 0.3, -2, -9, -9, -9, -1])
 
 # Who pays, by age (under 18, 18 to 64, 65 and older) and neighbourhood.
-PAYER = Law([
+PAYER = LevelLaw([
     [[0, 30, 62, 0, 0.1, 2, 0.2, 3, 1], [0, 72, 20, 0, 0.5, 2, 0.5, 4, 1],
      [0, 66, 27, 0, 0.4, 2, 0.4, 4, 1], [0, 45, 46, 0, 0.2, 2, 0.3, 5, 1]],
     [[6, 16, 64, 0, 1.5, 3, 1, 7, 1.5], [11, 38, 30, 0, 6, 3, 2, 9, 1.5],
@@ -95,7 +95,7 @@ INJURIES = np.array([7, 20, 23])  # where workers' compensation may pay
 
 
 @cache
-def mdc_law() -> Law:
+def mdc_law() -> LevelLaw:
     """Shape (2 sexes, 17 age bands, 25): zero where it cannot be; newborns are set apart."""
     weights = np.zeros((2, len(AGES), 25))
     for band, age in enumerate(AGES):
@@ -108,11 +108,11 @@ def mdc_law() -> Law:
         weights[0, :, mdc - 1] *= more
     weights[0, :, [12, PREGNANCY]] = 0.0
     weights[1, :, 11] = 0.0
-    return Law(weights)
+    return LevelLaw(weights)
 
 
 @cache
-def type_law() -> Law:
+def type_law() -> LevelLaw:
     """Shape (2: under 65 or not, 25, 6)."""
     weights = np.zeros((2, 25, 6))
     weights[:, :, DAY_SURGERY] = DAY
@@ -125,15 +125,15 @@ def type_law() -> Law:
     weights[0, :, NURSING] = 0.004
     weights[:, [PREGNANCY, NEWBORN], NURSING] = 0.0
     weights[:, :, ACUTE] = 1.0 - weights[:, :, 1:].sum(axis=2)
-    return Law(weights)
+    return LevelLaw(weights)
 
 
 @cache
-def hospital_law() -> Law:
+def hospital_law() -> LevelLaw:
     """Shape (ZIP areas, hospitals): mostly the hospitals of the county around the area."""
     size = 1.0 / (1.0 + np.arange(len(HOSPITALS)) // len(COUNTIES))
     home = np.arange(len(ZIPS))[:, None] // 2 == np.asarray(COUNTY_OF_HOSPITAL)[None, :]
-    return Law(np.where(home, 1.0, 0.03) * size)
+    return LevelLaw(np.where(home, 1.0, 0.03) * size)
 
 
 @cache

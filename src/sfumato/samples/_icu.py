@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.samples._common import (
     BLOCK,
     Floats,
-    Law,
+    LevelLaw,
     in_blocks,
     levels_column,
     names_column,
@@ -65,7 +65,7 @@ SIGNS = {
                  96.3, 1.5, -0.8, 1.1, 0.5),
 }  # fmt: skip
 
-_AGE = Law([3.0, 5.0, 7.0, 11.0, 16.0, 20.0, 20.0, 18.0])  # 18, 28, ..., 88
+_AGE = LevelLaw([3.0, 5.0, 7.0, 11.0, 16.0, 20.0, 20.0, 18.0])  # 18, 28, ..., 88
 _SHOCK = (-3.02, 1.70)  # log-odds of shock at middling severity, and what one unit adds
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import ParameterError, listed
-from sfumato.samples._common import BLOCK, Law, check_rows, levels_column
+from sfumato.samples._common import BLOCK, LevelLaw, check_rows, levels_column
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.seeds import Key
 
@@ -32,7 +32,7 @@ def independent_rows(priors: Priors, n: int, seed: int) -> tuple[pa.Table, Schem
     columns = {}
     for column in schema:
         # The stream hangs on the column's name: another column more or less changes nothing here.
-        law = Law([float(priors[column.name][level]) for level in _ordered(priors[column.name])])
+        law = LevelLaw([float(priors[column.name][level]) for level in _ordered(priors[column.name])])
         codes = np.concatenate([
             law.draw(key.generator("samples", "independent", column.name, block).random(BLOCK))
             for block in range(-(-n // BLOCK))

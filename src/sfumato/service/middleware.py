@@ -81,9 +81,9 @@ class Middleware:
 
     def _account(self, note: Note, seconds: float) -> None:
         self._metrics.request(note.route, note.status, seconds)
-        said: dict[str, Any] = {"id": note.id, "route": note.route, "status": note.status}
-        said |= {k: v for k in ("code", "key", "model", "version") if (v := getattr(note, k))}
-        logs.event("request", ms=round(1000 * seconds, 2), **said)
+        fields: dict[str, Any] = {"id": note.id, "route": note.route, "status": note.status}
+        fields |= {k: v for k in ("code", "key", "model", "version") if (v := getattr(note, k))}
+        logs.event("request", ms=round(1000 * seconds, 2), **fields)
 
 
 def _two_lengths(scope: Scope) -> bool:

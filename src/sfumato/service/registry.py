@@ -41,15 +41,15 @@ class Served:
                 "a model's name and version are 1 to 64 letters, digits, '.', '_', '-'.",
                 hint="fit it with another name",
             )
-        said = {"model": model.name, "version": model.version, "target": model.target}
-        said["guarantee"] = "; ".join(c.title for c in model.guarantee) or "nothing is promised"
+        fields = {"model": model.name, "version": model.version, "target": model.target}
+        fields["guarantee"] = "; ".join(c.title for c in model.guarantee) or "nothing is promised"
         if model.noisy:
-            said["guarantee"] = "unproved"
-            said["claimed_epsilon"] = model.claimed_epsilon
-            said["note"] = UNPROVED
+            fields["guarantee"] = "unproved"
+            fields["claimed_epsilon"] = model.claimed_epsilon
+            fields["note"] = UNPROVED
         if not model.noisy:
             _tried(model)
-        opening = json.dumps(said, separators=(",", ":"), allow_nan=False)[:-1].encode()
+        opening = json.dumps(fields, separators=(",", ":"), allow_nan=False)[:-1].encode()
         return cls(model, model.name, model.version, bool(model.noisy), opening)
 
     @property

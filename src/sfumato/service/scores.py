@@ -53,8 +53,8 @@ def released(question: Question) -> bytes:
         raise refused(error) from None
     parts = []
     for row, score in zip(question.rows, scored, strict=True):
-        said = coarse(score.probability, question.decimals)
-        part = f'"risk_score":{said!r},"clamped":{json.dumps(score.clamped) if score.clamped else "[]"}'
+        risk = coarse(score.probability, question.decimals)
+        part = f'"risk_score":{risk!r},"clamped":{json.dumps(score.clamped) if score.clamped else "[]"}'
         if question.explain:
             why = explanation(served.model, row, question.decimals)
             part += f',"explanation":{json.dumps(why, allow_nan=False)}'

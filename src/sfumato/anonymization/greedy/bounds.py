@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.hierarchy.levels import Hierarchy
-from sfumato.hierarchy.numbered import Numbered
+from sfumato.hierarchy.node_numbers import Numbered
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]

@@ -70,7 +70,7 @@ class ModelGuided:
     share: Annotated[
         float, Parameter(Number("Of the rows, the share that the model learns from.", 0, 1, above=True))
     ] = 0.5
-    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    search_seed: Annotated[int, declared.SEARCH_SEED] = 0
     time_limit: Annotated[
         float | None, declared.time_limit("rows that are in no class yet are released as one")
     ] = None
@@ -108,7 +108,7 @@ class ModelGuided:
         flat = Flat.of(problem, Height().cost(problem))
         check = ClassCheck(problem, criterion, flat)
         target = LearningTarget.of(problem, self.target, self.estimator)
-        learnt, _ = halves(target.found, self.share, self.seed)
+        learnt, _ = halves(target.found, self.share, self.search_seed)
         if not learnt.any():
             raise ParameterError("too few rows to learn from.", hint="a larger share, or more rows")
         model = learn(problem, target, learnt, self.estimator)

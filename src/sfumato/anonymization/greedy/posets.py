@@ -22,7 +22,7 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
-from sfumato.hierarchy.numbered import Numbered
+from sfumato.hierarchy.node_numbers import Numbered
 from sfumato.hierarchy.poset import Poset
 from sfumato.progress import report
 

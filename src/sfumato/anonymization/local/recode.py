@@ -48,7 +48,7 @@ _END = 0.05  # share kept for putting the parts together
         claims=declared.COUNTED,
         needs=(Need.HIERARCHIES,),
         first=True,
-        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+        grid=({"k": 10, "effort": "fast"},),
     )
 )
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class LocalRecoding:
     """The same value may become different nodes in different rows: less is lost than with one level for all.
 
     Where neither limit is given, improving ends after 10 or 60 seconds, by effort; the best so far is
-    returned then, and on Ctrl-C. With ample time the same seed gives the same recoding. Rows are suppressed
-    only where a column's maximum level leaves rows with too few others: it never lowers the loss.
+    returned then, and on Ctrl-C. With ample time the same search_seed gives the same recoding. Rows are
+    suppressed only where a column's maximum level leaves rows with too few others: it never lowers the loss.
     """
 
     effort: Annotated[
@@ -72,7 +72,7 @@ class LocalRecoding:
         ),
     ] = "thorough"
     time_limit: Annotated[float | None, declared.time_limit("the best so far is given")] = None
-    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    search_seed: Annotated[int, declared.SEARCH_SEED] = 0
     max_suppressed: Annotated[float, declared.MAX_SUPPRESSED] = 0.0
     work_limit: Annotated[
         int | None,
@@ -84,12 +84,16 @@ class LocalRecoding:
         if self.effort not in _SECONDS:
             faults.append("effort must be fast or thorough")
         faults += limits.limit_faults(self.time_limit, self.work_limit)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            faults.append("seed must be a whole number from 0 up")
+        if (
+            isinstance(self.search_seed, bool)
+            or not isinstance(self.search_seed, int)
+            or not 0 <= self.search_seed < 2**63
+        ):
+            faults.append("search_seed must be a whole number from 0 up")
         if not (_number(self.max_suppressed) and 0 <= self.max_suppressed <= 1):
             faults.append("max_suppressed must be a share from 0 to 1")
         if faults:
-            raise ParameterError(f"{'; '.join(faults)}.", hint="LocalRecoding(effort='fast', seed=1)")
+            raise ParameterError(f"{'; '.join(faults)}.", hint="LocalRecoding(effort='fast', search_seed=1)")
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
@@ -160,7 +164,7 @@ class _Run:
             self.seconds = _SECONDS[method.effort]
         # The start is cut short by a limit that was given, not by the one that stands in for it.
         self.end = None if method.time_limit is None else self.began + (1 - _END) * method.time_limit
-        self.rng = np.array([_scrambled(method.seed)], np.uint64)
+        self.rng = np.array([_scrambled(method.search_seed)], np.uint64)
         self.bound = self.start = 0.0
         self.rows = self.moves = 0
         self.hurried, self.interrupted, self.limit = False, False, ""
@@ -261,7 +265,7 @@ class _Run:
         order = np.argsort(of, kind="stable")
         about: dict[str, Any] = {
             "method": f"local recoding, {self.method.effort}",
-            "seed": self.method.seed,
+            "search_seed": self.method.search_seed,
             "moves": self.moves,
             "repeatable": not (self.hurried or self.interrupted),
             "stopped": self.stopped,

@@ -17,12 +17,14 @@ from sfumato.assessment.attacks.attributes import (
     mean_value,
     most_frequent,
 )
+from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
 from sfumato.assessment.attacks.intruder import by_key, sharp
 from sfumato.assessment.attacks.network import bayesian_network
 from sfumato.assessment.attacks.releases import complementary, rare_values, temporal, unsorted_matching
 from sfumato.assessment.attacks.three_risks import inference, linkability, singling_out
 
 __all__ = [
+    "AttackDatabase",
     "background",
     "bayesian_network",
     "by_key",

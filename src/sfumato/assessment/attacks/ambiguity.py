@@ -9,7 +9,7 @@ re-identifies a good part of what literal Greedy releases, where classes are not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from sfumato.assessment.attacks.success import CONFIDENCE, rate
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError
 from sfumato.score import Score
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _EDGES = 20_000_000  # links between distinct persons and distinct records: about 1 GB while solving
 
@@ -112,7 +115,7 @@ def smallest_cover(pair: Pair, known: Sequence[str]) -> list[Score]:
     ]
 
 
-def _links(view: View) -> Any:
+def _links(view: View) -> csr_matrix:
     """All compatible (distinct person, class) links as one sparse matrix."""
     from scipy import sparse
 
@@ -128,7 +131,7 @@ def _links(view: View) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def _usable(links: Any, people: Ints, records: Ints) -> tuple[Any, int]:
+def _usable(links: csr_matrix, people: Ints, records: Ints) -> tuple[csr_matrix, int]:
     """The links that some largest matching uses, and how many people it serves.
 
     Because: two largest flows differ by a circulation in the residual network. So a link is used by some

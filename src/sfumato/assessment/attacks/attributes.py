@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _WORK = 20_000_000  # steps of one round of fitting that are quick enough, some three hundred times
 
@@ -207,7 +210,7 @@ def _with_unseen(spread: Floats) -> Floats:
     return np.column_stack([spread, np.zeros(len(spread))])
 
 
-def _inputs(nodes: Ints, tables: Sequence[Floats]) -> Any:
+def _inputs(nodes: Ints, tables: Sequence[Floats]) -> csr_matrix:
     from scipy import sparse
 
     return sparse.hstack([sparse.csr_matrix(t)[nodes[:, i]] for i, t in enumerate(tables)], format="csr")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from sfumato.assessment.reading.same_values import is_number
 from sfumato.errors import ParameterError
 from sfumato.seeds import Key
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _CELLS = 4_000_000  # of the (persons, leaves) tables held at once: 32 MB
 _LEARNT = 25_000_000  # of the (records, secrets) tables that models learn with: 200 MB each
@@ -91,7 +94,7 @@ def check_secret(known: Sequence[str], sensitive: str) -> None:
         )
 
 
-def histograms(view: View, values: Any) -> Iterator[tuple[slice, Floats]]:
+def histograms(view: View, values: Floats | csr_matrix) -> Iterator[tuple[slice, Floats]]:
     """For the distinct persons in turn, the sum over matching classes of values: (classes, leaves)."""
     step = max(1, _CELLS // max(1, values.shape[1]))
     for part, matrix in view.compatible():
@@ -101,7 +104,7 @@ def histograms(view: View, values: Any) -> Iterator[tuple[slice, Floats]]:
             yield slice(part.start + start, part.start + start + len(dense)), dense
 
 
-def class_values(pair: Pair, view: View, sensitive: str) -> Any:
+def class_values(pair: Pair, view: View, sensitive: str) -> csr_matrix:
     """Sparse (classes, leaves + 1): how often each class has each value, generalized ones spread."""
     from scipy import sparse
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -268,7 +269,7 @@ def _records(view: View, names: Sequence[str], wide: set[str]) -> pa.Table:
     return pa.table(columns)
 
 
-def _comparison(library: Any, name: str, exact: float | None) -> Any:
+def _comparison(library: ModuleType, name: str, exact: float | None) -> Any:
     """Agreement or not; where cells are generalized, being covered is a weaker agreement than being equal.
 
     exact: the share of exact cells, where some column of the release is generalized, or all pairs agree on

@@ -8,7 +8,7 @@ coins the intruder does not see, say how good it is; people whose coin shows tai
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +119,7 @@ def judged(
     rates: Sequence[float],
     key: Key,
     columns: tuple[str, ...] = (),
-    details: dict[str, Any] | None = None,
+    details: Mapping[str, object] | None = None,
 ) -> list[Score]:
     """The game as scores: area under the curve, hits at few false alarms, and the advantage."""
     shared: dict[str, Any] = {

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -25,6 +26,9 @@ from sfumato.counts import Codebook, canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Value
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -101,7 +105,7 @@ class View:
         offsets = np.cumsum([0, *[t.size for t in tables[:-1]]])
         return np.concatenate([t.ravel() for t in tables]), offsets, np.array([t.shape[1] for t in tables])
 
-    def compatible(self) -> Iterator[tuple[slice, Any]]:
+    def compatible(self) -> Iterator[tuple[slice, csr_matrix]]:
         """Which persons may be which classes: sparse matrices (persons of the slice, classes), in turn."""
         from scipy import sparse
 
@@ -254,7 +258,7 @@ def encode(pair: Pair, people: Table, columns: Sequence[str]) -> Ints:
     return out
 
 
-def _between(pair: Pair, name: str, values: Any, places: Ints) -> NDArray[np.bool_]:
+def _between(pair: Pair, name: str, values: pa.ChunkedArray, places: Ints) -> NDArray[np.bool_]:
     """Whose number lies in the bin of another: a record with that number, not an interval, is not theirs."""
     column = pair.leaves[name].column
     numbers = column_numbers(canonical(column, values.combine_chunks()))
@@ -263,7 +267,7 @@ def _between(pair: Pair, name: str, values: Any, places: Ints) -> NDArray[np.boo
     return np.asarray(single[places] & ~np.isin(numbers, pair.values[name]), bool)
 
 
-def _places(book: Codebook, values: Any) -> Ints:
+def _places(book: Codebook, values: pa.ChunkedArray) -> Ints:
     if book.column.edges is not None:
         open_ = Codebook(replace(book.column, clamp=True), book.levels, True)
         return open_.encode(values).astype(np.int64)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -105,7 +104,9 @@ def _numbers(values: pa.Array) -> Floats:
     return np.asarray(floats.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _gaps(people: Any, rows: Any, ranked: NDArray[np.bool_], j: int) -> NDArray[np.float32]:
+def _gaps(
+    people: NDArray[np.float32], rows: NDArray[np.float32], ranked: NDArray[np.bool_], j: int
+) -> NDArray[np.float32]:
     """Distances in one column, (people, rows)."""
     a, b = people[:, None, j], rows[None, :, j]
     if not ranked[j]:

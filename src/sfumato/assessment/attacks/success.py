@@ -80,7 +80,7 @@ def rate(
     control: Floats | NDArray[np.bool_] | None = None,
     confidence: float = CONFIDENCE,
     better: Better = "lower",
-    details: Mapping[str, Any] | None = None,
+    details: Mapping[str, object] | None = None,
 ) -> Score:
     """A score from the outcome of each attack, 0 to 1, and of the same attack on the control."""
     _check(confidence)

@@ -196,10 +196,10 @@ def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
     return [(straight, "a learnt linear score"), (grown, "a learnt likelihood ratio")]
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def _one_thread() -> AbstractContextManager[object]:
     """Small trees on a busy machine: threads that wait for each other take longer than one alone."""
     limits = importlib.import_module("threadpoolctl").threadpool_limits
-    alone: AbstractContextManager[Any] = limits(1, user_api="openmp")
+    alone: AbstractContextManager[object] = limits(1, user_api="openmp")
     return alone
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sfumato.assessment.case import Case
 from sfumato.assessment.checks.base import (
@@ -17,6 +17,9 @@ from sfumato.assessment.checks.base import (
 )
 from sfumato.errors import SfumatoError
 from sfumato.score import Score
+
+if TYPE_CHECKING:
+    from sfumato.assessment.utility.models import Model
 
 
 def _tables(case: Case) -> list[Score]:
@@ -43,7 +46,7 @@ def _regressions(case: Case) -> list[Score]:
     return as_far_as_possible(partial(_regression, case, formula, model) for formula, model in asked)
 
 
-def _regression(case: Case, formula: str, model: Any) -> list[Score]:
+def _regression(case: Case, formula: str, model: Model) -> list[Score]:
     from sfumato.assessment.utility.models import regression
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.assessment.frontier.grid import Made, Measure
 from sfumato.assessment.thresholds import RISING, RISK, VAGUE, measure, of_name
@@ -21,7 +21,7 @@ LINKING, MEMBERSHIP = "linking, at most", "membership by nearest row, area under
 DEFAULT_UTILITY = "total variation, pairs"
 
 
-def measure_of(chosen: str | Measure | Any, what: str) -> Measure:
+def measure_of(chosen: str | Measure, what: str) -> Measure:
     """A function as it is; for a name, the score of that name."""
     if isinstance(chosen, str):
         named = Named(chosen)

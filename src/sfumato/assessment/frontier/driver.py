@@ -107,7 +107,7 @@ def _with_roles(table: Table, known: Sequence[str] | None, wanted: Sequence[str]
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _known_to(control: Any, table: Table) -> Schema | None:
+def _known_to(control: object, table: Table) -> Schema | None:
     """A file is read as the table was; a table of the user's own keeps its schema."""
     return None if isinstance(control, Table | Release) else table.schema
 

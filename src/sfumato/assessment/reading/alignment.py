@@ -10,7 +10,7 @@ happens in counts: each file is tabulated once, and its tables are multiplied by
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -327,7 +327,9 @@ def _too_many(name: str, asked: bool) -> str:
     return text
 
 
-def _groups(sets: Sequence[tuple[str, ...]], cells: Any) -> Iterator[list[tuple[str, ...]]]:
+def _groups(
+    sets: Sequence[tuple[str, ...]], cells: Callable[[Sequence[str]], int]
+) -> Iterator[list[tuple[str, ...]]]:
     """Sets in groups whose tables fit in memory together."""
     group: list[tuple[str, ...]] = []
     held = 0

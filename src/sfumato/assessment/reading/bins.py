@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ from sfumato.assessment.reading import notation
 from sfumato.assessment.reading.lines import CLOCKS, ColumnScale, Float, Line, Tree, has_missing, text_of
 from sfumato.assessment.reading.notation import Span
 from sfumato.counts import Codebook, Counts
-from sfumato.schema import Column
+from sfumato.schema import Column, Value
 
 _NUMBERS = ("integer", "real", "decimal")
 _DIGITS = 12  # of a label: enough to tell edges apart, too few to show what binary numbers add
@@ -134,7 +133,7 @@ class Binned:
         """The next number above each: a whole one, or the next a computer has."""
         return values + 1 if self.type in ("integer", *CLOCKS) else np.nextafter(values, np.inf)
 
-    def _edge(self, edge: float) -> Any:
+    def _edge(self, edge: float) -> Value:
         if not self.clock:
             return int(edge) if self.type == "integer" and math.isfinite(edge) else float(edge)
         kind = pa.int32() if self.clock == "date" else pa.int64()
@@ -146,7 +145,8 @@ class Binned:
             return (
                 limit if self.clock == "date" else datetime(limit.year, limit.month, limit.day, tzinfo=zone)
             )
-        return pa.array([int(edge)], kind).cast(stored)[0].as_py()
+        value: Value = pa.array([int(edge)], kind).cast(stored)[0].as_py()
+        return value
 
     def _rows(self, texts: Sequence[str], spans: Sequence[Span | None]) -> list[Float | None]:
         """The spread of each released text over the bins."""

@@ -19,7 +19,7 @@ Meanings = Mapping[str, Mapping[str, Sequence[Value]]]
 
 
 def opened(
-    data: Any, what: str, *, schema: Schema | str | Path | None = None, keep_text: bool = False
+    data: object, what: str, *, schema: Schema | str | Path | None = None, keep_text: bool = False
 ) -> Table:
     """A Table, a Release, the folder of one, or whatever `scan` reads, as a table with rows in it.
 
@@ -47,7 +47,7 @@ def is_release(path: str | Path) -> bool:
     return (folder / "public" / MANIFEST).is_file() or (folder / MANIFEST).is_file()
 
 
-def guarantee_of(data: Any) -> Guarantee | None:
+def guarantee_of(data: object) -> Guarantee | None:
     """What the released thing promises, if it says so."""
     if isinstance(data, Release):
         return data.guarantee
@@ -56,7 +56,7 @@ def guarantee_of(data: Any) -> Guarantee | None:
     return None
 
 
-def meanings(given: Any, released: Any, columns: Sequence[str]) -> Meanings:
+def meanings(given: Any, released: object, columns: Sequence[str]) -> Meanings:
     """For each column that was generalized, the leaves of each value.
 
     given: a folder of level tables, or by column a Hierarchy or {value: its leaves}; None if nobody said.
@@ -77,7 +77,7 @@ def meanings(given: Any, released: Any, columns: Sequence[str]) -> Meanings:
     return {**_recorded(released), **said}
 
 
-def _recorded(released: Any) -> Meanings:
+def _recorded(released: object) -> Meanings:
     """What the internal record says, if it is there: a public part alone has none."""
     if isinstance(released, str | Path) and is_release(released):
         released = Release.load(released)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,16 @@ from sfumato.schema import Kind
 from sfumato.seeds import Key
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Float = NDArray[np.float64]
 _CLOCKS = {"date": "date", "datetime": "datetime", "instant": "datetime"}
 
 
 def frames(
     pair: Pair, *, most_rows: int | None = None, seed: int = 0, drawn: bool = False
-) -> tuple[Any, Any]:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The original and the released rows as pandas frames; a random sample of each where they are many.
 
     drawn: a number within its interval is drawn, instead of being its middle.
@@ -43,7 +46,7 @@ def frames(
     return before, after
 
 
-def frame_like(pair: Pair, table: Table, *, most_rows: int | None = None, seed: int = 0) -> Any:
+def frame_like(pair: Pair, table: Table, *, most_rows: int | None = None, seed: int = 0) -> pd.DataFrame:
     """Further rows of the original's kind (a holdout) as a frame; levels it alone has are missing."""
     absent = [c for c in pair.columns if c not in table.columns]
     if absent:
@@ -66,8 +69,13 @@ def levels_of(book: Codebook) -> list[str]:
 
 
 def _frame(
-    pair: Pair, table: Table, released: bool, most: int | None, generator: Any, drawn: bool = False
-) -> Any:
+    pair: Pair,
+    table: Table,
+    released: bool,
+    most: int | None,
+    generator: np.random.Generator,
+    drawn: bool = False,
+) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
@@ -92,7 +100,7 @@ def _frame(
     return pd.DataFrame(data)
 
 
-def _rows(table: Table, names: list[str], most: int | None, generator: Any) -> pa.Table:
+def _rows(table: Table, names: list[str], most: int | None, generator: np.random.Generator) -> pa.Table:
     """All rows, or so many drawn at random without replacement."""
     total = table.rows()
     batches = table.batches(names)
@@ -118,7 +126,7 @@ def _plain(array: pa.Array, clock: str = "") -> Float:
     return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
+def _numbers(pair: Pair, name: str, array: pa.Array, generator: np.random.Generator | None) -> Float:
     """Numbers as they are, dates as days or microseconds, intervals by their middle or by a draw."""
     column = pair.leaves[name].column
     clock = _CLOCKS.get(column.type, "")
@@ -147,7 +155,7 @@ def _numbers(pair: Pair, name: str, array: pa.Array, generator: Any) -> Float:
     return np.asarray(low + u * (high - low))
 
 
-def _covered(pair: Pair, name: str, value: Any, inner: Float) -> notation.Span | None:
+def _covered(pair: Pair, name: str, value: object, inner: Float) -> notation.Span | None:
     """What a set or a node with a name covers: from the first to the last of the bins it is spread over."""
     column = pair.leaves[name].column
     row = pair.spread[name][pair.nodes[name].code_of(value)]
@@ -180,7 +188,9 @@ def unbounded(edge: Any) -> bool:
     return math.isinf(edge)
 
 
-def _codes(pair: Pair, name: str, array: pa.Array, released: bool, generator: Any) -> NDArray[np.int64]:
+def _codes(
+    pair: Pair, name: str, array: pa.Array, released: bool, generator: np.random.Generator
+) -> NDArray[np.int64]:
     """Leaf codes; a generalized value is drawn from its spread."""
     if not released:
         book = pair.leaves[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +15,7 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def same_text(parts: Sequence[Any]) -> list[Any]:
+def same_text(parts: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array | pa.ChunkedArray]:
     """Arrays of one column as text.
 
     A single '*' makes a file of numbers one of text: where another file holds numbers, '500.0' is 500; where
@@ -27,7 +26,7 @@ def same_text(parts: Sequence[Any]) -> list[Any]:
     return [_text(p, numbers, flags) for p in parts]
 
 
-def _text(part: Any, numbers: bool, flags: bool) -> Any:
+def _text(part: pa.Array | pa.ChunkedArray, numbers: bool, flags: bool) -> pa.Array | pa.ChunkedArray:
     if is_number(part.type):
         return pc.cast(pc.cast(part, pa.float64(), safe=False), pa.string())
     text = pc.cast(part, pa.string())

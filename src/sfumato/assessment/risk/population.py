@@ -8,7 +8,7 @@ of each is the probability that a class with one member in the sample has one in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -332,5 +332,5 @@ def population_uniqueness(
     return scores
 
 
-def _score(name: str, value: float, meaning: str, found: FileClasses, details: dict[str, Any]) -> Score:
+def _score(name: str, value: float, meaning: str, found: FileClasses, details: Mapping[str, object]) -> Score:
     return Score(name, "risk", value, (0.0, 1.0), "lower", meaning, columns=found.columns, details=details)

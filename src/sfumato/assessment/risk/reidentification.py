@@ -10,6 +10,7 @@ is negative binomial (Benedetti and Franconi 1998), and 1 / F stands for its exp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def _one(
     threshold: float,
     found: FileClasses,
     who: str,
-    details: dict[str, Any],
+    details: Mapping[str, object],
 ) -> list[Score]:
     above = float(n[risk > threshold * (1 + 1e-12)].sum() / n.sum())
     return [
@@ -162,7 +163,7 @@ def _one(
     ]
 
 
-def _score(name: str, value: float, meaning: str, found: FileClasses, details: dict[str, Any]) -> Score:
+def _score(name: str, value: float, meaning: str, found: FileClasses, details: Mapping[str, object]) -> Score:
     return Score(
         name, "risk", min(1.0, value), (0.0, 1.0), "lower", meaning, columns=found.columns, details=details
     )

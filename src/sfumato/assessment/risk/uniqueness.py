@@ -6,7 +6,7 @@ on a part. A set on which a record is alone, and on no smaller part of it, is wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -166,7 +166,7 @@ def _semantics(found: FileClasses) -> str:
 
 
 def _share(
-    name: str, value: float, meaning: str, columns: Sequence[str], details: dict[str, Any] | None = None
+    name: str, value: float, meaning: str, columns: Sequence[str], details: Mapping[str, object] | None = None
 ) -> Score:
     return Score(
         name, "risk", value, (0.0, 1.0), "lower", meaning, columns=tuple(columns), details=details or {}

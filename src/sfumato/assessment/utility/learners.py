@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Float = NDArray[np.float64]
 _MOST_CATEGORIES = 200  # gradient boosting has at most 255 bins per column
@@ -111,16 +115,17 @@ def _tested(
     ]  # fmt: skip
 
 
-def _one_thread() -> Any:
+def _one_thread() -> AbstractContextManager[object]:
     """Tables of this size are learnt faster by one thread than by several that wait for each other."""
-    return importlib.import_module("threadpoolctl").threadpool_limits(1)
+    limits: AbstractContextManager[object] = importlib.import_module("threadpoolctl").threadpool_limits(1)
+    return limits
 
 
-def _outcome(frame: Any, target: str, numeric: bool) -> Float:
+def _outcome(frame: pd.DataFrame, target: str, numeric: bool) -> Float:
     return np.asarray(frame[target] if numeric else frame[target].cat.codes, np.float64)
 
 
-def _predicted(model: Any, rows: Any, numeric: bool, size: int) -> Float:
+def _predicted(model: Any, rows: pd.DataFrame, numeric: bool, size: int) -> Float:
     """Predicted numbers, or probabilities with a column for each level; levels never seen have none."""
     if numeric:
         return np.asarray(model.predict(rows), np.float64)[:, None]
@@ -257,12 +262,12 @@ def _classifier(estimator: Any, model: str, seed: int) -> Any:
     return importlib.import_module("sklearn.linear_model").LogisticRegression(C=1e4, max_iter=200)
 
 
-def _pmse(classifier: Any, x: Any, labels: NDArray[np.int64], share: float) -> float:
+def _pmse(classifier: Any, x: Float, labels: NDArray[np.int64], share: float) -> float:
     guesses = importlib.import_module("sklearn.base").clone(classifier).fit(x, labels).predict_proba(x)[:, 1]
     return measures.propensity_error(guesses, share)
 
 
-def _design(pair: Pair, before: Any, after: Any, *, one_hot: bool) -> Float:
+def _design(pair: Pair, before: pd.DataFrame, after: pd.DataFrame, *, one_hot: bool) -> Float:
     """Both files as one matrix: numbers with an indicator of missing, names as codes or one-hot."""
     parts: list[Float] = []
     for name in pair.columns:

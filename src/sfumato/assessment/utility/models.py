@@ -8,7 +8,8 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from sfumato.assessment.reading.frames import frames
 from sfumato.assessment.utility.associations import score
 from sfumato.errors import DataError, MissingExtraError, ParameterError, SfumatoError, listed
 from sfumato.score import Score
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Float = NDArray[np.float64]
 Model = Literal["linear", "logistic"]
@@ -112,7 +116,7 @@ def _doubt(first: RegressionFit, second: RegressionFit) -> str:
 
 
 def fit(
-    frame: Any, formula: str, model: Model, confidence: float, weight: str | None, where: str
+    frame: pd.DataFrame, formula: str, model: Model, confidence: float, weight: str | None, where: str
 ) -> RegressionFit:
     """One regression on one frame."""
     sm, patsy = _part("statsmodels.api"), _part("patsy")
@@ -121,7 +125,7 @@ def fit(
     used = [c for c in frame.columns if re.search(rf"(?<!\w){re.escape(str(c))}(?!\w)", formula)]
     if not used:
         raise ParameterError(
-            "the formula names no column of the files.", hint=f"columns: {listed(list(frame))}"
+            "the formula names no column of the files.", hint=f"columns: {listed([str(c) for c in frame])}"
         )
     kept = frame.dropna(subset=[*used, *([weight] if weight else [])])
     if len(kept) < 3:
@@ -153,7 +157,7 @@ def fit(
     )  # fmt: skip
 
 
-def _fitted(sm: Any, model: Model, y: Float, x: Any, weights: Float | None) -> Any:
+def _fitted(sm: ModuleType, model: Model, y: Float, x: pd.DataFrame, weights: Float | None) -> Any:
     # Weighted rows are not independent draws of equal worth: sandwich errors.
     robust = {} if weights is None else {"cov_type": "HC1"}
     if model == "linear":
@@ -163,7 +167,9 @@ def _fitted(sm: Any, model: Model, y: Float, x: Any, weights: Float | None) -> A
     return sm.GLM(y, x, family=sm.families.Binomial(), freq_weights=weights).fit(**robust)
 
 
-def _matrices(patsy: Any, formula: str, frame: Any, model: Model, where: str) -> tuple[Float, Any]:
+def _matrices(
+    patsy: ModuleType, formula: str, frame: pd.DataFrame, model: Model, where: str
+) -> tuple[Float, pd.DataFrame]:
     """The outcome and the design, in patsy's reading of R's formulas."""
     text = formula.replace("as.numeric(", "as_numeric(").replace("factor(", "C(")
     names = patsy.EvalEnvironment([{"np": np, "as_numeric": _as_numeric, "log": np.log, "exp": np.exp}])
@@ -186,7 +192,7 @@ def _matrices(patsy: Any, formula: str, frame: Any, model: Model, where: str) ->
     return y, design
 
 
-def _as_numeric(values: Any) -> Any:
+def _as_numeric(values: pd.Series) -> pd.Series:
     """R's as.numeric: numbers as they are, factors of numbers by their number, others by their code."""
     if not hasattr(values, "cat"):
         return values.astype(float)
@@ -196,7 +202,7 @@ def _as_numeric(values: Any) -> Any:
         return values.cat.codes.astype(float) + 1
 
 
-def _part(name: str) -> Any:
+def _part(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:

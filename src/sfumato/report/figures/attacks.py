@@ -8,8 +8,8 @@ from textwrap import wrap
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.report.contents import DataTable, Figure
 from sfumato.report.figures.common import Spec, in_expression, short
-from sfumato.report.page import DataTable, Figure
 from sfumato.report.palette import CONTROL, MUTED, RELEASED
 from sfumato.report.words import clean, number
 from sfumato.score import Score

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.report.contents import Cell, DataTable, Figure
 from sfumato.report.figures.common import Spec, short
-from sfumato.report.page import Cell, DataTable, Figure
 from sfumato.report.palette import CATEGORIES, INK, MUTED, PAPER, SHAPES
 from sfumato.report.words import clean, number
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.report.contents import DataTable, Figure
 from sfumato.report.figures.common import (
     FILES,
     FILES_KEY,
@@ -19,7 +20,6 @@ from sfumato.report.figures.common import (
     shares,
     short,
 )
-from sfumato.report.page import DataTable, Figure
 from sfumato.report.palette import MUTED
 from sfumato.report.words import clean
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.report.contents import DataTable, Figure
 from sfumato.report.figures.common import Spec, floats, in_expression, percent, shares, short
-from sfumato.report.page import DataTable, Figure
 from sfumato.report.palette import MUTED, ORIGINAL, RELEASED
 from sfumato.report.words import clean, number
 

@@ -62,6 +62,7 @@ _TURNS = 200  # for rows that break a constraint
         Does.SYNTHESIZE,
         "Fills missing cells with draws from models; it promises nothing.",
         page="imputation.md",
+        own_rows=True,
         claims=("NoGuarantee",),
         needs=(Need.KEY,),
     )

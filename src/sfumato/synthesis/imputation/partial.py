@@ -54,6 +54,7 @@ NAMING = (Role.IDENTIFIER, Role.PERSON)
         Does.SYNTHESIZE,
         "The rows of people, with chosen columns or risky cells drawn anew.",
         page="imputation.md",
+        own_rows=True,
         claims=("NoGuarantee",),
         needs=(Need.KEY,),
     )

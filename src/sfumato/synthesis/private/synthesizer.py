@@ -47,6 +47,7 @@ _PURPOSE = "private synthesizer"
         Does.SYNTHESIZE,
         "Noise once, one promise for the whole data set, rows without end.",
         page="private.md",
+        own_rows=True,
         claims=("PureDP", "ApproxDP", "ZCDP"),
         needs=(Need.PUBLIC_DOMAIN,),
         first=True,

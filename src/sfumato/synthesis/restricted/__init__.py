@@ -1,4 +1,7 @@
-"""PeGS where laws are restricted or tables are hashed: slower, and with no other law."""
+"""PeGS where laws are restricted or tables are hashed: slower, and with no other law.
+
+`packed` lays structural zeros out as `_kernels` reads them.
+"""
 
 from __future__ import annotations
 

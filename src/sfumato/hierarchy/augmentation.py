@@ -28,8 +28,8 @@ def implied(hierarchy: Hierarchy, nodes: NDArray[np.integer]) -> NDArray[np.int3
     """
     nodes = np.asarray(nodes)
     above = hierarchy.nodes[:-1][:, hierarchy.first_leaf[nodes]].T
-    told = np.arange(hierarchy.height) >= hierarchy.level_of[nodes][:, None]
-    return np.where(told, above, SUPPRESSED).astype(np.int32)
+    shown = np.arange(hierarchy.height) >= hierarchy.level_of[nodes][:, None]
+    return np.where(shown, above, SUPPRESSED).astype(np.int32)
 
 
 def generalized(hierarchy: Hierarchy, cells: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,32 +14,18 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
-from sfumato.io import like, scan, write
+from sfumato.io import scan, to_native, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.reconstruction.grouping import Grouping, Place
+from sfumato.reconstruction.design import Rule
+from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
+from sfumato.reconstruction.uncertainty import Noise, Uncertainty, uncertainty
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource, EngineSource, engine_fault
 from sfumato.table import Table
 
-if TYPE_CHECKING:
-    from sfumato.reconstruction.uncertainty import Uncertainty
-
 Real = NDArray[np.float64]
-
-
-class Rule(Protocol):
-    """What turns the columns of a batch into reconstructed values."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
-        ...
-
-    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
-        """Values, (people, masked columns)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +40,7 @@ class Effects:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearRule:
     """y_i = x_i (beta + gamma of the person's group) + the offsets of the person's groups.
 
     slopes: (d, k), the constant first.  offsets: (p, k), A' kappa at each row of A: kappa over sizes.
@@ -118,7 +104,7 @@ class Reconstructed:
         source = self.origin.source
         if is_spark(source):
             return _on_spark(self, source)
-        return like(self.to_arrow(), source)
+        return to_native(self.to_arrow(), source)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write to a file by its suffix, in chunks; whole or not at all.
@@ -135,7 +121,7 @@ class Reconstructed:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedReconstruction:
     """What `fit` gives back: the rule, the trace, and what was chosen on the way.
 
     trace: the objective after each iteration, the start first; empty for methods without iterations.
@@ -166,7 +152,7 @@ class Fitted:
     @property
     def coefficients(self) -> dict[str, Real]:
         """The weight of each column of X, by name; (masked columns,) each."""
-        if not isinstance(self.rule, Linear):
+        if not isinstance(self.rule, LinearRule):
             raise ParameterError(f"{self.method} has no coefficients.", hint="they belong to linear methods")
         return dict(zip(self.rule.filler.names, self.rule.slopes, strict=True))
 
@@ -196,15 +182,13 @@ class Fitted:
             )
         return _written_back(people, rule, names)
 
-    def uncertainty(self, noise: Any = "constant") -> Uncertainty:
+    def uncertainty(self, noise: Noise = "constant") -> Uncertainty:
         """How far reconstructed values may be off, and how much the aggregates pinned down.
 
         noise: "constant" (whatever held-out groups miss is put down to persons: wide), "components" (persons
         and groups told apart: narrower, and right only if the slopes are), or a standard deviation.
         """
-        from sfumato.reconstruction.uncertainty import uncertainty
-
-        return uncertainty(self, noise)
+        return uncertainty(self.grouping, self.rule, lambda: self.rests, self.corrected, noise)
 
 
 def _with_ends(names: Sequence[str]) -> tuple[str, ...]:

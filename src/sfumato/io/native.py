@@ -12,7 +12,7 @@ from sfumato.counts.duck import OFFLINE
 from sfumato.sources import Source, is_text
 
 
-def like(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
+def to_native(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
     """The rows as the library of the source holds them: pandas for pandas, Spark for Spark.
 
     every_level: categories of the source that no longer occur stay listed. Not in a release: a value that

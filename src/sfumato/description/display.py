@@ -15,7 +15,7 @@ from sfumato.errors import printable
 
 if TYPE_CHECKING:
     from sfumato.description.differences import Difference, Differences
-    from sfumato.description.profile import ColumnProfile, Description, Step, Together
+    from sfumato.description.profile import ColumnProfile, Description, Together, UniquenessStep
 
 _WIDE = 118  # from here on the reasons stand beside the columns
 _COLOURS = {
@@ -58,8 +58,8 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
         who = description.person
         yield ""
         rows = f"{who.mean:.2f} rows each on average, at most {who.most:,}"
-        said = f"{who.persons:,} in '{printable(who.column)}', {rows}."
-        yield Text.assemble(("Persons: ", "bold"), said)
+        text = f"{who.persons:,} in '{printable(who.column)}', {rows}."
+        yield Text.assemble(("Persons: ", "bold"), text)
 
 
 def _head(description: Description) -> Text:
@@ -138,7 +138,7 @@ def _together(together: Together) -> Iterator[RenderableType]:
     yield Padding(grid, (0, 0, 0, 2))
 
 
-def _shown_steps(together: Together) -> Iterator[tuple[Step, str, str]]:
+def _shown_steps(together: Together) -> Iterator[tuple[UniquenessStep, str, str]]:
     """The pair, each further column, and all of them."""
     steps = together.steps
     for step in steps[:_MOST_STEPS]:
@@ -166,15 +166,17 @@ def html_description(description: Description) -> str:
         f"<td>{escape(_why(c))}</td></tr>"
         for c in description.columns
     )
-    said = [f"{description.rows:,} rows, {len(description.columns)} columns."]
+    lines = [f"{description.rows:,} rows, {len(description.columns)} columns."]
     if description.together is not None:
         t = description.together
-        said.append(
+        lines.append(
             f"{escape(t.basis)}: {escape(', '.join(t.columns))}. {t.combinations:,} combinations, "
             f"{percent(t.unique)} of the rows alone in theirs."
         )
-        said += [f"{escape(', '.join(s.columns))}: {percent(s.unique)} alone." for s in t.steps[:_MOST_STEPS]]
-    paragraphs = "".join(f"<p>{line}</p>" for line in said)
+        lines += [
+            f"{escape(', '.join(s.columns))}: {percent(s.unique)} alone." for s in t.steps[:_MOST_STEPS]
+        ]
+    paragraphs = "".join(f"<p>{line}</p>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{paragraphs}"
 
 

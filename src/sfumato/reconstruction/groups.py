@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook, Counts, canonical
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed
-from sfumato.reconstruction.aggregate import Aggregates, Level
+from sfumato.reconstruction.aggregate import AggregateLevel, Aggregates
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -137,7 +137,7 @@ def match(aggregates: Aggregates, individuals: Table, *, partial: bool = False) 
 class _Found:
     """One level, looked at."""
 
-    level: Level
+    level: AggregateLevel
     counts: Counts
     group: Index  # of each counted cell: the published group, -1
     sizes: Real  # counted, of each published group
@@ -150,7 +150,7 @@ class _Found:
     labels: tuple[object, ...] = ()
 
 
-def _at_level(level: Level, aggregates: Aggregates, counts: Counts) -> _Found:
+def _at_level(level: AggregateLevel, aggregates: Aggregates, counts: Counts) -> _Found:
     codes = np.column_stack(
         [_codes(level.keys[n], b) for n, b in zip(level.by, counts.codebooks, strict=True)]
     )
@@ -171,8 +171,8 @@ def _at_level(level: Level, aggregates: Aggregates, counts: Counts) -> _Found:
     found.outside_people = int(counts.n[group < 0].sum())
     found.empty = int((sizes == 0).sum())
     if level.sizes is not None:
-        said = level.sizes
-        found.unequal = int(((said != sizes) & (sizes > 0) & ~np.isnan(said)).sum())
+        declared = level.sizes
+        found.unequal = int(((declared != sizes) & (sizes > 0) & ~np.isnan(declared)).sum())
     for j, statistic in enumerate(aggregates.statistics):
         if statistic == "count":
             n = level.published[:, j]
