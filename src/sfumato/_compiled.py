@@ -38,21 +38,24 @@ def _with_files_of_its_own(dispatcher: Any) -> Any:
     pattern = getattr(file, "_data_name_pattern", "")
     if file is not None and pattern.endswith(".{number:d}.nbc"):
         file._data_name_pattern = pattern.replace(".{number:d}.nbc", f".{_RUN}.{{number:d}}.nbc")
-    if file is not None and hasattr(file, "_load_index"):
-        file._load_index = _or_nothing(file._load_index)
+        file._load_index = _of_this_version(file._load_index)
     return dispatcher
 
 
-def _or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
-    """An index that an earlier version wrote may name a type that has another name now: it is empty then."""
+def _of_this_version(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
+    """Take an index that names a class which is gone for an empty one.
 
-    def loaded() -> dict[Any, Any]:
+    numba reads an index before it asks whether the source is still the same, so that a class which another
+    version of this package called otherwise would end every call of its kernels.
+    """
+
+    def known() -> dict[Any, str]:
         try:
             return load()
         except (AttributeError, ImportError):
             return {}
 
-    return loaded
+    return known
 
 
 def _once_for_numbers(dispatcher: Any) -> Any:
