@@ -25,6 +25,7 @@ from sfumato.methods.requests import REQUESTS
 from sfumato.methods.settings import build, plain_settings
 from sfumato.methods.shapes import Either, Flag, ListOf, Number, Plain, Record, Shape, TableOf, Tagged, Text
 from sfumato.plan.map import _Around, as_candidate
+from sfumato.plan.reference import methods_page
 from sfumato.plan.spec import RELEASING
 from sfumato.plan.step import Step, entry_of, fields_of, step
 from sfumato.privacy import ApproxDP, PureDP
@@ -309,6 +310,12 @@ def test_values_out_of_range_are_refused_with_their_bounds(
     with pytest.raises(sf.ParameterError, match=words) as caught:
         Step(method, settings).build()
     assert caught.value.hint
+
+
+def test_the_page_of_methods_is_what_they_declare() -> None:
+    """sfumato methods --page > docs/methods.md"""
+    page = Path(__file__).parents[2] / "docs" / "methods.md"
+    assert page.read_text(encoding="utf-8") == methods_page()
 
 
 def test_help_shows_what_was_declared() -> None:
