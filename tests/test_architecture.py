@@ -168,6 +168,16 @@ def test_no_import_is_hidden_from_the_test_of_the_layers() -> None:
         assert list(architecture.hidden_imports(ast.parse(planted), "counts/tables.py"))
 
 
+def test_a_method_is_found_by_its_name_only_above_the_methods() -> None:
+    """The table of names imports anything: who judges, or is a method, must not ask it."""
+    rooms = set()
+    for file, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "sfumato.methods.names":
+                rooms.add(file.partition("/")[0])
+    assert rooms <= {"plan", "cli", "methods", "testing.py"}
+
+
 ERROR_NAMES = {
     n for n, c in vars(errors).items() if isinstance(c, type) and issubclass(c, errors.SfumatoError)
 }

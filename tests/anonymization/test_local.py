@@ -20,7 +20,7 @@ from sfumato.anonymization.local import LocalRecoding
 from sfumato.anonymization.local._kernels import boxes as kernels
 from sfumato.anonymization.local._kernels import neighbours
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
-from sfumato.anonymization.local.query import Asked
+from sfumato.anonymization.local.query import ClassQuery
 from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import AlphaK, Criterion, KAnonymity, LDiversity, TCloseness
@@ -83,7 +83,7 @@ def test_two_classes_are_judged_as_if_they_were_one(seed: int) -> None:
     label = np.unique(rng.integers(0, 5, problem.combinations), return_inverse=True)[1].reshape(-1)
     column = next(iter(problem.sensitive))
     for part in (LDiversity(2, column), TCloseness(0.3, column), LDiversity(1.5, column, "entropy")):
-        ask = Asked(problem, KAnonymity(3) & part)
+        ask = ClassQuery(problem, KAnonymity(3) & part)
         judge = ask.judge(label)
         assert judge is not None
         a, b = (v.ravel() for v in np.meshgrid(*[np.arange(label.max() + 1)] * 2))
@@ -217,8 +217,8 @@ def test_a_column_that_weighs_nothing_costs_nothing() -> None:
 
 def test_a_seed_repeats_the_result() -> None:
     problem = random_problem(8, 120, columns=4)
-    first = LocalRecoding("fast", work_limit=AMPLE, seed=3).search(problem, KAnonymity(3))
-    second = LocalRecoding("fast", work_limit=AMPLE, seed=3).search(problem, KAnonymity(3))
+    first = LocalRecoding("fast", work_limit=AMPLE, search_seed=3).search(problem, KAnonymity(3))
+    second = LocalRecoding("fast", work_limit=AMPLE, search_seed=3).search(problem, KAnonymity(3))
     assert first.about["repeatable"] and (first.nodes == second.nodes).all() and (first.of == second.of).all()
 
 
@@ -241,7 +241,7 @@ def test_ctrl_c_gives_the_best_so_far() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"effort": "best"}, {"seed": -1}, {"seed": True}, {"max_suppressed": 2}],
+    [{"effort": "best"}, {"search_seed": -1}, {"search_seed": True}, {"max_suppressed": 2}],
 )
 def test_parameters_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError):

@@ -242,7 +242,7 @@ def test_samples_are_the_same_for_the_same_seed(what: str, tmp_path: Path, sfuma
 
 
 def test_pseudonymize_then_verify_then_alter(visits: Path, sfumato: Sfumato) -> None:
-    done = sfumato("pseudonymize", visits, "--out", "release", "--column", "patient_id")
+    done = sfumato("pseudonymize", visits, "--out", "release", "--columns", "patient_id")
     assert done.code == 0 and "Pseudonymous" in done.out, done.all
     data = visits.parent / "release" / "public" / "data.parquet"
     table = pq.read_table(data)
@@ -261,7 +261,7 @@ def test_pseudonymize_then_verify_then_alter(visits: Path, sfumato: Sfumato) -> 
 
 
 def test_two_releases_with_one_key_can_be_joined(visits: Path, sfumato: Sfumato) -> None:
-    one = ("pseudonymize", visits, "--column", "patient_id", "--out")
+    one = ("pseudonymize", visits, "--columns", "patient_id", "--out")
     assert sfumato(*one, "first").code == 0
     assert sfumato(*one, "second", "--key", "first").code == 0
     assert sfumato(*one, "third", "--json").code == 0

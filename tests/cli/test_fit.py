@@ -41,8 +41,9 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
     assert stat.S_IMODE((folder / "my.key").stat().st_mode) == 0o600
     Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
     done = sfumato(
-        *FIT, "--epsilon", "8", "--ledger", "study.ledger", "--rising", "dose", "--test", "test.csv",
-        "--test-epsilon", "1", "--subgroup", "ward", "--disjoint", "other wards", "--json",
+        *FIT, "--epsilon", "8", "--ledger", "study.ledger", "--monotone", "dose=increasing",
+        "--test", "test.csv", "--test-epsilon", "1", "--subgroup", "ward", "--disjoint", "other wards",
+        "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
     told = json.loads(done.out)
@@ -67,10 +68,10 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
 
 
 def test_a_forest_and_refusals(sfumato: Sfumato, folder: Path) -> None:
-    done = sfumato(*FIT, "--method", "forest", "--epsilon", "4", "--rows", "800")
+    done = sfumato(*FIT, "--method", "forest", "--epsilon", "4", "--declared-rows", "800")
     assert done.code == 0, done.err
     assert sfumato(*FIT, "--method", "oracle", "--overwrite").code == 2
-    assert sfumato(*FIT, "--epsilon", "0.01", "--rows", "800", "--overwrite").code == 2
+    assert sfumato(*FIT, "--epsilon", "0.01", "--declared-rows", "800", "--overwrite").code == 2
     assert sfumato(*FIT, "--test", "test.csv", "--overwrite").code == 2
     (folder / "m.sfm").write_text("{}")
     assert sfumato("model", "show", "m.sfm").code == 2

@@ -34,7 +34,7 @@ def test_a_release_is_written_and_verified(sfumato: Sfumato, stays: list[object]
 
 def test_json_says_the_total(sfumato: Sfumato, stays: list[object]) -> None:
     answer = sfumato(
-        "synthesize", *stays, "--method", "pegs", "--epsilon", 0.1, "--per-row", "--block", 10,
+        "synthesize", *stays, "--method", "pegs", "--epsilon-per-row", 0.1, "--block", 10,
         "--parents", 0, "--rows", 20, "--out", "new", "--json",
     )  # fmt: skip
     found = json.loads(answer.out)
@@ -49,11 +49,14 @@ def test_json_says_the_total(sfumato: Sfumato, stays: list[object]) -> None:
         (["--method", "pegs", "--epsilon", "1"], "how many rows"),
         (["--epsilon", "1", "--rows", "0"], "--rows"),
         (["--epsilon", "1", "--rows", "5", "--method", "magic"], "no such method"),
-        (["--method", "pegs", "--epsilon", "1", "--rows", "5", "--delta", "1e-9"], "pegs has no --delta"),
-        (["--method", "pegs", "--epsilon", "1", "--rows", "5", "--models", "charge"], "COLUMN=FAMILY"),
+        (
+            ["--method", "pegs", "--epsilon", "1", "--rows", "5", "--delta", "1e-9"],
+            "pegs has no use for --delta",
+        ),
+        (["--method", "pegs", "--epsilon", "1", "--rows", "5", "--models", "charge"], "NAME=VALUE"),
         (["--target", "nowhere"], "not among the columns"),
         (["--constraints", "nowhere.toml"], "cannot be read"),
-        (["--epsilon", "1", "--rows", "5", "--column", "nowhere", "--column", "sex"], "unknown column"),
+        (["--epsilon", "1", "--rows", "5", "--columns", "nowhere", "--columns", "sex"], "unknown column"),
     ],
 )
 def test_bad_input_leaves_nothing(
@@ -93,7 +96,7 @@ def test_a_ledger_is_debited_once_the_place_is_sure(
     for wrong in (["--out", "nowhere/new"], ["--method", "lugs", "--out", "new"]):
         assert sfumato(*command, *wrong).code == 2
     assert Ledger.open(tmp_path / "study.ledger").spent == 0
-    answer = sfumato(*command, "--weight", "los_days", "--column", "sex", "--column", "mdc", "--out", "new")
+    answer = sfumato(*command, "--weight", "los_days", "--columns", "sex", "--columns", "mdc", "--out", "new")
     assert answer.code == 0, answer.all
     assert 0 < Ledger.open(tmp_path / "study.ledger").spent < 0.02  # rho of epsilon = 1, delta = 1e-9
     assert sfumato(*command, "--epsilon", 20, "--out", "more").code == 2  # more than is left
@@ -112,13 +115,16 @@ def test_lugs_says_what_it_is_not(sfumato: Sfumato, stays: list[object], tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--method", "private", "--epsilon", "0"], "epsilon is a number"),
-        (["--method", "private", "--epsilon", "1", "--delta", "2"], "delta is 0"),
-        (["--method", "private", "--epsilon", "1", "--parents", "2"], "private has no --parents"),
-        (["--method", "lugs", "--epsilon", "1"], "not differentially private"),
+        (["--method", "private", "--epsilon", "0"], "--epsilon must be at least 0.001"),
+        (
+            ["--method", "private", "--epsilon", "1", "--delta", "2"],
+            "--delta must be at least 0 and at most 0.001",
+        ),
+        (["--method", "private", "--epsilon", "1", "--parents", "2"], "private has no use for --parents"),
+        (["--method", "lugs", "--epsilon", "1"], "lugs has no use for --epsilon"),
         (["--method", "lugs", "--log-l", "2"], "too few values"),
-        (["--method", "pegs", "--epsilon", "1", "--target", "sex"], "pegs has no --target"),
-        (["--method", "lugs", "--max-rows-per-person", "3"], "lugs has no --max-rows-per-person"),
+        (["--method", "pegs", "--epsilon", "1", "--target", "sex"], "pegs has no use for --target"),
+        (["--method", "lugs", "--max-rows-per-person", "3"], "lugs has no use for --max-rows-per-person"),
     ],
 )
 def test_other_methods_refuse_too(
@@ -152,7 +158,7 @@ def test_the_default_is_the_private_synthesizer_with_all_it_can_be_told(
 def test_pegs_takes_what_it_can_be_told(sfumato: Sfumato, stays: list[object], tmp_path: Path) -> None:
     answer = sfumato(
         "synthesize", *stays, "--method", "pegs", "--epsilon", 4, "--rows", 30, "--sweeps", 2,
-        "--parents", -1, "--declared-rows", 500, "--smoothing", 2, "--neighbours", "replace",
+        "--parents", "auto", "--declared-rows", 500, "--smoothing", 2, "--neighbours", "replace",
         "--models", "los_days=poisson", "--out", "new", "--json",
     )  # fmt: skip
     assert answer.code == 0, answer.all

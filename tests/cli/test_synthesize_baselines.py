@@ -28,7 +28,7 @@ def arguments(tmp_path: Path) -> list[object]:
         (["--method", "marginals"], "NoGuarantee"),
         (["--method", "marginals", "--epsilon", 1], "PureDP"),
         (["--method", "table", "--epsilon", 1], "PureDP"),
-        (["--method", "pmi", "--epsilon", 40, "--column", "sex", "--column", "sev"], "PureDP"),
+        (["--method", "pmi", "--epsilon", 40, "--columns", "sex", "--columns", "sev"], "PureDP"),
     ],
 )
 def test_a_release_is_written_with_what_it_promises(
@@ -44,9 +44,9 @@ def test_a_release_is_written_with_what_it_promises(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--method", "imputation", "--epsilon", 1], "promises no epsilon"),
-        (["--method", "marginals", "--block", 3], "marginals has no --block"),
-        (["--method", "table", "--per-row", "--epsilon", 1], "table has no --per-row"),
+        (["--method", "imputation", "--epsilon", 1], "imputation has no use for --epsilon"),
+        (["--method", "marginals", "--block", 3], "marginals has no use for --block"),
+        (["--method", "table", "--epsilon-per-row", 1], "table has no use for --epsilon-per-row"),
         (["--method", "pmi"], "one of epsilon"),
     ],
 )
@@ -64,7 +64,7 @@ def test_rows_of_people_with_new_cells_or_filled_gaps(sfumato: Sfumato, tmp_path
     (tmp_path / "rules.toml").write_text("[[never]]\nsex = 'male'\nsev = 2\n")
     common = ["synthesize", tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml", "--json"]
     partial = sfumato(
-        *common, "--method", "partial", "--column", "sex", "--risky", 50, "--by", "sev", "--by", "sex",
+        *common, "--method", "partial", "--columns", "sex", "--risky", 50, "--by", "sev", "--by", "sex",
         "--engine", "marginals", "--constraints", tmp_path / "rules.toml", "--out", "partial",
     )  # fmt: skip
     assert partial.code == 0, partial.all
@@ -81,13 +81,13 @@ def test_lugs_by_parts(sfumato: Sfumato, arguments: list[object]) -> None:
         "synthesize",
         *arguments,
         "--method",
-        "lugs",
-        "--log-l",
-        0.2,
+        "plugs",
+        "--lugs",
+        "log_l=0.2",
         "--partitions",
         1,
-        "--burn-in",
-        2,
+        "--lugs",
+        "burn_in=2",
         "--json",
     )
     assert answer.code == 0, answer.all

@@ -42,7 +42,8 @@ def test_guessed_columns_are_said_to_be_guessed(sfumato: Sfumato, data: None) ->
 @pytest.mark.parametrize("method", ["dpat", "edpat"])
 def test_keeps_a_confidential_file(sfumato: Sfumato, data: None, tmp_path: Path, method: str) -> None:
     done = sfumato("tree", "d.csv", "--schema", "d.toml", "--target", "diabetes", "--method", method,
-                   "--epsilon", 2, "--out", "m.dpat", "--name", "risk", "--report", "m.svg")  # fmt: skip
+                   "--epsilon-per-call", 2, "--out", "m.dpat", "--name", "risk",
+                   "--report", "m.svg")  # fmt: skip
     assert done.code == 0 and "claim is false" in " ".join(done.out.split())
     assert "m.dpat written (confidential" in done.out and (tmp_path / "m.svg").read_text().startswith("<svg")
     model = load_confidential(tmp_path / "m.dpat")
@@ -58,8 +59,8 @@ def test_keeps_a_confidential_file(sfumato: Sfumato, data: None, tmp_path: Path,
         (["--target", "activity"], "binary"),
         (["--target", "diabetes", "--out", "x.dpat"], "no file of its own"),
         (["--target", "diabetes", "--method", "dpat", "--out", "x.sfm"], ".dpat"),
-        (["--target", "diabetes", "--method", "dpat", "--epsilon", "0"], "epsilon"),
-        (["--target", "diabetes", "--alpha", "nan"], "finite"),
+        (["--target", "diabetes", "--method", "dpat", "--epsilon-per-call", "0"], "epsilon"),
+        (["--target", "diabetes", "--alpha", "nan"], "--alpha must be a number"),
         (["--target", "diabetes", "--columns", "glucose,other"], "unknown column"),
         (["--target", "diabetes", "--report", "x.pdf"], ".html"),
     ],

@@ -20,6 +20,7 @@ from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.settings import require_numbers
 
 
 @declares(
@@ -43,6 +44,7 @@ class Datafly:
     work_limit: Annotated[int | None, declared.work_limit("levels that are raised")] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         if self.max_suppressed is not None and not 0 <= self.max_suppressed <= 1:
             raise ParameterError("max_suppressed is a share from 0 to 1.", hint="max_suppressed=0.04")
         refuse_limits(self.time_limit, self.work_limit)

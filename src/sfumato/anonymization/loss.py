@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import plugins
 from sfumato.anonymization.information import ColumnMI, Height, Precision, ValueMI
 from sfumato.anonymization.measure import Blind, Costs, Floats, Measure, column_weights
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, listed
+from sfumato.plugins import Group
 
 _INF = float("inf")
 
@@ -145,6 +147,25 @@ INFORMED: dict[str, Callable[..., Measure]] = {  # they look at a target, which 
     "column-information": ColumnMI,
     "value-information": ValueMI,
 }
+OURS = (*MEASURES, *INFORMED)
+_SAYS = ("name", "monotone", "range", "better", "reads_outcome", "needs", "score")
+
+
+def guest_measure(name: str) -> type | None:
+    """The class of a measure that another package brings under this name; None if there is none."""
+    found: type | None = plugins.find(Group.MEASURES, name, _require_measure, OURS)
+    return found
+
+
+def guest_measures() -> dict[str, type]:
+    """All of them, by name; they are loaded."""
+    return plugins.found(Group.MEASURES, _require_measure, OURS)
+
+
+def _require_measure(name: str, kind: Any) -> None:
+    lacking = [part for part in _SAYS if not hasattr(kind, part)]
+    if not isinstance(kind, type) or lacking:
+        raise ParameterError(f"it is no measure of loss: it lacks {listed(lacking)}", hint="docs/guests.md")
 
 
 def measure_of(given: Any) -> Measure:
@@ -152,9 +173,11 @@ def measure_of(given: Any) -> Measure:
     if isinstance(given, str):
         if given in INFORMED:
             raise ParameterError(f"the measure {given} needs a target.", hint="sf.ColumnMI(target='cost')")
-        if given not in MEASURES:
-            raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(MEASURES)}")
-        return MEASURES[given]()
+        kind = MEASURES.get(given) or guest_measure(given)
+        if kind is None:
+            known = [*MEASURES, *plugins.names(Group.MEASURES, OURS)]
+            raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(known)}")
+        return kind()
     if not isinstance(given, Measure):
         raise ParameterError("this is no measure of loss.", hint="loss='ncp', or sf.Loss()")
     return given

@@ -35,6 +35,7 @@ from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.settings import require_numbers
 
 _LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
 _SLOW = 2_000  # the same, where each node's classes are counted anew
@@ -75,6 +76,7 @@ class OptimalRecoding:
     work_limit: Annotated[int | None, declared.work_limit("nodes of the lattice")] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         object.__setattr__(self, "loss", measure_of(self.loss))
         if isinstance(self.max_suppressed, bool) or not 0 <= self.max_suppressed <= 1:
             raise ParameterError("max_suppressed is a share from 0 to 1.", hint="max_suppressed=0.04")

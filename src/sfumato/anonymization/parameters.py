@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymization.loss import INFORMED, MEASURES, measure_of
+from sfumato.anonymization.loss import INFORMED, MEASURES, guest_measure, guest_measures, measure_of
 from sfumato.anonymization.measure import Measure
 from sfumato.methods.parameters import Parameter, changed, record_of
 from sfumato.methods.settings import build
-from sfumato.methods.shapes import Either, ListOf, Number, Tagged, Text
+from sfumato.methods.shapes import Either, Fault, ListOf, Number, Path_, Tagged, Text, described
 
 # What the classes of a file can be counted for: the claims of the criteria that a search is asked for.
 COUNTED = ("KAnonymity", "KMap", "JAnonymity", "LDiversity", "TCloseness", "AlphaK")
@@ -65,7 +66,10 @@ def _read(value: Any, folder: Path) -> Measure:
 def _write(value: Any) -> Any:
     if isinstance(value, str):
         return value
-    name = next((n for n, kind in {**MEASURES, **INFORMED}.items() if type(value) is kind), None)
+    ours: dict[str, Any] = {**MEASURES, **INFORMED}
+    name = next((n for n, kind in ours.items() if type(value) is kind), None)
+    if name is None:
+        name = next((n for n, kind in guest_measures().items() if type(value) is kind), None)
     if name is None:
         return value
     settings = changed(value)
@@ -73,9 +77,33 @@ def _write(value: Any) -> Any:
 
 
 def _kind(name: str) -> type:
-    kind = MEASURES[name] if name in MEASURES else INFORMED[name]
+    kind = MEASURES.get(name) or INFORMED.get(name) or guest_measure(name)
     assert isinstance(kind, type)
     return kind
+
+
+@dataclass(frozen=True)
+class _Losses(Either):
+    """Ours by name or as a table; a name that is not ours is looked for among guests, when it is met."""
+
+    wanted: Callable[[Any], bool] = field(default=lambda kind: True)
+
+    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+        """What is wrong with a name or a table of ours, or with the settings of a guest's."""
+        name = value.get(_TAG) if isinstance(value, Mapping) else value
+        kind = guest_measure(name) if isinstance(name, str) else None
+        if kind is None or not self.wanted(kind):
+            yield from super().faults(value, at)
+        else:
+            given = {k: v for k, v in value.items() if k != _TAG} if isinstance(value, Mapping) else {}
+            yield from record_of(kind).faults(given, at)
+
+    def json(self) -> dict[str, Any]:
+        """Any of ours or of guests'."""
+        guests = {n: record_of(kind) for n, kind in guest_measures().items() if self.wanted(kind)}
+        plain = Text("", tuple(n for n, record in guests.items() if not record.required))
+        further = (*((plain,) if plain.choices else ()), *((Tagged(_TAG, guests),) if guests else ()))
+        return {"anyOf": [described(shape) for shape in (*self.shapes, *further)]}
 
 
 def loss(doc: str, wanted: Callable[[Any], bool] = lambda kind: True) -> Parameter:
@@ -84,11 +112,12 @@ def loss(doc: str, wanted: Callable[[Any], bool] = lambda kind: True) -> Paramet
     plain = tuple(name for name in records if name in MEASURES)
     tagged = Tagged(_TAG, records)
     return Parameter(
-        Either(
+        _Losses(
             (Text("", plain), tagged),
             f"one of {', '.join(plain)}, or a table as {{ {_TAG} = 'column-information', target = 'cost' }}",
             f"{doc}: {', '.join(plain)}; or a table of {_TAG} and its settings, as column-information and "
             "value-information with their target.",
+            wanted,
         ),
         beginner=True,
         read=_read,

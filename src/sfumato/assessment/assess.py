@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.attacks.success import NothingToAttack
 from sfumato.assessment.case import Case, case_of
-from sfumato.assessment.checks import CHECKS, AssessmentCheck, limited_by
+from sfumato.assessment.checks import CHECKS, AssessmentCheck, guest_checks, limited_by
 from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
-from sfumato.assessment.thresholds import RISK, judged, require_known
-from sfumato.errors import SfumatoError, listed
+from sfumato.assessment.thresholds import RISK, judged, measure, require_known
+from sfumato.errors import DataError, SfumatoError, listed
 from sfumato.progress import report
 from sfumato.schema import Schema
 from sfumato.score import Score
@@ -81,7 +81,8 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     """
     limits = dict(thresholds or {})
-    require_known(limits, [m for check in CHECKS for m in check.gives])
+    checks = (*CHECKS, *guest_checks())
+    require_known(limits, [m for check in checks for m in check.gives])
     case = case_of(
         Subject(
             original=original, released=released, control=control, schema=schema,
@@ -90,7 +91,7 @@ def assess(
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
         )
     )  # fmt: skip
-    notes, found = _notes(case), _examined(case)
+    notes, found = _notes(case), _examined(case, checks)
     figures, undrawn = _figures(case, found.scores)
     return Assessment(
         scores=found.scores,
@@ -130,7 +131,7 @@ class _Examined:
     broken: Mapping[str, str]
 
 
-def _examined(case: Case) -> _Examined:
+def _examined(case: Case, checks: Sequence[AssessmentCheck]) -> _Examined:
     """Every check, one after the other."""
     scores: list[Score] = []
     skipped: list[Skipped] = []
@@ -138,8 +139,8 @@ def _examined(case: Case) -> _Examined:
     broken: dict[str, str] = {}
     if case.left_out:  # an intruder who knows less than was said proves nothing
         broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
-    for number, check in enumerate(CHECKS):
-        report(_LABEL, number, len(CHECKS))
+    for number, check in enumerate(checks):
+        report(_LABEL, number, len(checks))
         found, reason, failed = _done(check, case)
         scores += found
         if reason:
@@ -148,7 +149,7 @@ def _examined(case: Case) -> _Examined:
         if failed:
             for limit in (limited_by(check), *check.gives):
                 broken.setdefault(limit, f"{check.name}: {reason}")
-    report(_LABEL, len(CHECKS), len(CHECKS))
+    report(_LABEL, len(checks), len(checks))
     return _Examined(ordered(scores), tuple(skipped), unavailable, broken)
 
 
@@ -159,11 +160,11 @@ def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
     what was given, leaves nothing open; one that is, and is refused or breaks, does, unless it was refused
     because there is nothing to attack.
     """
-    reason = check.lacks(case)
-    if reason:
-        return [], reason, False
     try:
-        return check.run(case), "", False
+        reason = check.lacks(case)
+        if reason:
+            return [], reason, False
+        return _declared(check, check.run(case)), "", False
     except Partly as error:
         return error.scores, error.message.rstrip("."), error.unknown
     except NothingToAttack as error:
@@ -174,7 +175,15 @@ def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:
         return [], "it needs more memory than there is", True
     except Exception as error:  # a foreign exception may quote a cell: only its kind is told
         kind = type(error).__name__
-        return [], f"it failed ({kind}), which is a fault of Sfumato; please report it", True
+        whose = check.package or "Sfumato"
+        return [], f"it failed ({kind}), which is a fault of {whose}; please report it", True
+
+
+def _declared(check: AssessmentCheck, scores: list[Score]) -> list[Score]:
+    """What a check of another package gave, if it said before that it would: a limit may hang on a name."""
+    if check.package and not all(isinstance(s, Score) and measure(s.name) in check.gives for s in scores):
+        raise DataError(f"it gave scores that {check.package} did not declare.", hint="report it there")
+    return scores
 
 
 def _figures(case: Case, scores: Sequence[Score]) -> tuple[Pictures, list[Skipped]]:

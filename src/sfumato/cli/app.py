@@ -13,7 +13,7 @@ import typer
 
 from sfumato.cli import (
     INTERRUPTED,
-    anonymizing,
+    anonymization,
     assessment,
     demo,
     determining,
@@ -23,16 +23,17 @@ from sfumato.cli import (
     keys,
     ledgers,
     looking,
+    methods,
     planning,
     reconstructing,
     releasing,
     sampling,
     schemas,
     serving,
-    synthesizing,
+    synthesis,
     trees,
 )
-from sfumato.cli.commands import register
+from sfumato.cli.commands import HELP, register, register_methods
 from sfumato.cli.terminal import STOPPED
 
 app = typer.Typer(
@@ -40,7 +41,7 @@ app = typer.Typer(
     help="Publish and use person-level health data without giving the persons away.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # rich tracebacks would show the values of variables: cells
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 
@@ -81,6 +82,7 @@ register(app, planning.run)
 register(app, planning.sign)
 register(plan_app, planning.check)
 register(plan_app, planning.schema)
+register(plan_app, planning.upgrade)
 app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
@@ -90,18 +92,19 @@ register(hierarchy_app, hierarchies.check)
 register(hierarchy_app, hierarchies.show)
 register(hierarchy_app, hierarchies.convert)
 app.add_typer(hierarchy_app, name="hierarchy")
+register(app, methods.methods)
 register(app, looking.counts)
 register(app, looking.convert)
-register(app, releasing.pseudonymize)
-register(app, anonymizing.anonymize)
-register(app, synthesizing.synthesize)
+register_methods(app, releasing.pseudonymize)
+register_methods(app, anonymization.anonymize)
+register_methods(app, synthesis.synthesize)
 register(app, releasing.verify)
 register(app, assessment.assess)
 register(app, frontier.frontier)
 register(determination_app, determining.new)
 register(determination_app, determining.fill)
 app.add_typer(determination_app, name="determination")
-register(app, fitting.fit)
+register_methods(app, fitting.fit)
 register(model_app, fitting.key)
 register(model_app, fitting.show)
 register(model_app, fitting.verify)
@@ -109,7 +112,7 @@ register(model_app, fitting.score)
 app.add_typer(model_app, name="model")
 register(app, reconstructing.reconstruct)
 register(app, reconstructing.assess_aggregates, "assess-aggregates")
-register(app, trees.tree)
+register_methods(app, trees.tree)
 register(app, sampling.sample)
 for command in (
     ledgers.new,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from sfumato.cli.terminal import Terminal
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.schema import Schema
     from sfumato.table import Table
 
+HELP = {"help_option_names": ["-h", "--help"]}
 _FILES = "How the data is read"
 _SPEECH = "What is printed"
 
@@ -110,18 +112,58 @@ class _Shared:
 _CONTEXT = ("terminal", "reading")
 
 
-def register(app: typer.Typer, function: Callable[..., int | None], name: str | None = None) -> None:
+def register_methods(app: typer.Typer, function: Callable[..., int | None]) -> None:
+    """Make a function a command with the options of all its methods, in its parameter `settings`.
+
+    They are known when the methods are loaded, which is done when the command is called, not to list it.
+    """
+    name = function.__name__
+
+    class Command(TyperCommand):
+        def make_context(self, *args: Any, **more: Any) -> Any:
+            from sfumato.cli.method_options import options_of
+
+            alone = typer.Typer(add_completion=False, context_settings=HELP)
+            words = list(args[1] if len(args) > 1 else more["args"])
+            asked = set(words) & set(HELP["help_option_names"])
+            only = _method_in(words) if asked else ""
+            register(alone, function, more=options_of(name, only))
+            return typer.main.get_command(alone).make_context(*args, **more)
+
+    app.command(name, cls=Command, help=inspect.getdoc(function))(lambda: None)
+
+
+def _method_in(words: Sequence[str]) -> str:
+    """The method whose help is asked for: --method NAME, --method=NAME, -m NAME."""
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word in ("--method", "-m"):
+            return after
+        if word.startswith("--method="):
+            return word.partition("=")[2]
+    return ""
+
+
+def register(
+    app: typer.Typer,
+    function: Callable[..., int | None],
+    name: str | None = None,
+    *,
+    more: Sequence[inspect.Parameter] = (),
+) -> None:
     """Make a function a command of `app`.
 
     A parameter called `terminal` gets the `Terminal` to print on; one called `reading` gets the `Reading`
     of options that say how data is read. A parameter of another frozen dataclass stands for the options that
     are its fields. The function gives back an exit code, or None for 0.
+    more: further options, which it gets as one dictionary called `settings`.
     """
     own = inspect.signature(function, eval_str=True).parameters
     groups = {n: p.annotation for n, p in own.items() if n not in _CONTEXT and _is_group(p.annotation)}
     parameters: list[inspect.Parameter] = []
     for n, p in own.items():
-        if n not in _CONTEXT:
+        if n == "settings":
+            parameters += more
+        elif n not in _CONTEXT:
             parameters += _options(groups[n]) if n in groups else [p.replace(kind=p.KEYWORD_ONLY)]
     reads = "reading" in own
     parameters += [*(_options(Reading) if reads else ()), *_options(_Shared)]
@@ -132,6 +174,8 @@ def register(app: typer.Typer, function: Callable[..., int | None], name: str | 
             given["reading"] = _taken(Reading, given)
         for group, kind in groups.items():
             given[group] = _taken(kind, given)
+        if more:
+            given["settings"] = {p.name: given.pop(p.name) for p in more}
         code = terminal.run(lambda: function(terminal=terminal, **given))
         if code:
             raise typer.Exit(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +14,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.paying import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError, offered
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
-
-_METHODS = ("additive", "forest")
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A .sfm file.")]
 Trusted = Annotated[
@@ -31,59 +30,58 @@ Trusted = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Judging:
+    """How a score is judged on rows that it did not learn from."""
+
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="DATA", help="Rows to judge the score on.", show_default=False),
+    ] = None
+    test_epsilon: Annotated[
+        float | None,
+        typer.Option("--test-epsilon", metavar="E", help="What the test rows may cost.", show_default=False),
+    ] = None
+    test_is_public: Annotated[
+        bool, typer.Option("--test-is-public", help="Nothing is promised to the test rows.")
+    ] = False
+    disjoint: Annotated[
+        str, typer.Option("--disjoint", metavar="RULE", help="Why nobody is in both, if that is so.")
+    ] = ""
+    subgroup: Annotated[
+        list[str] | None,
+        typer.Option("--subgroup", metavar="NAME", help="Judge its levels singly; may be repeated."),
+    ] = None
+
+    def refuse(self) -> None:
+        """A test set that is neither public nor paid for, or both."""
+        if self.test is not None and (self.test_epsilon is None) != self.test_is_public:
+            raise ParameterError(
+                "a test set is public or costs epsilon, one of them.",
+                hint="--test-epsilon 0.5 or --test-is-public",
+            )
+
+    def sources(self, data: str) -> list[str]:
+        """Whose people are paid for."""
+        return [data] if self.test is None or self.test_is_public else [data, self.test]
+
+
 def fit(
     terminal: Terminal,
     reading: Reading,
     data: Data,
-    target: Annotated[
-        str, typer.Option("--target", metavar="NAME", help="What is predicted.", show_default=False)
-    ],
     sign: Annotated[Path, typer.Option("--sign", metavar="KEY", help="The signing key.", show_default=False)],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The new model.", show_default=False)
     ],
+    judging: Judging,
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="|".join(_METHODS), help="How.")
+        str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods fit.")
     ] = "additive",
-    epsilon: Annotated[float, typer.Option("--epsilon", metavar="E", help="Of the whole fit.")] = 1.0,
-    rows: Annotated[
-        int | None,
-        typer.Option("--rows", metavar="N", help="If public: the number of rows.", show_default=False),
-    ] = None,
+    settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option("--rising", metavar="NAME", help="The score must not fall along it; may be repeated."),
-    ] = None,
-    falling: Annotated[
-        list[str] | None,
-        typer.Option("--falling", metavar="NAME", help="The score must not rise along it; may be repeated."),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="DATA", help="Rows to judge the score on.", show_default=False),
-    ] = None,
-    test_epsilon: Annotated[
-        float | None,
-        typer.Option("--test-epsilon", metavar="E", help="What the test rows may cost.", show_default=False),
-    ] = None,
-    test_is_public: Annotated[
-        bool, typer.Option("--test-is-public", help="Nothing is promised to the test rows.")
-    ] = False,
-    disjoint: Annotated[
-        str, typer.Option("--disjoint", metavar="RULE", help="Why nobody is in both, if that is so.")
-    ] = "",
-    subgroup: Annotated[
-        list[str] | None,
-        typer.Option("--subgroup", metavar="NAME", help="Judge its levels singly; may be repeated."),
-    ] = None,
-    max_rows_per_person: Annotated[
-        int,
-        typer.Option("--max-rows-per-person", metavar="N", help="Above 1, the promise is to persons."),
-    ] = 1,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Fit although little can come of it.")] = False,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -91,39 +89,34 @@ def fit(
 
     The schema must say which values each column may have, confirmed by a person as public.
     """
+    from sfumato.cli.method_options import step_of
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import evaluated, groups_of
     from sfumato.prediction.models import checked_name
     from sfumato.prediction.signing_key import SigningKey
     from sfumato.privacy.ledger import Ledger
 
-    if method not in _METHODS:
-        raise ParameterError("no such method.", hint=offered([method], list(_METHODS), "--method is one of"))
-    if test is not None and (test_epsilon is None) != test_is_public:
-        raise ParameterError(
-            "a test set is public or costs epsilon, one of them.",
-            hint="--test-epsilon 0.5 or --test-is-public",
-        )
+    step = step_of("fit", method, settings or {})
+    target, estimator = step.request().target, step.build()
+    judging.refuse()
     key = SigningKey.load(sign)  # before anything is spent
     _require_place(out, overwrite)
     if name:
         checked_name(name)
     book = None if ledger is None else Ledger.open(ledger)
-    order = {**dict.fromkeys(monotone or [], "increasing"), **dict.fromkeys(falling or [], "decreasing")}
     table = reading.scan(data, schema)
-    estimator = _estimator(method, epsilon, rows=rows, monotone=order or None, anyway=anyway,
-                           max_rows_per_person=max_rows_per_person)  # fmt: skip
     judged = None
-    if test is not None:  # all that can be wrong with it is said before the fit is paid for
-        judged = reading.scan(test, table.schema)
-        groups_of(judged, target, subgroup or (), private=not test_is_public)
-    for source in [data] if test is None or test_is_public else [data, test]:
+    groups = tuple(judging.subgroup or ())
+    if judging.test is not None:  # all that can be wrong with it is said before the fit is paid for
+        judged = reading.scan(judging.test, table.schema)
+        groups_of(judged, target, groups, private=not judging.test_is_public)
+    for source in judging.sources(data):
         require_payer(book, source, other_people)
     model = estimator.fit(table, target, ledger=book).released(name)
     if judged is not None:
         model = evaluated(
-            model, judged, target, epsilon=test_epsilon, ledger=book,
-            subgroups=tuple(subgroup or ()), disjoint=disjoint, max_rows_per_person=max_rows_per_person,
+            model, judged, target, epsilon=judging.test_epsilon, ledger=book, subgroups=groups,
+            disjoint=judging.disjoint, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
     written = write(model, out, key, overwrite=overwrite)
     terminal.result(
@@ -141,14 +134,6 @@ def _require_place(out: Path, overwrite: bool) -> None:
         )
     if out.exists() and not overwrite:
         raise ParameterError(f"{out.name} exists already.", hint="--overwrite replaces it")
-
-
-def _estimator(method: str, epsilon: float, **more: Any) -> Any:
-    from sfumato.prediction.additive import AdditiveScore
-    from sfumato.prediction.forest import AlphaForest
-
-    kind = AdditiveScore if method == "additive" else AlphaForest
-    return kind(epsilon, **more)
 
 
 def key(

@@ -1,144 +1,100 @@
-"""The methods of `anonymize` by name: how each is made, and which settings it looks at."""
+"""methods: what there is, what each does and promises, and all its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+import sys
+from typing import Annotated, Any
 
-from sfumato.errors import ParameterError, listed, offered
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
 
-Settings = Mapping[str, Any]
-DEFAULTS: Settings = {
-    "loss": "loss",
-    "max_suppressed": 0.0,
-    "time_limit": None,
-    "threads": 1,
-    "response": None,
-    "target": None,
-    "width": None,
-    "literal": False,
-    "leaking": False,
-    "effort": None,
-    "relaxed": False,
-    "ordered": None,
-}
-INFORMED = ("column-information", "value-information")  # losses that look at a target
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError, offered
 
 
-def _optimal(given: Settings) -> Any:
-    from sfumato.anonymization.optimal import OptimalRecoding
+def methods(
+    terminal: Terminal,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            show_default=False,
+            help="A method, for all its settings; or a command (anonymize, synthesize, fit).",
+        ),
+    ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Print all of it as a page of Markdown: docs/methods.md.")
+    ] = False,
+) -> None:
+    """List the methods: what each does, what it promises, and how it is set."""
+    if page:
+        from sfumato.plan.reference import methods_page
 
-    return OptimalRecoding(
-        loss=_measure(given),
-        max_suppressed=given["max_suppressed"],
-        time_limit=given["time_limit"],
-        threads=given["threads"],
-    )
+        sys.stdout.write(methods_page())  # as the file is published: not wrapped to the terminal
+        return
+    from sfumato.methods.declaration import COMMANDS, declaration_of
+    from sfumato.methods.names import find, is_ours, names
 
-
-def _datafly(given: Settings) -> Any:
-    from sfumato.anonymization.datafly import Datafly
-
-    return Datafly(given["max_suppressed"] or None)
-
-
-def _greedy(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.search import Greedy
-
-    return Greedy(loss=_measure(given), closed=not given["literal"])
-
-
-def _beam(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.search import Beam
-
-    return Beam(width=given["width"] or 5, loss=_measure(given), closed=not given["literal"])
-
-
-def _guided(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.guidance import ModelGuided
-
-    if given["target"] is None:
-        raise ParameterError("the method guided needs a column to predict.", hint="--target cost")
-    return ModelGuided(given["target"], leaking=given["leaking"])
-
-
-def _partition(given: Settings) -> Any:
-    from sfumato.anonymization.greedy.partition import Partition
-
-    return Partition(loss=_measure(given), rule="printed" if given["literal"] else "retrying")
-
-
-def _measure(given: Settings) -> Any:
-    from sfumato.anonymization.information import ColumnMI, ValueMI
-    from sfumato.anonymization.loss import measure_of
-
-    name, target = given["loss"], given["target"]
-    if (name in INFORMED) != (target is not None):
+    commands = list(dict.fromkeys([*COMMANDS.values(), "tree"]))
+    if name is not None and name not in (*names(), *commands):
         raise ParameterError(
-            f"--target goes with the method guided and with --loss {' or '.join(INFORMED)}, which need it.",
-            hint="--loss column-information --target cost",
+            "no method is called that.", hint=offered([name], [*names(), *commands], "one of")
         )
-    if name == "column-information":
-        return ColumnMI(target)
-    return ValueMI(target) if name == "value-information" else measure_of(name)
+    if name is not None and name in names():
+        _one(terminal, name)
+        return
+    found = [declaration_of(find(n)) for n in names()]
+    shown = [d for d in found if name in (None, d.command)]
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for d in shown:
+        mark = "" if is_ours(find(d.name)) else " (not ours)"
+        grid.add_row(Text(d.name, "bold"), Text(str(d.does)), Text(d.summary + mark))
+    plain = [_plain(d) for d in shown]
+    terminal.result([grid, Text("\nsfumato methods NAME says all of one.", "dim")], {"methods": plain})
 
 
-def _local(given: Settings) -> Any:
-    from sfumato.anonymization.local import LocalRecoding
+def _one(terminal: Terminal, name: str) -> None:
+    from sfumato.methods.declaration import declaration_of
+    from sfumato.methods.names import find
+    from sfumato.plan.step import fields_of
 
-    effort = {} if given["effort"] is None else {"effort": given["effort"]}
-    return LocalRecoding(**effort, time_limit=given["time_limit"], max_suppressed=given["max_suppressed"])
-
-
-def _mondrian(given: Settings) -> Any:
-    from sfumato.anonymization.mondrian import Mondrian
-
-    kind: Literal["strict", "relaxed"] = "relaxed" if given["relaxed"] else "strict"
-    ordered = tuple(given["ordered"].split(",")) if given["ordered"] else ()
-    return Mondrian(kind, ordered, given["max_suppressed"])
-
-
-def _resample(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import ClusterResample
-
-    return ClusterResample(response=given["response"])
-
-
-def _dither(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import ClusterDither
-
-    return ClusterDither(response=given["response"])
-
-
-def _centroid(given: Settings) -> Any:
-    from sfumato.anonymization.shape.methods import Centroid
-
-    return Centroid(response=given["response"])
-
-
-# A new search adds a line.
-CLUSTERS = ("resample", "dither", "centroid")  # they exchange values, and need no hierarchies
-METHODS: dict[str, tuple[Callable[[Settings], Any], tuple[str, ...]]] = {
-    "optimal": (_optimal, ("loss", "target", "max_suppressed", "time_limit", "threads")),
-    "local": (_local, ("max_suppressed", "time_limit", "effort")),
-    "mondrian": (_mondrian, ("max_suppressed", "relaxed", "ordered")),
-    "datafly": (_datafly, ("max_suppressed",)),
-    "greedy": (_greedy, ("loss", "target", "literal")),
-    "beam": (_beam, ("loss", "target", "literal", "width")),
-    "guided": (_guided, ("target", "leaking")),
-    "partition": (_partition, ("loss", "target", "literal")),
-    "resample": (_resample, ("response",)),
-    "dither": (_dither, ("response",)),
-    "centroid": (_centroid, ("response",)),
-}
+    kind = find(name)
+    declared = declaration_of(kind)
+    grid = Grid("setting", "may be", "what", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    rows = []
+    for field in fields_of(kind).values():
+        parameter = field.parameter
+        words = parameter.shape.words() if not parameter.python_only else "in Python only"
+        default = field.plain_default
+        usual = (
+            "needed" if field.required else ("" if default in (None, "", [], {}) else f"default {default}")
+        )
+        doc = f"{parameter.doc} Why: {parameter.python_only}." if parameter.python_only else parameter.doc
+        grid.add_row(Text(field.name, "bold" if parameter.beginner else ""), Text(words), Text(doc))
+        if usual:
+            grid.add_row("", Text(usual, "dim"), "")
+        rows.append({"name": field.name, "may_be": words, "doc": doc, "unit": parameter.unit,
+                     "default": default, "required": field.required, "beginner": parameter.beginner,
+                     "python_only": parameter.python_only or None})  # fmt: skip
+    lines: list[Any] = [
+        Text.assemble((f"{declared.name}  ", "bold"), declared.summary),
+        Text(
+            f"sfumato {declared.command} --method {name}; sf.{kind.__name__} in Python; docs/{declared.page}"
+        ),
+        Text(f"It may claim: {', '.join(declared.claims)}."),
+        Text(f"It needs: {', '.join(declared.needs) or 'nothing else'}."),
+        *(Text(f"Not for {door}: {why}.") for door, why in declared.closed.items()),
+        Padding(grid, (1, 0, 0, 0)),
+    ]
+    terminal.result(lines, {**_plain(declared), "settings": rows})
 
 
-def method_of(name: str, given: Settings) -> Any:
-    """The method; a setting it would not look at is refused: silence would look like consent."""
-    if name not in METHODS:
-        raise ParameterError("a method that is not known.", hint=offered([name], list(METHODS), "one of"))
-    make, used = METHODS[name]
-    idle = [f"--{s.replace('_', '-')}" for s, v in given.items() if v != DEFAULTS[s] and s not in used]
-    if idle:
-        raise ParameterError(f"the method {name} has no use for {listed(idle)}.", hint="leave them out")
-    return make(given)
+def _plain(declared: Any) -> dict[str, Any]:
+    return {
+        "name": declared.name, "does": str(declared.does), "summary": declared.summary, "page": declared.page,
+        "command": declared.command, "claims": list(declared.claims),
+        "needs": [str(n) for n in declared.needs],
+        "closed": dict(declared.closed),
+    }  # fmt: skip

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
-from sfumato.cli.paying import OtherPeople
+from sfumato.cli.payment import OtherPeople
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -272,6 +272,24 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     if found.draft:
         terminal.note(f"its releases are drafts: {found.draft}.")
     return 0
+
+
+def upgrade(
+    terminal: Terminal,
+    plan: PlanPath,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The new plan; the old one stays if this is another file."
+        ),
+    ] = None,
+) -> None:
+    """Write a plan of an earlier format in the present one. It means the same, and has to be signed again."""
+    from sfumato.plan.formats import upgrade as write
+
+    after = write(plan, out)
+    words = f"{after.name} is written in the present format, unsigned. Look at it: sfumato plan check {after}"
+    terminal.result(Text(words, "green"), {"written": str(after)})
 
 
 def schema(terminal: Terminal) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.anonymization import Out
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
 
@@ -23,34 +24,9 @@ def pseudonymize(
     terminal: Terminal,
     reading: Reading,
     data: Data,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The new release.", show_default=False)
-    ],
+    out: Out,
+    settings: dict[str, Any] | None = None,
     schema: SchemaFile = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key",
-            metavar="PATH",
-            help="The key of an earlier release, to be joinable with it; a fresh one if not given.",
-        ),
-    ] = None,
-    shift_dates: Annotated[
-        int | None,
-        typer.Option(
-            "--shift-dates", metavar="DAYS", help="Move each person's dates by up to this many days."
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column", metavar="NAME", help="Replace this column; may be repeated. Default: by role."
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="NAME", help="Leave this column out; may be repeated."),
-    ] = None,
     keep_text: KeepText = False,
     overwrite: Overwrite = False,
 ) -> None:
@@ -59,18 +35,19 @@ def pseudonymize(
     The result is not anonymous. Its public/ may be given to whom personal data may be given; its
     internal/ holds the key and must not leave.
     """
-    from sfumato.pseudonyms import pseudonymize as replace
+    from sfumato.cli.method_options import step_of
+    from sfumato.plan.production import Surroundings, produce
     from sfumato.release import Release
 
+    step = step_of("pseudonymize", "pseudonymize", settings or {})
+    step.build()
     Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None:
         terminal.note(
             "the roles of the columns were guessed. Look at them with sfumato describe; a schema makes sure."
         )
-    release = replace(
-        table, key=key, columns=column or None, drop=drop or (), shift_dates=shift_dates, keep_text=keep_text
-    )
+    release = produce(step, table, Surroundings(keep_text=keep_text))
     release.save(out, overwrite=overwrite)
     plain = {"written": str(out), "columns": list(release.columns), "guarantee": _claims(release.guarantee)}
     terminal.result(
@@ -103,11 +80,17 @@ def verify(
     every: Annotated[
         bool, typer.Option("--all", help="A line for each check, also those that passed.")
     ] = False,
+    guests: Annotated[
+        bool,
+        typer.Option(
+            "--guests", help="Let installed packages count again what they claim; loads their code."
+        ),
+    ] = False,
 ) -> int:
     """Check a release: its files, its data, its claims; exit code 1 if it is not what it says."""
     from sfumato.release import verify as recount
 
-    found = recount(directory)
+    found = recount(directory, guests=guests)
     plain = {
         "ok": found.ok,
         "checks": [

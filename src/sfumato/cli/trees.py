@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,55 +10,30 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-
-class TreeMethod(StrEnum):
-    """How a tree is grown."""
-
-    alpha = "alpha"
-    dpat = "dpat"
-    edpat = "edpat"
 
 
 def tree(
     terminal: Terminal,
     reading: Reading,
     data: Data,
-    target: Annotated[
+    method: Annotated[
         str,
         typer.Option(
-            "--target", "-t", metavar="NAME", help="The column to predict: two classes.", show_default=False
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="tree, ensemble; or dpat, edpat, whose claim does not hold.",
         ),
-    ],
-    method: Annotated[
-        TreeMethod, typer.Option("--method", help="An alpha-tree; or DPaT, EDPaT, whose claim does not hold.")
-    ] = TreeMethod.alpha,
-    alpha: Annotated[
-        float, typer.Option("--alpha", metavar="A", help="Any real number; 1 is C4.5's gain. Not for edpat.")
-    ] = 1.0,
+    ] = "tree",
+    settings: dict[str, Any] | None = None,
     columns: Annotated[
         str | None,
         typer.Option("--columns", metavar="A,B,...", help="The features; all that fit if not given."),
     ] = None,
-    max_depth: Annotated[
-        int | None,
-        typer.Option("--max-depth", metavar="N", min=0, help="Splits one below the other, at most."),
-    ] = None,
-    min_leaf: Annotated[
-        int, typer.Option("--min-leaf", metavar="N", min=1, help="Rows in a leaf, at least. For alpha only.")
-    ] = 20,
-    thresholds: Annotated[
-        int | None,
-        typer.Option(
-            "--thresholds", metavar="N", min=1, help="For each number; the schema's edges if not given."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", metavar="E", help="What each call of dpat or edpat claims to cost.")
-    ] = 1.0,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Also draw it: .html, .md, .json or .svg.")
     ] = None,
@@ -76,20 +50,22 @@ def tree(
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Learn a decision tree by alpha-divergence and print it.
+    """Learn a decision tree and show it; or keep noisy trees in a confidential file.
 
-    What is printed and written is internal: it tells of the rows it was learnt from.
+    Trees and their answers tell of the people they were learnt from: all of it is internal.
     """
-    from sfumato.errors import ParameterError
+    from sfumato.cli.method_options import step_of
 
-    if out is not None and method is TreeMethod.alpha:
+    step = step_of("tree", method, settings or {})
+    target, learner = step.request().target, step.build()
+    if out is not None and not hasattr(learner, "save"):
         raise ParameterError(
-            "an alpha-tree has no file of its own.", hint="--report tree.json, or --method dpat"
+            "such a tree has no file of its own.", hint="--report tree.json, or --method dpat"
         )
     if out is not None and out.suffix != ".dpat":  # before the work, not after it
         raise ParameterError("a confidential model's suffix is .dpat.", hint="--out model.dpat")
     table = _features(reading.scan(data, schema), target, columns)
-    model = _model(method, alpha, max_depth, min_leaf, thresholds, epsilon).fit(table, target)
+    model = learner.fit(table, target)
     written = []
     if report is not None:
         _report(model, report, f"A tree for {model.target_}", f"{Path(data).name}; {model!r}", overwrite)
@@ -98,7 +74,7 @@ def tree(
         written.append(model.save(out, name, overwrite=overwrite))
     grown = getattr(model, "trees_", None) or (model.tree_,)
     plain = {
-        "target": model.target_, "method": method.value, "written": [str(p) for p in written],
+        "target": model.target_, "method": method, "written": [str(p) for p in written],
         "guarantee": [c.title for c in getattr(model, "guarantee", ())],
         "trees": [{"alpha": t.alpha, "rules": _rules(t)} for t in grown],
     }  # fmt: skip
@@ -112,24 +88,6 @@ def _features(table: Table, target: str, columns: str | None) -> Table:
         return table
     wanted = [part.strip() for part in columns.split(",") if part.strip()]
     return table.select([*(n for n in wanted if n != target), target])
-
-
-def _model(
-    method: TreeMethod,
-    alpha: float,
-    max_depth: int | None,
-    min_leaf: int,
-    thresholds: int | None,
-    epsilon: float,
-) -> Any:
-    from sfumato.prediction.dpat import DPaT, EDPaT
-    from sfumato.prediction.tree import AlphaTree
-
-    if method is TreeMethod.alpha:
-        return AlphaTree(alpha, max_depth=max_depth, min_leaf=min_leaf, thresholds=thresholds)
-    if method is TreeMethod.dpat:
-        return DPaT(alpha, epsilon, max_depth=max_depth, thresholds=thresholds)
-    return EDPaT(epsilon_per_call=epsilon, max_depth=max_depth, thresholds=thresholds)
 
 
 def _report(model: Any, path: Path, title: str, stamp: str, overwrite: bool) -> None:

@@ -12,7 +12,7 @@ and claims; how classes are made is for methods, and it knows none.
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
-from sfumato.criteria.text import CriterionSpec, read_criteria
+from sfumato.criteria.text import CriterionForm, CriterionSpec, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "AlphaK",
     "Classes",
     "Criterion",
+    "CriterionForm",
     "CriterionSpec",
     "JAnonymity",
     "KAnonymity",

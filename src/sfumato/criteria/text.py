@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato import plugins
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
+from sfumato.plugins import Group
 from sfumato.table import Table
 
 _PERSONS = {"persons": True, "rows": False}
@@ -24,13 +26,15 @@ _MISSING = {"anything": ANYTHING, "own": OWN_VALUE}
 Read = Callable[[str], Any]
 
 
-def _whole(text: str) -> int:
+def whole(text: str) -> int:
+    """A part that is a whole number."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ParameterError("must be a whole number")
     return int(text)
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
+    """A part that is a number."""
     if not re.fullmatch(r"([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE]-?[0-9]{1,3})?", text):
         raise ParameterError("must be a number, as 0.2")
     return float(text)
@@ -46,8 +50,12 @@ def _one_of(words: Mapping[str, Any]) -> Read:
 
 
 @dataclass(frozen=True)
-class _Form:
-    """How one criterion is written. needs: its parts in order; may: those that can be left out."""
+class CriterionForm:
+    """How one criterion is written. needs: its parts in order; may: those that can be left out.
+
+    Each part is given by a function that reads it from text, such as `whole` and `number`; what they refuse,
+    they refuse with a ParameterError. A part called column or weight names a column.
+    """
 
     example: str
     make: Callable[..., Criterion]
@@ -56,26 +64,26 @@ class _Form:
 
 
 _COLUMN: dict[str, Read] = {"column": str}
-_T: dict[str, Read] = {**_COLUMN, "t": _number}
-FORMS: dict[str, _Form] = {
-    "k-anonymity": _Form(
-        "k-anonymity(5, count=persons)", KAnonymity, {"k": _whole},
+_T: dict[str, Read] = {**_COLUMN, "t": number}
+FORMS: dict[str, CriterionForm] = {
+    "k-anonymity": CriterionForm(
+        "k-anonymity(5, count=persons)", KAnonymity, {"k": whole},
         {"count": _one_of(_PERSONS), "missing": _one_of(_MISSING)}),
-    "distinct-l": _Form("distinct-l(diagnosis, 3)", LDiversity, {**_COLUMN, "l": _whole}, {}),
-    "entropy-l": _Form("entropy-l(diagnosis, 2.5)", LDiversity, {**_COLUMN, "l": _number}, {}),
-    "recursive-l": _Form(
-        "recursive-l(diagnosis, 3, c=2)", LDiversity, {**_COLUMN, "l": _whole, "c": _number}, {}),
-    "equal-t": _Form("equal-t(diagnosis, 0.2)", TCloseness, _T, {}),
-    "ordered-t": _Form("ordered-t(income, 0.2)", TCloseness, _T, {}),
-    "hierarchical-t": _Form("hierarchical-t(diagnosis, 0.2)", TCloseness, _T, {}),
-    "alpha-k": _Form(
-        "alpha-k(diagnosis, 0.5, k=5)", AlphaK, {**_COLUMN, "alpha": _number, "k": _whole}, {}),
-    "k-map": _Form(
-        "k-map(5, population=residents.csv)", KMap, {"k": _whole},
+    "distinct-l": CriterionForm("distinct-l(diagnosis, 3)", LDiversity, {**_COLUMN, "l": whole}, {}),
+    "entropy-l": CriterionForm("entropy-l(diagnosis, 2.5)", LDiversity, {**_COLUMN, "l": number}, {}),
+    "recursive-l": CriterionForm(
+        "recursive-l(diagnosis, 3, c=2)", LDiversity, {**_COLUMN, "l": whole, "c": number}, {}),
+    "equal-t": CriterionForm("equal-t(diagnosis, 0.2)", TCloseness, _T, {}),
+    "ordered-t": CriterionForm("ordered-t(income, 0.2)", TCloseness, _T, {}),
+    "hierarchical-t": CriterionForm("hierarchical-t(diagnosis, 0.2)", TCloseness, _T, {}),
+    "alpha-k": CriterionForm(
+        "alpha-k(diagnosis, 0.5, k=5)", AlphaK, {**_COLUMN, "alpha": number, "k": whole}, {}),
+    "k-map": CriterionForm(
+        "k-map(5, population=residents.csv)", KMap, {"k": whole},
         {"population": str, "weight": str, "name": str}),
-    "j-anonymity": _Form(
-        "j-anonymity(5, fraction=0.1, delta=0.05)", JAnonymity, {"k": _whole},
-        {"fraction": _number, "weight": str, "delta": _number}),
+    "j-anonymity": CriterionForm(
+        "j-anonymity(5, fraction=0.1, delta=0.05)", JAnonymity, {"k": whole},
+        {"fraction": number, "weight": str, "delta": number}),
 }  # fmt: skip
 _KINDS = {"distinct-l": "distinct", "entropy-l": "entropy", "recursive-l": "recursive",
           "equal-t": "equal", "ordered-t": "ordered", "hierarchical-t": "hierarchical"}  # fmt: skip
@@ -121,7 +129,23 @@ class CriterionSpec:
             given["hierarchy"] = tree(self.tree)
         if self.name in _KINDS:
             given["distance" if self.name.endswith("-t") else "kind"] = _KINDS[self.name]
-        return FORMS[self.name].make(**given)
+        form = form_of(self.name)
+        if form is None:
+            raise ParameterError("no criterion is called that.", hint=_hint([]))
+        return form.make(**given)
+
+
+def form_of(name: str) -> CriterionForm | None:
+    """How the criterion of that name is written, ours or a guest's; None if there is none."""
+    if name in FORMS:
+        return FORMS[name]
+    found: CriterionForm | None = plugins.find(Group.CRITERIA, name, _require_form, FORMS)
+    return found
+
+
+def _require_form(name: str, form: Any) -> None:
+    if not isinstance(form, CriterionForm) or not form.example.startswith(f"{name}("):
+        raise ParameterError(f"it is no CriterionForm with an example as {name}(...)", hint="docs/guests.md")
 
 
 def read_criteria(texts: Sequence[str]) -> tuple[CriterionSpec, ...]:
@@ -143,11 +167,13 @@ def _hint(texts: Sequence[str]) -> str:
     """How the one that was meant is written; where none can be told, all of them."""
     meant = [_near(text.partition("(")[0].strip()) for text in texts]
     names = list(dict.fromkeys(m for m in meant if m)) or list(FORMS)
-    return ", ".join(FORMS[name].example for name in names)
+    forms = [form_of(name) for name in names]
+    return ", ".join(form.example for form in forms if form is not None)
 
 
 def _near(name: str) -> str | None:
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), FORMS, 1)
+    known = [*FORMS, *plugins.names(Group.CRITERIA, FORMS)]
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, 1)
     return near[0] if near else None
 
 
@@ -164,13 +190,13 @@ def _read(text: str) -> tuple[CriterionSpec | None, list[str]]:
     if whole is None:
         return None, ["is no criterion with its settings in brackets"]
     name = whole[1]
-    if name not in FORMS:
+    form = form_of(name)
+    if form is None:
         near = _near(name)
         return None, ["is not known" + (f" (did you mean {near}?)" if near else "")]
     parts, wrong = _parts(whole[2])
     if wrong:
         return None, wrong
-    form = FORMS[name]
     return _settled(name, {**form.needs, **form.may}, form, parts)
 
 
@@ -191,7 +217,7 @@ def _parts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _settled(
-    name: str, known: Mapping[str, Read], form: _Form, parts: Sequence[tuple[str, str]]
+    name: str, known: Mapping[str, Read], form: CriterionForm, parts: Sequence[tuple[str, str]]
 ) -> tuple[CriterionSpec | None, list[str]]:
     given: dict[str, Any] = {}
     wrong = []

@@ -2,7 +2,7 @@
 
 `scan` and `write` are here. Readers, by suffix (`files`): `csv` (with `heads`, `dialect`, `cells`),
 `parquet`, `arrow`, `excel`, `statistical`; of what is in memory `frames`; of databases and Spark
-`engines`, `addresses`, `spark`; `file_checks` is what all ask first. Writers: `output`,
+`engines`, `addresses`, `spark`, `guests`; `file_checks` is what all ask first. Writers: `output`,
 `statistical_output`, whole or not at all (`atomic`); `native` gives results back in the user's own kind of
 frame. It knows files and engines; what the rows mean is for the schema.
 """
@@ -27,6 +27,7 @@ from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
 from sfumato.io.files import FORMATS, format_of, read_files
 from sfumato.io.frames import from_frame
+from sfumato.io.guests import guest_source
 from sfumato.io.native import to_native
 from sfumato.io.output import write
 from sfumato.schema import Kind, Schema
@@ -98,7 +99,7 @@ def _open(
     options = {**written, "table": table, "sheet": sheet}
     if isinstance(data, str) and is_url(data):
         _refuse(options, {"table"}, "a database")
-        return from_url(data, table), None
+        return guest_source(data, table) or from_url(data, table), None
     paths = _paths(data)
     if paths is not None:
         kind = format_of(paths)

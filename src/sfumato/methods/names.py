@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from sfumato import plugins
 from sfumato.errors import ParameterError, offered
 from sfumato.methods.declaration import Declaration, Does, declaration_of
+from sfumato.plugins import Group
 
 # name: (what it does, where its class lives)
 OURS: dict[str, tuple[Does, str]] = {
@@ -45,8 +47,6 @@ OURS: dict[str, tuple[Does, str]] = {
     "edpat": (Does.FIT, "prediction.dpat:EDPaT"),
 }
 
-_registered: dict[str, type] = {}
-
 
 def find(name: str) -> type:
     """The class of a method by its name; a refusal with what was probably meant."""
@@ -54,16 +54,22 @@ def find(name: str) -> type:
         module, _, kind = OURS[name][1].partition(":")
         found: type = getattr(import_module(f"sfumato.{module}"), kind)
         return found
-    if name in _registered:
-        return _registered[name]
+    guest: type | None = plugins.find(Group.METHODS, name, _require_method, OURS)
+    if guest is not None:
+        return guest
     raise ParameterError("no method is called that.", hint=offered([name], names(), "one of"))
 
 
 def names(*does: Does) -> list[str]:
-    """The names of all methods that do one of these; of all methods, if none is given."""
+    """The names of all methods that do one of these; of all methods, if none is given.
+
+    Guests come after ours. Only to say what they do they must be loaded.
+    """
     ours = [name for name, (kind, _) in OURS.items() if not does or kind in does]
-    guests = [n for n, kind in _registered.items() if not does or declaration_of(kind).does in does]
-    return [*ours, *guests]
+    if not does:
+        return [*ours, *plugins.names(Group.METHODS, OURS)]
+    guests = plugins.found(Group.METHODS, _require_method, OURS)
+    return [*ours, *(name for name, kind in guests.items() if declaration_of(kind).does in does)]
 
 
 def register(kind: type) -> type:
@@ -74,14 +80,23 @@ def register(kind: type) -> type:
     declared: Declaration = declaration_of(kind)
     if not isinstance(kind, type):
         raise ParameterError("a method is registered by its class.", hint="register(MyMethod)")
-    taken = find(declared.name) if declared.name in (*OURS, *_registered) else None
+    taken = find(declared.name) if declared.name in names() else None
     if taken not in (None, kind):
         raise ParameterError(
             f"another method is called '{declared.name}' already.", hint="choose another name"
         )
     if taken is None:
-        _registered[declared.name] = kind
+        plugins.register(Group.METHODS, declared.name, kind, OURS)
     return kind
+
+
+def _require_method(name: str, kind: Any) -> None:
+    """What an entry point must give: a class that declares the same name."""
+    if not isinstance(kind, type):
+        raise ParameterError("it is no class", hint="name the class of the method")
+    declared = declaration_of(kind).name
+    if declared != name:
+        raise ParameterError(f"it declares itself as '{declared}'", hint="use one name")
 
 
 def is_ours(kind: type) -> bool:
@@ -90,7 +105,7 @@ def is_ours(kind: type) -> bool:
     return name in OURS and find(name) is kind
 
 
-class Table(Mapping[str, Any]):
+class MethodTable(Mapping[str, Any]):
     """{name: something made of the class}, made when it is looked at: to check one step, one is loaded."""
 
     def __init__(self, make: Any, *does: Does) -> None:
@@ -102,10 +117,15 @@ class Table(Mapping[str, Any]):
         return self._make(find(name))
 
     def __contains__(self, name: object) -> bool:
-        return name in names(*self._does)
+        if name in OURS:
+            return not self._does or OURS[str(name)][0] in self._does
+        kind = plugins.find(Group.METHODS, str(name), _require_method, OURS)
+        return kind is not None and (not self._does or declaration_of(kind).does in self._does)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(names(*self._does))
+        """Without loading anybody: what a guest does is known when it is looked at."""
+        yield from (n for n, (does, _) in OURS.items() if not self._does or does in self._does)
+        yield from plugins.names(Group.METHODS, OURS)
 
     def __len__(self) -> int:
-        return len(names(*self._does))
+        return sum(1 for _ in self)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sfumato.errors import ParameterError, offered
 from sfumato.methods.parameters import Field, changed, own_value, parameters
-from sfumato.methods.shapes import Fault
+from sfumato.methods.shapes import Fault, Number
 
 Kind = TypeVar("Kind")
 
@@ -56,6 +57,20 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(isinstance(k, str) and is_plain(v) for k, v in value.items())
     return type(value) in (str, int, float, bool)
+
+
+def require_numbers(method: Any) -> None:
+    """Refuse what is no number where one is declared: in constructors, before it meets a bound."""
+    faults = []
+    for name, each in parameters(type(method)).items():
+        value, shape = getattr(method, name), each.parameter.shape
+        if not isinstance(shape, Number) or value is None:
+            continue
+        kind: type = Integral if shape.whole else Real
+        if isinstance(value, bool) or not isinstance(value, kind):
+            faults.append(f"{name} must be a {'whole ' * shape.whole}number")
+    if faults:
+        raise ParameterError(f"{type(method).__name__}: {'; '.join(faults)}.", hint=_hint(type(method)))
 
 
 def plain_settings(method: Any) -> dict[str, Any]:

@@ -29,6 +29,10 @@ class Shape(Protocol):
         """The same as JSON Schema."""
         ...
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        ...
+
 
 def described(shape: Shape) -> dict[str, Any]:
     """The JSON Schema of a shape with its words."""
@@ -52,6 +56,10 @@ class Text:
             yield at, f"must be {_one_of(self.choices)}" + (f" (did you mean '{near[0]}'?)" if near else "")
         elif not self.empty and not value.strip():
             yield at, "is empty"
+
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return _one_of(self.choices).removeprefix("one of ") if self.choices else "text"
 
     def json(self) -> dict[str, Any]:
         """A string."""
@@ -87,6 +95,10 @@ class Number:
         high = "" if self.most is None else f" at most {self.most:g}"
         return f",{low}{' and' if low and high else ''}{high}" if low or high else ""
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return f"{'whole ' * self.whole}number{self._bounds()}"
+
     def json(self) -> dict[str, Any]:
         """A number or integer with its bounds."""
         out: dict[str, Any] = {"type": "integer" if self.whole else "number"}
@@ -108,6 +120,10 @@ class Flag:
         if not isinstance(value, bool):
             yield at, "must be true or false"
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return "true or false"
+
     def json(self) -> dict[str, Any]:
         """A boolean."""
         return {"type": "boolean"}
@@ -127,6 +143,10 @@ class Plain:
         ):
             yield at, "must be a value, or a list of values"
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return "a value, or a list of values"
+
     def json(self) -> dict[str, Any]:
         """Anything but a table."""
         return {"type": ["string", "number", "boolean", "array"]}
@@ -142,6 +162,10 @@ class Day:
         """No day."""
         if as_day(value) is None and value != "":
             yield at, "must be a day, as 2026-03-01"
+
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return "a day"
 
     def json(self) -> dict[str, Any]:
         """A date; editors see TOML's own dates as strings."""
@@ -176,6 +200,10 @@ class ListOf:
         for i, item in enumerate(value):
             yield from self.of.faults(item, (*at, i))
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return f"list of {self.of.words()}"
+
     def json(self) -> dict[str, Any]:
         """An array."""
         least = {"minItems": self.least} if self.least else {}
@@ -196,6 +224,10 @@ class TableOf:
             return
         for name, item in value.items():
             yield from self.of.faults(item, (*at, name))
+
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return f"table: {self.of.words()}"
 
     def json(self) -> dict[str, Any]:
         """An object with any names."""
@@ -225,6 +257,10 @@ class Record:
             if name not in value:
                 yield at, f"needs '{name}'"
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return f"table of {', '.join(self.entries)}" if self.entries else "an empty table"
+
     def json(self) -> dict[str, Any]:
         """An object that has these properties and no others."""
         out: dict[str, Any] = {
@@ -240,16 +276,20 @@ class Either:
     """One of several shapes; a value is held against the one whose JSON type it has."""
 
     shapes: tuple[Shape, ...]
-    words: str
+    choice: str
     doc: str = ""
 
     def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
         """What is wrong under the shape of the value's own type; or that there is none."""
         fitting = [shape for shape in self.shapes if isinstance(value, _TYPES[type(shape)])]
         if isinstance(value, bool) or not fitting:
-            yield at, f"must be {self.words}"
+            yield at, f"must be {self.choice}"
             return
         yield from fitting[0].faults(value, at)
+
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return self.choice
 
     def json(self) -> dict[str, Any]:
         """Any of them."""
@@ -274,24 +314,29 @@ class Tagged:
         if tag is None:
             yield at, f"needs '{self.tag}'"
             return
-        found = list(Text(choices=tuple(self.kinds)).faults(tag, (*at, self.tag)))
-        yield from found
-        if not found:
-            yield from self._record(str(tag)).faults(value, at)
+        if isinstance(tag, str) and tag in self.kinds:
+            yield from self._record(tag).faults(value, at)
+        else:
+            others = tuple(kind for kind in self.kinds if kind != tag)  # listed, but it cannot be loaded
+            yield from Text(choices=others).faults(tag, (*at, self.tag))
 
     def _record(self, tag: str) -> Record:
         kind = self.kinds[tag]
         own = {self.tag: Text(kind.doc, choices=(tag,)), **kind.entries, **self.shared}
         return Record(own, required=(self.tag, *kind.required))
 
+    def words(self) -> str:
+        """The same in a few words, for a table."""
+        return f"table of {self.tag} and its settings"
+
     def json(self) -> dict[str, Any]:
         """One branch for each tag; the list of tags first, so that editors offer them."""
-        tags = Text(choices=tuple(self.kinds))
+        tags = tuple(tag for tag in self.kinds if tag in self.kinds)  # it may list some it cannot load
         return {
             "type": "object",
             "required": [self.tag],
-            "properties": {self.tag: tags.json()},
-            "oneOf": [self._record(tag).json() for tag in self.kinds],
+            "properties": {self.tag: Text(choices=tags).json()},
+            "oneOf": [self._record(tag).json() for tag in tags],
         }
 
 

@@ -150,10 +150,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _limits(plan: Plan) -> Iterator[Fault]:
-    from sfumato.assessment.checks import CHECKS
+    from sfumato.assessment.checks import CHECKS, guest_checks
     from sfumato.assessment.thresholds import require_known
 
-    known = [m for check in CHECKS for m in check.gives]
+    known = [m for check in (*CHECKS, *guest_checks()) for m in check.gives]
     for name, limit in plan.table("thresholds").items():
         try:
             require_known({name: limit}, known)

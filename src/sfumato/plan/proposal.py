@@ -90,6 +90,14 @@ def propose(
     )
 
 
+def suggested_hierarchies(table: Table, k: int = 5) -> dict[str, Any]:
+    """A hierarchy for each quasi-identifier of a table, guessed from its values as `init` guesses them."""
+    known = table.schema.of_role(Role.QUASI_IDENTIFIER)
+    values, rows = _values(table.select(known)) if known else {}, table.rows()
+    guesses = [_guess(table.schema[n], values.get(n, []), rows / (_COMMON * k)) for n in known]
+    return {g.column.name: recipe(g.hierarchy or "suppress", Path()) for g in guesses}
+
+
 def write(
     proposal: Proposal, folder: Path, *, overwrite: bool = False, schema: str = "schema.toml"
 ) -> list[Path]:

@@ -45,6 +45,7 @@ class Step:
 
     def build(self, folder: str | Path = ".") -> Any:
         """The method itself. folder: where files that its settings name start from."""
+        self.require_known()
         own = parameters(self.kind)
         return build(self.kind, {n: v for n, v in self.settings.items() if n in own}, folder)
 
@@ -72,7 +73,7 @@ class Step:
     @property
     def columns(self) -> Iterator[tuple[str, list[str]]]:
         """(setting, the columns that it names) for every setting that names some."""
-        for f in _fields(self.kind).values():
+        for f in fields_of(self.kind).values():
             value = self.settings.get(f.name)
             if f.parameter.columns and value is not None:
                 yield f.name, [value] if isinstance(value, str) else list(value)
@@ -85,6 +86,16 @@ class Step:
             return [(("constraints",), given)]
         rules = given.get("within", ()) if isinstance(given, Mapping) else ()
         return [(("constraints", "within", i, "file"), r["file"]) for i, r in enumerate(rules) if "file" in r]
+
+    def require_known(self) -> None:
+        """Refuse settings that the method has not, with what was probably meant."""
+        known = fields_of(self.kind)
+        unknown = [name for name in self.settings if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"{self.method} has no setting called {', '.join(unknown)}.",
+                hint=offered(unknown, list(known)),
+            )
 
     def require_plain(self) -> None:
         """Refuse what cannot be written down, such as a model of the user's own."""
@@ -111,15 +122,11 @@ def step(method: Any, **asked: Any) -> Step:
             )
         kind = register(type(method))
         made = Step(declaration_of(kind).name, {**plain_settings(method), **asked}, **labels)
-    unknown = [n for n in asked if n not in _fields(made.kind)]
-    if unknown:
-        raise ParameterError(
-            f"{made.method} has no setting {unknown[0]!r}.", hint=offered(unknown, list(_fields(made.kind)))
-        )
+    made.require_known()
     return made
 
 
-def _fields(kind: type) -> dict[str, Field]:
+def fields_of(kind: type) -> dict[str, Field]:
     """The parameters of a method and of what is asked beside it."""
     return {**parameters(REQUESTS[declaration_of(kind).does]), **parameters(kind)}
 

@@ -1,14 +1,16 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent.
 
 Promises: `base`, `claims` (counted in a file), `differential`, `secret` (rests on a draw or a key),
-together a `guarantee`. Noise: `grants` (budgets, and what is cut from them for one use), `noise` (the only
-place where it is drawn), `rounding` (outward). Spending: `ledger`. Start at `guarantee` to read a promise,
-at `noise` to keep one. It lies below tables and files: it knows amounts, claims and numbers, and no data.
+`foreign` (of other packages), together a `guarantee`. Noise: `grants` (budgets, and what is cut from them
+for one use), `noise` (the only place where it is drawn), `rounding` (outward). Spending: `ledger`. Start at
+`guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows
+amounts, claims and numbers, and no data.
 """
 
 from sfumato.privacy.base import Claim, Neighbours, Unit
 from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
+from sfumato.privacy.foreign import ForeignClaim
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
@@ -23,6 +25,7 @@ __all__ = [
     "Claim",
     "Client",
     "DiverseLaw",
+    "ForeignClaim",
     "Grant",
     "Guarantee",
     "JAnonymity",

@@ -18,6 +18,7 @@ from sfumato.privacy import differential
 from sfumato.privacy.base import Claim, Unit
 from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
+from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 
 VERSION = 1
@@ -38,8 +39,12 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         claims = (self.claims,) if isinstance(self.claims, Claim) else tuple(self.claims)
-        if not all(type(c) in KINDS.values() for c in claims):
+        if not all(isinstance(c, Claim) for c in claims):
             raise ParameterError("a guarantee is made of claims.", hint=f"one of {listed(list(KINDS), 20)}")
+        known: tuple[type, ...] = (*KINDS.values(), ForeignClaim)  # exactly these
+        if any(isinstance(c, known) and type(c) not in known for c in claims):
+            raise ParameterError("a claim of a guest cannot be a kind of ours.", hint="derive it from Claim")
+        claims = tuple(c if type(c) in known else wrapped(c, KINDS) for c in claims)
         object.__setattr__(self, "claims", tuple(dict.fromkeys(claims)))
 
     @classmethod
@@ -153,6 +158,8 @@ def _read_claim(entry: object) -> Claim:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("claim"), str):
         raise DataError("it has no kind.")
     kind = KINDS.get(entry["claim"])
+    if kind is None and GUEST in entry:
+        return read(entry)
     if kind is None:
         raise DataError("its kind is not known to this version.")
     values: dict[str, Any] = {k: v for k, v in entry.items() if k != "claim"}

@@ -7,13 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Either, ListOf, Number, TableOf, Text
 from sfumato.pseudonyms import pseudonymize
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.table import Table
+
+
+def _written_key(value: Key | str | Path | None) -> Key | str | None:
+    """A path as text; a key of Python's own stays itself, and is never written down."""
+    return str(value) if isinstance(value, Path) else value
+
 
 _KEEP_TEXT = "elsewhere it is said once for the release: keep_text of [prepare], --keep-text"
 
@@ -75,12 +83,17 @@ class Pseudonymize:
         Parameter(
             Text("The key of an earlier release, or its folder, to be joinable with it."),
             read=lambda value, folder: folder / value,
-            write=lambda value: value if value is None or isinstance(value, Key) else str(value),
+            write=_written_key,
         ),
     ] = None
     keep_text: Annotated[
         bool, Parameter(Text("Leave free text in, which may name people."), python_only=_KEEP_TEXT)
     ] = False
+
+    def __post_init__(self) -> None:
+        require_numbers(self)
+        if self.shift_dates is not None and self.shift_dates < 1:
+            raise ParameterError("shift_dates must be at least 1.", hint="shift_dates=180")
 
     def release(self, table: Table, *, key: Key | None = None) -> Release:
         """The table with pseudonyms. key: of the pseudonyms, where the method names none itself."""

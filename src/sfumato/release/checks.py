@@ -68,8 +68,11 @@ class Verification:
             return f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
         if not self.unproven:
             return "Verified."
+        foreign = sum(c.subject.startswith("not ours") for c in self.unproven)
+        others = f" {foreign} of them {'is' if foreign == 1 else 'are'} not ours." if foreign else ""
         return (
             f"Verified, but for what a file cannot show: {len(self.unproven)} of {len(self.claims)} claims."
+            f"{others}"
         )
 
     def rows(self) -> list[tuple[str, str, str, str]]:

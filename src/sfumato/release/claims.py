@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import criteria
 from sfumato.counts import Counts
-from sfumato.errors import listed
+from sfumato.errors import listed, printable
 from sfumato.privacy import (
     ZCDP,
     AlphaK,
@@ -23,6 +23,7 @@ from sfumato.privacy import (
     BoundedReidentification,
     Claim,
     DiverseLaw,
+    ForeignClaim,
     JAnonymity,
     KAmbiguity,
     KAnonymity,
@@ -33,12 +34,15 @@ from sfumato.privacy import (
     PureDP,
     TCloseness,
 )
+from sfumato.privacy.foreign import recounted
+from sfumato.privacy.guarantee import KINDS
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
 _PSEUDONYM = r"^[A-Z2-7]{32}$"
+_NOT_OURS = "not ours, not recounted"
 _RECOUNTED = "recounted from the file"
 _SLACK = 1e-9  # sums of logarithms and shares are rounded
 
@@ -56,8 +60,10 @@ _UNSEEN: dict[type[Claim], str] = {
 }
 
 
-def check_claim(claim: Claim, table: Table) -> VerificationCheck:
-    """What the file says about one claim."""
+def check_claim(claim: Claim, table: Table, *, guests: bool = False) -> VerificationCheck:
+    """What the file says about one claim. guests: whether to ask the package of a claim that is not ours."""
+    if isinstance(claim, ForeignClaim):
+        return _foreign(claim, table, guests)
     if claim.scope:
         return unseen(claim, f"it is about {claim.scope} alone")
     if not _countable(claim):
@@ -98,6 +104,16 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
         case Pseudonymous():
             return _pseudonymous(claim, table)
     raise AssertionError("only countable claims come here")
+
+
+def _foreign(claim: ForeignClaim, table: Table, guests: bool) -> VerificationCheck:
+    """Nothing of another package is loaded unless somebody asks for it: a release must not make code run."""
+    why = f"it is a claim of {claim.package}, which is asked only with guests (--guests)"
+    holds, detail = recounted(claim, table, KINDS) if guests else (None, why)
+    if holds is None:
+        return VerificationCheck(claim.title, Outcome.UNSEEN, _NOT_OURS, f"because {printable(detail)}")
+    how = f"recounted by {claim.package}, not by Sfumato"
+    return VerificationCheck(claim.title, Outcome.PASSED if holds else Outcome.FAILED, how, printable(detail))
 
 
 def unseen(claim: Claim, reason: str) -> VerificationCheck:

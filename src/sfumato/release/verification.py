@@ -29,11 +29,14 @@ _ABSENT = "not here: a change of both a file and its hash stays unseen"
 T = TypeVar("T")
 
 
-def verify(directory: str | Path) -> Verification:
+def verify(directory: str | Path, *, guests: bool = False) -> Verification:
     """Check a saved release, or a copy of its public folder; nothing is changed, nothing is trusted.
 
     With `public/` alone, a file that was altered *together with* its manifest is noticed only where it
     breaks the schema or a claim. With `internal/` beside it, any change is.
+
+    guests: let installed packages count their own claims again. Without it nothing of theirs is loaded: a
+        release of somebody else's must not decide which code runs here.
     """
     public, internal = parts(Path(directory))
     files = [*_public_files(public)]
@@ -44,7 +47,7 @@ def verify(directory: str | Path) -> Verification:
     table, faults = _attempt("data", lambda: read_data(public))
     guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
     data = [*faults, *(_agreement(table, public) if table is not None else ())]
-    claims = [*doubts, *(_claims(guarantee, table, internal) if guarantee is not None else ())]
+    claims = [*doubts, *(_claims(guarantee, table, internal, guests) if guarantee is not None else ())]
     return Verification(tuple(files), tuple(data), tuple(claims))
 
 
@@ -167,7 +170,9 @@ def _outside(table: Table) -> dict[str, str]:
 # -- claims --------------------------------------------------------------------------------------
 
 
-def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) -> Iterator[VerificationCheck]:
+def _claims(
+    guarantee: Guarantee, table: Table | None, internal: Path | None, guests: bool
+) -> Iterator[VerificationCheck]:
     recorded = _recorded(internal, guarantee)
     if recorded is not None and recorded.outcome is Outcome.FAILED:
         yield recorded
@@ -177,7 +182,7 @@ def _claims(guarantee: Guarantee, table: Table | None, internal: Path | None) ->
                 claim.title, Outcome.FAILED, "recounted from the file", "the data cannot be read"
             )
             continue
-        found, faults = _attempt(claim.title, partial(check_claim, claim, table))
+        found, faults = _attempt(claim.title, partial(check_claim, claim, table, guests=guests))
         yield from faults
         if found is None:
             continue

@@ -15,11 +15,11 @@ from sfumato.anonymization import limits
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
-from sfumato.anonymization.local.forest import Forest, planted
+from sfumato.anonymization.local.forest import HierarchyForest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.pieces import Partition
-from sfumato.anonymization.local.query import Asked, rows_decide
+from sfumato.anonymization.local.pieces import PiecePartition
+from sfumato.anonymization.local.query import ClassQuery, rows_decide
 from sfumato.anonymization.local.start import agglomerated, boxes, widened
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -48,7 +48,7 @@ _END = 0.05  # share kept for putting the parts together
         claims=declared.COUNTED,
         needs=(Need.HIERARCHIES,),
         first=True,
-        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+        grid=({"k": 10, "effort": "fast"},),
     )
 )
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class LocalRecoding:
     """The same value may become different nodes in different rows: less is lost than with one level for all.
 
     Where neither limit is given, improving ends after 10 or 60 seconds, by effort; the best so far is
-    returned then, and on Ctrl-C. With ample time the same seed gives the same recoding. Rows are suppressed
-    only where a column's maximum level leaves rows with too few others: it never lowers the loss.
+    returned then, and on Ctrl-C. With ample time the same search_seed gives the same recoding. Rows are
+    suppressed only where a column's maximum level leaves rows with too few others: it never lowers the loss.
     """
 
     effort: Annotated[
@@ -72,7 +72,7 @@ class LocalRecoding:
         ),
     ] = "thorough"
     time_limit: Annotated[float | None, declared.time_limit("the best so far is given")] = None
-    seed: Annotated[int, declared.SEARCH_SEED] = 0
+    search_seed: Annotated[int, declared.SEARCH_SEED] = 0
     max_suppressed: Annotated[float, declared.MAX_SUPPRESSED] = 0.0
     work_limit: Annotated[
         int | None,
@@ -84,12 +84,16 @@ class LocalRecoding:
         if self.effort not in _SECONDS:
             faults.append("effort must be fast or thorough")
         faults += limits.limit_faults(self.time_limit, self.work_limit)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            faults.append("seed must be a whole number from 0 up")
+        if (
+            isinstance(self.search_seed, bool)
+            or not isinstance(self.search_seed, int)
+            or not 0 <= self.search_seed < 2**63
+        ):
+            faults.append("search_seed must be a whole number from 0 up")
         if not (_number(self.max_suppressed) and 0 <= self.max_suppressed <= 1):
             faults.append("max_suppressed must be a share from 0 to 1")
         if faults:
-            raise ParameterError(f"{'; '.join(faults)}.", hint="LocalRecoding(effort='fast', seed=1)")
+            raise ParameterError(f"{'; '.join(faults)}.", hint="LocalRecoding(effort='fast', search_seed=1)")
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding found, with its loss, a proven bound and the gap between them in `about`."""
@@ -151,16 +155,16 @@ class _Run:
     def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
         self.began = limits.clock()
         self.method, self.problem, self.criterion = method, problem, criterion
-        self.forest: Forest = planted(problem)
+        self.forest: HierarchyForest = planted(problem)
         self.k = max(1, criterion.k)
         self.by_rows = rows_decide(problem, criterion)
-        self.ask = Asked(problem, criterion)
+        self.ask = ClassQuery(problem, criterion)
         self.seconds = method.time_limit
         if method.time_limit is None and method.work_limit is None:
             self.seconds = _SECONDS[method.effort]
         # The start is cut short by a limit that was given, not by the one that stands in for it.
         self.end = None if method.time_limit is None else self.began + (1 - _END) * method.time_limit
-        self.rng = np.array([_scrambled(method.seed)], np.uint64)
+        self.rng = np.array([_scrambled(method.search_seed)], np.uint64)
         self.bound = self.start = 0.0
         self.rows = self.moves = 0
         self.hurried, self.interrupted, self.limit = False, False, ""
@@ -180,7 +184,7 @@ class _Run:
         self.bound = self.start = float(problem.n[lost].sum())
         if not self.by_rows:
             self.bound = 0.0  # with some rows left out, others of the block might satisfy
-        parts: list[tuple[NDArray[np.int64], Partition]] = []
+        parts: list[tuple[NDArray[np.int64], PiecePartition]] = []
         order = np.argsort(block, kind="stable")
         kept = order[~lost[order]]
         cuts = np.flatnonzero(np.diff(block[kept])) + 1
@@ -205,7 +209,7 @@ class _Run:
                 return lost
             lost |= np.where(lost, True, ~ok[label])
 
-    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> Partition:
+    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> PiecePartition:
         leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
         share = float(n.sum()) / max(self.problem.rows, 1)
         effort = self.method.effort
@@ -243,13 +247,13 @@ class _Run:
         self.rows += rows
         return max(0, self.method.work_limit * self.rows // max(self.problem.rows, 1) - self.moves)
 
-    def _within(self, members: NDArray[np.int64]) -> Asked:
+    def _within(self, members: NDArray[np.int64]) -> ClassQuery:
         """Asks about the classes of one block."""
         whole = len(members) == self.problem.combinations
-        return self.ask if whole else Asked(self.problem, self.criterion, members)
+        return self.ask if whole else ClassQuery(self.problem, self.criterion, members)
 
     def _assembled(
-        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], Partition]]
+        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], PiecePartition]]
     ) -> Recoding:
         roots = np.array([h.root for h in self.problem.hierarchies], np.int32)
         gone = np.flatnonzero(lost)
@@ -261,7 +265,7 @@ class _Run:
         order = np.argsort(of, kind="stable")
         about: dict[str, Any] = {
             "method": f"local recoding, {self.method.effort}",
-            "seed": self.method.seed,
+            "search_seed": self.method.search_seed,
             "moves": self.moves,
             "repeatable": not (self.hurried or self.interrupted),
             "stopped": self.stopped,

@@ -34,6 +34,7 @@ from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter, nested
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Flag, Text
 from sfumato.privacy import BoundedReidentification, Claim, Guarantee
 from sfumato.privacy import KAnonymity as KAnonymityClaim
@@ -178,6 +179,7 @@ class ClusterDither(_Cluster):
     bins: Annotated[int, declared.count("Bins that a numeric column without edges gets, at most.", 1)] = 10
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         super().__post_init__()
         if self.bins < 1:
             raise ParameterError("bins must be at least 1.", hint="ClusterDither(bins=10)")

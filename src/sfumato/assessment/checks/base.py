@@ -20,12 +20,16 @@ class AssessmentCheck:
 
     gives: the measures it may give, as `thresholds.measure` names them.
     needs: each says why a case cannot be judged here; nothing if it can.
+    limit: of a check of another package, the limit that speaks of it: "risk", "utility" or none.
+    package: whose it is; empty for ours.
     """
 
     name: str
     gives: tuple[str, ...]
     run: Callable[[Case], list[Score]]
     needs: tuple[Need, ...] = ()
+    limit: str = ""
+    package: str = ""
 
     def lacks(self, case: Case) -> str:
         """The first reason why this check cannot be done, or nothing."""

@@ -53,10 +53,10 @@ class Named:
     takes_releases: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        from sfumato.assessment.checks import CHECKS, giving
+        from sfumato.assessment.checks import CHECKS, giving, guest_checks
 
         if not giving(self.name):
-            offered = sorted({m for check in CHECKS for m in check.gives})
+            offered = sorted({m for check in (*CHECKS, *guest_checks()) for m in check.gives})
             near = difflib.get_close_matches(measure(self.name), offered, 3, 0.5)
             raise ParameterError(
                 f"no score is called {self.name!r}.", hint=f"there are {listed(near or offered, 40)}"

@@ -183,7 +183,7 @@ def synthesize(stage: Stage) -> str:
     """Rows of nobody."""
     common = (
         "synthesize", stage / "discharges.parquet", "--schema", stage / "discharges.toml", "--epsilon", 2,
-        "--column", "sex", "--column", "age", "--column", "mdc", "--column", "charge",
+        "--columns", "sex,age,mdc,charge",
     )  # fmt: skip
     stage.command(*common, "--method", "private", "--rows", stage.rows, "--out", stage / "synthetic")
     stage.command(*common, "--method", "pegs", "--rows", 100, "--out", stage / "pegs", "--quiet")

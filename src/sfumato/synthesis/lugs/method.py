@@ -34,6 +34,7 @@ from sfumato.errors import DataError, ParameterError, listed
 from sfumato.measures import autocorrelation
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Flag, Number
 from sfumato.privacy import DiverseLaw, Guarantee, NoGuarantee
 from sfumato.progress import track
@@ -115,6 +116,7 @@ class LUGS:
     weight: Annotated[str | None, WEIGHT] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
         if not (math.isfinite(self.log_l) and self.log_l >= 0):
             faults.append("log_l must be a number from 0 up")

@@ -20,6 +20,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.io.spark import is_spark
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter, nested
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Text
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
@@ -69,6 +70,7 @@ class PLUGS:
     ] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
         if isinstance(self.partitions, bool) or not isinstance(self.partitions, int) or self.partitions < 1:
             faults.append("partitions must be a whole number from 1 up")

@@ -1,0 +1,72 @@
+"""synthesize: new rows that resemble the old ones, as a release with its promise."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.text import Text
+
+from sfumato.cli.anonymization import Out, Seed
+from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError
+
+
+def synthesize(
+    terminal: Terminal,
+    reading: Reading,
+    data: Data,
+    out: Out,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods synthesize.")
+    ] = "private",
+    settings: dict[str, Any] | None = None,
+    ledger: LedgerOption = None,
+    other_people: OtherPeople = False,
+    seed: Seed = None,
+    schema: SchemaFile = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a release of synthetic rows, with what it promises.
+
+    The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
+    methods of imputation, which promise no differential privacy, take them from the data.
+    """
+    from sfumato.cli.method_options import step_of
+    from sfumato.plan.production import produce
+    from sfumato.privacy import Ledger
+    from sfumato.release import Release
+
+    step = step_of("synthesize", method, settings or {})
+    if step.needs_rows:
+        raise ParameterError("how many rows?", hint="--rows 1000")
+    spending = step.spends()  # what is wrong with the settings is said before the data are read
+    Release.require_place(out, overwrite=overwrite)  # before anything is spent
+    book = None if ledger is None else Ledger.open(ledger)
+    table = reading.scan(data, schema)
+    if book is not None or spending.claimed:
+        require_payer(book, data, other_people)
+    release = produce(step, table, seed=seed, ledger=book)
+    release.save(out, overwrite=overwrite)
+    drawn = release.data.rows()
+    plain = {
+        "written": str(out),
+        "rows": drawn,
+        "columns": list(release.columns),
+        "guarantee": json.loads(release.guarantee.to_json()),
+    }
+    terminal.result(
+        [
+            Text(f"{drawn:,} synthetic rows written to {out.name}: {len(release.columns)} columns.", "green"),
+            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
+            Text.assemble(
+                ("public/", "bold"), "    the rows, their schema, the guarantee, a card in plain words"
+            ),
+            Text.assemble(("internal/", "bold"), "  the key and the counts: must not leave"),
+        ],
+        plain,
+    )
