@@ -12,7 +12,7 @@ from rich.text import Text
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
 from sfumato.cli.demo.publishers import draw_map
-from sfumato.cli.demo.serving import serve
+from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import Stage, Step
 
 
