@@ -23,7 +23,7 @@ from sfumato.cli.terminal import Terminal
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """One thing worth showing. play: does it and gives back what came out, in one line."""
 
     title: str
@@ -79,7 +79,7 @@ def perform(terminal: Terminal, folder: Path, rows: int, kept: Path | None = Non
 
     stage = Stage(terminal, folder, rows, spoken=not (terminal.json or terminal.quiet))
     start = time.perf_counter()
-    done: list[tuple[Step, str]] = []
+    done: list[tuple[DemoStep, str]] = []
     with compiling() as stage.compiled:
         for number, step in enumerate(STEPS, 1):
             stage.show("", Rule(Text(f" {number} of {len(STEPS)}: {step.title} ", "bold"), align="left"))
@@ -98,7 +98,7 @@ def perform(terminal: Terminal, folder: Path, rows: int, kept: Path | None = Non
     return 1 if stage.mishaps else 0
 
 
-def _summary(done: list[tuple[Step, str]], stage: Stage, seconds: float, where: str) -> Panel:
+def _summary(done: list[tuple[DemoStep, str]], stage: Stage, seconds: float, where: str) -> Panel:
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="bold", overflow="fold", ratio=2)
     grid.add_column(overflow="fold", ratio=5)
