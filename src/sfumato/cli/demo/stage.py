@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.demo.ahead import compiling
+from sfumato.cli.demo.compilation import compiling
 from sfumato.cli.terminal import Terminal
 
 
