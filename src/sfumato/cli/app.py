@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import (
-    INTERRUPTED,
     anonymization,
     assessment,
     demo,
@@ -34,6 +33,7 @@ from sfumato.cli import (
     trees,
 )
 from sfumato.cli.commands import HELP, register, register_methods
+from sfumato.cli.exit_codes import INTERRUPTED
 from sfumato.cli.terminal import STOPPED
 
 app = typer.Typer(
@@ -131,7 +131,6 @@ register(keys_app, keys.list_, "list")
 register(keys_app, keys.rotate)
 register(keys_app, keys.revoke)
 app.add_typer(keys_app, name="keys")
-register(app, demo.demo)
 
 
 @contextmanager
@@ -158,3 +157,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{STOPPED}\n")
         return INTERRUPTED
     return 0
+
+
+register(app, demo.command(run))  # last: it plays the others through `run`
