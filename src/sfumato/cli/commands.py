@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -194,7 +194,12 @@ def _options(group: type) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters of a command."""
     hints = inspect.get_annotations(group, eval_str=True)
     return [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        inspect.Parameter(
+            f.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if f.default is MISSING else f.default,  # it must be given
+            annotation=hints[f.name],
+        )
         for f in fields(group)
     ]
 

@@ -25,9 +25,9 @@ from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
+from sfumato.plan.proposal_text import plan_text, schema_text
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
-from sfumato.plan.wording import plan_text, schema_text
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 

@@ -238,7 +238,7 @@ def sign(
     ] = False,
 ) -> None:
     """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
-    from sfumato.plan.signing import sign as write
+    from sfumato.plan.signature import sign as write
 
     after = write(plan, name, all_reviewed=every)
     assert after.signed is not None
