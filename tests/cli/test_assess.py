@@ -193,8 +193,9 @@ def test_the_map(sfumato: Sfumato, visits: Path, tmp_path: Path) -> None:
     assert "INTERNAL" in (tmp_path / "map.html").read_text()
     again = sfumato("frontier", visits, *options, "--report", "map.parquet", "--json")
     document = json.loads(again.out)
-    # several rows a person and no public domain: four settings are told beside the map, with the reason
-    assert len(document["points"]) == 8 and pq.read_table(tmp_path / "map.parquet").num_rows == 12
+    # several rows a person and no public domain: four settings are told beside the map, with the reason;
+    # four generalize, by hierarchies that were suggested from the values
+    assert len(document["points"]) == 12 and pq.read_table(tmp_path / "map.parquet").num_rows == 16
     assert "persons have several rows" in answer.all and "public domain" in answer.all
     assert CANARY not in answer.all + again.all
     points = {p["name"]: p for p in document["points"]}
@@ -215,8 +216,8 @@ def test_methods_are_on_the_map_where_the_table_is_fit_for_them(sfumato: Sfumato
     )  # fmt: skip
     assert answer.code == 0, answer.all
     promises = {(p["name"], p["settings"].get("k")): p["promises"] for p in json.loads(answer.out)["points"]}
-    assert any("k-anonymity" in p for p in promises["generalized", 10])
-    assert promises["resampled in groups", 3] and promises["independent columns", None] == []
+    assert any("k-anonymity" in p for p in promises["optimal", 10])
+    assert promises["resample", 3] and promises["independent columns", None] == []
 
 
 def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
