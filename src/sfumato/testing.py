@@ -335,7 +335,8 @@ def _guarantee(trial: _Trial) -> Iterator[str]:
     claims = release.guarantee.claims
     if not claims:
         yield "its release claims nothing; say NoGuarantee where nothing is promised"
-    stray = sorted({_name(c) for c in claims} - set(trial.declared.claims))
+    named = {c.kind if isinstance(c, ForeignClaim) else type(c).__name__ for c in claims}
+    stray = sorted(named - set(trial.declared.claims))
     if stray:
         yield f"its release claims what is not declared: {listed(stray)}"
     foreign = {c.title for c in claims if isinstance(c, ForeignClaim)}
@@ -343,10 +344,6 @@ def _guarantee(trial: _Trial) -> Iterator[str]:
         if check.subject in foreign and check.outcome not in (Outcome.PASSED, Outcome.FAILED):
             yield f"nobody can count '{check.subject}' again: {check.detail}"
     yield from _spending(trial, [c for c in claims if c.differential and not c.scope])
-
-
-def _name(claim: Claim) -> str:
-    return claim.kind if isinstance(claim, ForeignClaim) else type(claim).__name__
 
 
 def _spending(trial: _Trial, claims: list[Claim]) -> Iterator[str]:
@@ -362,7 +359,7 @@ def _spending(trial: _Trial, claims: list[Claim]) -> Iterator[str]:
 
 
 def _says(claim: Claim, name: str, amount: float) -> bool:
-    """Whether a claim says that so much was spent; of a rho also as the epsilon it comes to at a delta."""
+    """Whether a claim says that so much was spent; of a rho, also as what it comes to at a delta."""
     if name == "rho" and isinstance(claim, ApproxDP):
         name, amount = "epsilon", to_approx(ZCDP(amount), claim.delta).epsilon
     return math.isclose(float(getattr(claim, name, math.nan)), amount, rel_tol=1e-9)
@@ -376,7 +373,8 @@ def _public(trial: _Trial) -> Iterator[str]:
     _, release, folder = trial.saved
     paths = sorted(p for p in (folder / "public").rglob("*") if p.is_file())
     hidden = _hidden(trial.table)
-    cells = "\n".join(_texts(Release.load(folder).data.to_arrow()))
+    rows = Release.load(folder).data.to_arrow()
+    cells = "\n".join({str(v) for name in rows.column_names for v in rows[name].to_pylist()})
     held = {n: sum(v in cells for v in found) for n, found in hidden.items()}
     yield from (f"{n} values of '{name}' are in the released rows" for name, n in held.items() if n)
     record = release.internal
@@ -398,11 +396,6 @@ def _hidden(table: Table) -> dict[str, list[str]]:
     rows = table.to_arrow().select(columns)
     found = {n: dict.fromkeys(str(v) for v in rows[n].drop_null().to_pylist()) for n in columns}
     return {n: [v for v in values if len(v) >= _SHORTEST][:_MOST] for n, values in found.items()}
-
-
-def _texts(rows: pa.Table) -> Iterator[str]:
-    for name in rows.column_names:
-        yield from {str(value) for value in rows[name].to_pylist() if value is not None}
 
 
 def _forms(key: Key) -> list[bytes]:

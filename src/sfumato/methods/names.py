@@ -57,19 +57,17 @@ def find(name: str) -> type:
     guest: type | None = plugins.find(Group.METHODS, name, _require_method, OURS)
     if guest is not None:
         return guest
-    raise ParameterError("no method is called that.", hint=offered([name], names(), "one of"))
+    raise ParameterError("no method is called that.", hint=offered([name], list(MethodTable(None)), "one of"))
 
 
 def names(*does: Does) -> list[str]:
     """The names of all methods that do one of these; of all methods, if none is given.
 
-    Guests come after ours. Only to say what they do they must be loaded.
+    Guests come after ours, and are loaded: one that fails is said to, and is not among them.
     """
     ours = [name for name, (kind, _) in OURS.items() if not does or kind in does]
-    if not does:
-        return [*ours, *plugins.names(Group.METHODS, OURS)]
     guests = plugins.found(Group.METHODS, _require_method, OURS)
-    return [*ours, *(name for name, kind in guests.items() if declaration_of(kind).does in does)]
+    return [*ours, *(n for n, kind in guests.items() if not does or declaration_of(kind).does in does)]
 
 
 def register(kind: type) -> type:
@@ -80,7 +78,7 @@ def register(kind: type) -> type:
     declared: Declaration = declaration_of(kind)
     if not isinstance(kind, type):
         raise ParameterError("a method is registered by its class.", hint="register(MyMethod)")
-    taken = find(declared.name) if declared.name in names() else None
+    taken = find(declared.name) if declared.name in MethodTable(None) else None
     if taken not in (None, kind):
         raise ParameterError(
             f"another method is called '{declared.name}' already.", hint="choose another name"

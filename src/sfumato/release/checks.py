@@ -67,7 +67,9 @@ class Verification:
         if not self.ok:
             return f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
         if not self.unproven:
-            return "Verified."
+            theirs = sum(c.subject.startswith("not ours") for c in self.claims)
+            whose = f"; {theirs} of {len(self.claims)} claims by the package that made them" if theirs else ""
+            return f"Verified{whose}."
         foreign = sum(c.subject.startswith("not ours") for c in self.unproven)
         others = f" {foreign} of them {'is' if foreign == 1 else 'are'} not ours." if foreign else ""
         return (
