@@ -13,7 +13,7 @@ from typing import Any
 
 from sfumato.assessment.aggregates import AggregateRisk, assess_aggregates
 from sfumato.errors import SfumatoWarning
-from sfumato.plan.plan import Plan
+from sfumato.plan.document import PlanDocument
 from sfumato.plan.preparation import open_input
 from sfumato.report import DataTable, Section
 from sfumato.schema import Role
@@ -52,7 +52,7 @@ class Published:
         return f"{found}; at most {self.most:.0%} may be."
 
 
-def judged_aggregates(plan: Plan, table: Table) -> tuple[Published, ...]:
+def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[Published, ...]:
     """Every set of aggregates that the plan names, reconstructed and held against the truth."""
     wanted = plan.document.get("aggregates", ())
     if not wanted:

@@ -12,10 +12,10 @@ from sfumato.errors import VerificationError
 from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
 from sfumato.plan.determination import determination_of
+from sfumato.plan.document import FORM, PlanDocument
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import KEY, RECORD, folders, form_mark, stamp
 from sfumato.plan.page import page_of
-from sfumato.plan.plan import FORM, Plan
 from sfumato.plan.preparation import Opened
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
@@ -111,7 +111,7 @@ def _assemble(
     owner_only(internal)
 
 
-def _promised(plan: Plan, release: Release) -> Guarantee:
+def _promised(plan: PlanDocument, release: Release) -> Guarantee:
     """A release that was refused otherwise tells, by being there, that it met its limits on the data."""
     if not plan.table("thresholds") and "aggregates" not in plan.document:
         return release.guarantee
@@ -121,7 +121,7 @@ def _promised(plan: Plan, release: Release) -> Guarantee:
     return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in release.guarantee.claims))
 
 
-def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
+def _about(plan: PlanDocument, step: Step, own: str, met: bool) -> str:
     """What the card says first. Nothing of the data is in it but whether thresholds were met."""
     parts = []
     if plan.draft:
@@ -141,7 +141,7 @@ def _about(plan: Plan, step: Step, own: str, met: bool) -> str:
     return " ".join([*parts, own])
 
 
-def _page(plan: Plan, step: Step, release: Release, found: Run) -> Page:
+def _page(plan: PlanDocument, step: Step, release: Release, found: Run) -> Page:
     """The report of one released step."""
     assert found.prepared is not None
     notable = plan.table("drift").get("notable", 0.1)

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.criteria import CriterionSpec
 from sfumato.errors import SchemaError, SfumatoError, listed
 from sfumato.io.addresses import has_secret, is_url
 from sfumato.methods.declaration import Does
 from sfumato.methods.shapes import Fault
-from sfumato.plan.plan import FORM, INPUT, Plan, said
+from sfumato.plan.document import FORM, INPUT, PlanDocument, said
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
@@ -24,7 +23,7 @@ _CLASSES = (Does.GENERALIZE, Does.EXCHANGE)
 _LOOKS = {"redundant": "drop", "least_information": None}
 
 
-def faults_of(plan: Plan) -> Iterator[Fault]:
+def faults_of(plan: PlanDocument) -> Iterator[Fault]:
     """Every contradiction of a plan whose entries have the right form."""
     yield from _steps(plan)
     yield from _files(plan)
@@ -59,7 +58,7 @@ def faults_of(plan: Plan) -> Iterator[Fault]:
     yield from _named(plan, schema)
 
 
-def _steps(plan: Plan) -> Iterator[Fault]:
+def _steps(plan: PlanDocument) -> Iterator[Fault]:
     seen: set[str] = {INPUT}
     for step in plan.steps:
         at = ("steps", step.place)
@@ -89,7 +88,7 @@ def _steps(plan: Plan) -> Iterator[Fault]:
         yield from _private_steps(plan, step)
 
 
-def _private_steps(plan: Plan, step: Step) -> Iterator[Fault]:
+def _private_steps(plan: PlanDocument, step: Step) -> Iterator[Fault]:
     """What a promise of differential privacy forbids before the step that makes it."""
     spending = step.spends(plan.folder)
     if not spending.claimed:
@@ -108,7 +107,7 @@ def _private_steps(plan: Plan, step: Step) -> Iterator[Fault]:
         yield ("budget", "epsilon"), "cannot pay for a delta above 0: give rho, or delta = 0"
 
 
-def _files(plan: Plan) -> Iterator[Fault]:
+def _files(plan: PlanDocument) -> Iterator[Fault]:
     given: list[tuple[Any, str]] = [((INPUT, "schema"), plan.table(INPUT)["schema"])]
     if "control" in plan.table("assess"):
         given.append((("assess", "control"), plan.table("assess")["control"]))
@@ -117,7 +116,7 @@ def _files(plan: Plan) -> Iterator[Fault]:
         yield from _form(plan)
     for i, step in enumerate(plan.steps):
         given += [(("steps", i, *at), name) for at, name in step.files]
-        given += [(("steps", i, "criteria"), name) for name in populations(step)]
+        given += [(("steps", i, "criteria"), name) for name in step.populations]
     for at, name in given:
         if not _is_file(plan.path(name)):
             yield at, "names a file that is not there"
@@ -131,7 +130,7 @@ def _files(plan: Plan) -> Iterator[Fault]:
                 yield ("columns", name, "hierarchy"), "has settings that do not fit together"
 
 
-def _form(plan: Plan) -> Iterator[Fault]:
+def _form(plan: PlanDocument) -> Iterator[Fault]:
     if plan.table("assess").get("skip"):
         yield ("outputs", FORM), "needs the numbers of an assessment, and [assess] skips it"
     path = plan.path(plan.table("outputs")[FORM])
@@ -149,7 +148,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _limits(plan: Plan) -> Iterator[Fault]:
+def _limits(plan: PlanDocument) -> Iterator[Fault]:
     from sfumato.assessment.checks import CHECKS, guest_checks
     from sfumato.assessment.thresholds import require_known
 
@@ -163,7 +162,7 @@ def _limits(plan: Plan) -> Iterator[Fault]:
         yield ("assess", "skip"), "cannot be: thresholds are set"
 
 
-def _columns(plan: Plan, schema: Schema) -> Iterator[Fault]:
+def _columns(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
     """Entries about columns against the schema, and quasi-identifiers nothing is said about."""
     unmatched = [n for n in plan.table("columns") if n not in schema]
     for name in unmatched:
@@ -191,12 +190,12 @@ def _columns(plan: Plan, schema: Schema) -> Iterator[Fault]:
             yield ("steps", step.place), "has no quasi-identifier to make more general"
 
 
-def _quasi_identifiers(plan: Plan, schema: Schema) -> list[str]:
+def _quasi_identifiers(plan: PlanDocument, schema: Schema) -> list[str]:
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
     return [n for n in schema.of_role(Role.QUASI_IDENTIFIER) if n not in dropped]
 
 
-def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
+def _named(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
     """Columns that steps, preparation and assessment name."""
     for step in plan.steps:
         at = ("steps", step.place)
@@ -227,10 +226,10 @@ def _named(plan: Plan, schema: Schema) -> Iterator[Fault]:
         yield ("prepare", "least_information"), "needs a target"
 
 
-def _criteria(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
+def _criteria(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     """Columns that criteria name, and hierarchies they look at."""
     at = ("steps", step.place, "criteria")
-    asked = _readable(step)
+    asked = step.readable_criteria
     unknown = [repr(n) for w in asked for n in w.columns if n not in schema]
     if unknown:
         yield at, f"names columns that are not in the schema: {listed(unknown)}"
@@ -240,20 +239,7 @@ def _criteria(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
         yield at, f"needs a hierarchy for {listed(bare)} in [columns]"
 
 
-def _readable(step: Step) -> tuple[CriterionSpec, ...]:
-    """The criteria of a step; none where they have faults, which are said with the step."""
-    try:
-        return step.criteria
-    except SfumatoError:
-        return ()
-
-
-def populations(step: Step) -> list[str]:
-    """The files of populations that a step counts in."""
-    return [w.population for w in _readable(step) if w.population is not None]
-
-
-def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
+def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     """Differential privacy waits until a person has confirmed that the domains are public."""
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
@@ -270,7 +256,7 @@ def _domains(plan: Plan, schema: Schema, step: Step) -> Iterator[Fault]:
         )
 
 
-def hierarchies(plan: Plan) -> Mapping[str, Any]:
+def hierarchies(plan: PlanDocument) -> Mapping[str, Any]:
     """The hierarchy or recipe of each column that has one."""
     entries = plan.table("columns")
     return {n: recipe(e["hierarchy"], plan.folder) for n, e in entries.items() if "hierarchy" in e}

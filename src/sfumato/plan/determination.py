@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sfumato.assessment.thresholds import counts_as_risk, excess
 from sfumato.errors import listed
 from sfumato.io.addresses import last_name
+from sfumato.plan.document import FORM, INPUT, PlanDocument
 from sfumato.plan.page import fate, gained, short
-from sfumato.plan.plan import FORM, INPUT, Plan
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
@@ -29,7 +29,7 @@ _WORST = 5
 
 
 def determination_of(
-    plan: Plan, step: Step, release: Release, prepared: Prepared, assessment: Assessment
+    plan: PlanDocument, step: Step, release: Release, prepared: Prepared, assessment: Assessment
 ) -> Page:
     """The page for one released step, to be printed and signed."""
     said = Said.read(plan.path(plan.table("outputs")[FORM]))
@@ -44,7 +44,7 @@ def determination_of(
     return replace(page, title=f"{page.title}: {title}")
 
 
-def _data(plan: Plan, step: Step, release: Release, prepared: Prepared) -> DataTable:
+def _data(plan: PlanDocument, step: Step, release: Release, prepared: Prepared) -> DataTable:
     names = [n for n in plan.schema.names if n not in release.schema]
     done = [
         f"{s.method} ({', '.join(f'{k} = {short(v)}' for k, v in s.settings.items()) or 'no settings'})"
@@ -63,7 +63,7 @@ def _data(plan: Plan, step: Step, release: Release, prepared: Prepared) -> DataT
     return DataTable(("of the run", "what"), rows, "What was released")
 
 
-def _known(plan: Plan, release: Release) -> DataTable:
+def _known(plan: PlanDocument, release: Release) -> DataTable:
     schema, entries = plan.schema, plan.table("columns")
     rows = [
         (n, fate(schema[n].role, entries.get(n, {})), schema[n].reason or "a person said so")
@@ -83,7 +83,7 @@ def _risk(assessment: Assessment) -> Section:
     return Section("The run", gained(assessment), table)
 
 
-def _limits(plan: Plan, assessment: Assessment) -> Iterator[str]:
+def _limits(plan: PlanDocument, assessment: Assessment) -> Iterator[str]:
     yield (
         "The numbers hold for this file alone: other data, another plan, or a further release of the same "
         "people need a determination of their own."

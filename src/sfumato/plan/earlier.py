@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from sfumato.errors import SfumatoError
+from sfumato.plan.document import PlanDocument
 from sfumato.plan.output_folders import KEY, records
-from sfumato.plan.plan import Plan
 from sfumato.plan.preparation import as_prepared, open_input
 from sfumato.release import Release, fingerprint, read_key
 from sfumato.release.manifest import MANIFEST
@@ -35,7 +35,7 @@ class Before:
 
 
 def before(
-    plan: Plan, opened: Table, prepared: Table, previous: str | Path | None, *, other_input: bool
+    plan: PlanDocument, opened: Table, prepared: Table, previous: str | Path | None, *, other_input: bool
 ) -> Before:
     """The earlier releases as the attacks want them.
 
@@ -77,7 +77,7 @@ def _made_of(table: Table, found: Sequence[tuple[Release, str, Any]]) -> bool:
     return bool(found) and all(fingerprint(table, key) == mark for _, mark, key in found)
 
 
-def _data_of_then(plan: Plan) -> Table | None:
+def _data_of_then(plan: PlanDocument) -> Table | None:
     """What the plan names as its data, if it is still there and still of its schema."""
     try:
         return open_input(plan).table

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, OutputError, VerificationError
-from sfumato.plan.plan import FORM, Plan
+from sfumato.plan.document import FORM, PlanDocument
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench
 from sfumato.privacy import Guarantee
@@ -44,7 +44,7 @@ def records(out: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path.parent.parent, document
 
 
-def there(plan: Plan, out: Path, table: Table, previous: Sequence[str] = ()) -> str:
+def there(plan: PlanDocument, out: Path, table: Table, previous: Sequence[str] = ()) -> str:
     """nothing; same: what this plan makes of this data; restamp: but for what is around it; or other.
 
     previous: marks of the earlier release it is to be held against, if any.
@@ -65,14 +65,14 @@ def there(plan: Plan, out: Path, table: Table, previous: Sequence[str] = ()) -> 
     return "same" if same else "restamp"
 
 
-def _is_of(document: Mapping[str, Any], folder: Path, plan: Plan, step: Step, table: Table) -> bool:
+def _is_of(document: Mapping[str, Any], folder: Path, plan: PlanDocument, step: Step, table: Table) -> bool:
     """Whether a release is what this step makes of this data."""
     if document.get("made_by") != plan.made_by(step):
         return False
     return bool(document.get("fingerprint") == fingerprint(table, read_key(folder / "internal" / KEY)))
 
 
-def stamp(plan: Plan) -> dict[str, Any]:
+def stamp(plan: PlanDocument) -> dict[str, Any]:
     """What a release says of its plan: which it was, and who has signed it."""
     signed = plan.signed
     return {
@@ -82,7 +82,7 @@ def stamp(plan: Plan) -> dict[str, Any]:
     }
 
 
-def form_mark(plan: Plan) -> str | None:
+def form_mark(plan: PlanDocument) -> str | None:
     """A digest of the form for the determination file as it is now; None if the plan names none."""
     name = plan.table("outputs").get(FORM)
     return None if name is None else hashlib.blake2b(plan.path(name).read_bytes(), digest_size=16).hexdigest()
@@ -108,7 +108,7 @@ def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> N
         )
 
 
-def require_sound(plan: Plan, out: Path) -> None:
+def require_sound(plan: PlanDocument, out: Path) -> None:
     """Refuse a release that is no longer what was written."""
     broken = [name for name, folder in folders(plan, out).items() if not verify(folder).ok]
     if broken:
@@ -118,7 +118,7 @@ def require_sound(plan: Plan, out: Path) -> None:
         )
 
 
-def folders(plan: Plan, out: Path) -> dict[str, Path]:
+def folders(plan: PlanDocument, out: Path) -> dict[str, Path]:
     """One release is the folder itself; of several each has its own in it."""
     steps = plan.released
     return {steps[0].name: out} if len(steps) == 1 else {s.name: out / s.name for s in steps}

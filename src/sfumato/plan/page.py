@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.assessment.thresholds import counts_as_risk
 from sfumato.io.addresses import last_name
 from sfumato.plan.aggregates import Published, aggregates_section
+from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
-from sfumato.plan.plan import INPUT, Plan
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
@@ -29,7 +29,7 @@ _ROLES = {
 
 
 def page_of(
-    plan: Plan,
+    plan: PlanDocument,
     step: Step,
     release: Release,
     prepared: Prepared,
@@ -70,7 +70,7 @@ def page_of(
 
 
 def _summary(
-    plan: Plan, release: Release, prepared: Prepared, assessment: Assessment | None
+    plan: PlanDocument, release: Release, prepared: Prepared, assessment: Assessment | None
 ) -> tuple[str, ...]:
     """The few things a reader wants to know first, in sentences."""
     known = release.schema.of_role(Role.QUASI_IDENTIFIER)
@@ -119,7 +119,7 @@ def _shorter(block: Block, assessment: Assessment | None) -> Block:
     return replace(block, not_examined=(*limits, rest))
 
 
-def _signature(plan: Plan) -> tuple[str, ...]:
+def _signature(plan: PlanDocument) -> tuple[str, ...]:
     if plan.draft:
         return (
             f"DRAFT: {plan.draft}. Roles, hierarchies and limits below may be guesses of a program. Do not "
@@ -131,7 +131,7 @@ def _signature(plan: Plan) -> tuple[str, ...]:
     return (f"Signed by {by} on {on.isoformat()}.",)
 
 
-def _run(plan: Plan, step: Step, release: Release) -> Section:
+def _run(plan: PlanDocument, step: Step, release: Release) -> Section:
     rows = []
     for number, one in enumerate((*plan.before(step), step), 1):
         settings = ", ".join(f"{k} = {short(v)}" for k, v in one.settings.items()) or "no settings"
@@ -167,7 +167,7 @@ def short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _columns(plan: Plan, release: Release, prepared: Prepared) -> Section:
+def _columns(plan: PlanDocument, release: Release, prepared: Prepared) -> Section:
     dropped = dict(prepared.dropped)
     schema = plan.schema
     rows = []

@@ -20,7 +20,7 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
-from sfumato.plan.plan import INPUT, Plan
+from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -46,7 +46,7 @@ class Prepared:
     ratios: tuple[tuple[str, float], ...] = ()
 
 
-def open_input(plan: Plan, data: Any = None) -> Opened:
+def open_input(plan: PlanDocument, data: Any = None) -> Opened:
     """The input under the plan's schema; everything in which they differ is listed at once.
 
     data: another file or database than the plan names, or a frame; what the plan says of files does not
@@ -64,7 +64,7 @@ def open_input(plan: Plan, data: Any = None) -> Opened:
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
-def _opened(plan: Plan, data: Any, options: dict[str, Any]) -> Opened:
+def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -90,7 +90,7 @@ def as_read(schema: Schema) -> Schema:
     )
 
 
-def prepare(plan: Plan, table: Table) -> Prepared:
+def prepare(plan: PlanDocument, table: Table) -> Prepared:
     """Leave out, cut off and screen, as the plan says."""
     entries, wanted = plan.table("columns"), plan.table("prepare")
     dropped = [(n, "the plan says so") for n, e in entries.items() if e.get("drop") and n in table.schema]
@@ -130,7 +130,7 @@ def prepare(plan: Plan, table: Table) -> Prepared:
     )
 
 
-def as_prepared(plan: Plan, table: Table, like: Table) -> Table:
+def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:
     """Other people's rows in the columns of a prepared table, cut off as there."""
     return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
 
@@ -158,7 +158,7 @@ def _without(table: Table, names: Sequence[str]) -> Table:
     return table.drop(names)
 
 
-def cut_off(plan: Plan, table: Table) -> Table:
+def cut_off(plan: PlanDocument, table: Table) -> Table:
     """Numbers beyond the plan's `top` and `bottom` written as these."""
     entries = {n: e for n, e in plan.table("columns").items() if n in table.schema}
     ends = {n: (e.get("bottom"), e.get("top")) for n, e in entries.items() if {"top", "bottom"} & set(e)}

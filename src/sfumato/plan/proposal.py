@@ -25,7 +25,7 @@ from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
-from sfumato.plan.proposal_text import plan_text, schema_text
+from sfumato.plan.proposal_text import Guess, plan_text, schema_text
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.schema import Column, Kind, Role, Schema
@@ -40,17 +40,6 @@ _COMPACT_DAY = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])")
 _OLD = 90  # years, from which on ages are one category under HIPAA's Safe Harbor
 _MOSTLY = 0.95
 _COMMON = 10  # times k people under a value, on average, for it to be worth keeping
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What is proposed for one column, and why."""
-
-    column: Column
-    hierarchy: str | dict[str, Any] | None = None
-    drop: str = ""
-    top: float | None = None
-    because: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import tomli_w
 
 from sfumato.plan.spec import NAME, VERSION
-from sfumato.schema import Kind, Role, Schema
-
-if TYPE_CHECKING:
-    from sfumato.plan.proposal import Guess
+from sfumato.schema import Column, Kind, Role, Schema
 
 _KNOWN = 6  # quasi-identifiers up to which a closer look at the release takes minutes and not hours
 _SEARCHED = 2_000  # nodes of the lattice up to which the best of them is looked for
@@ -92,6 +90,17 @@ _GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (
     ("The others. A sensitive or identifying column under a name that says nothing lands here: look twice.",
      lambda g: True),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is proposed for one column, and why."""
+
+    column: Column
+    hierarchy: str | dict[str, Any] | None = None
+    drop: str = ""
+    top: float | None = None
+    because: str = ""
 
 
 def plan_text(

@@ -23,11 +23,11 @@ from sfumato.plan import drift as drifting
 from sfumato.plan.aggregates import judged_aggregates
 from sfumato.plan.assembly import written
 from sfumato.plan.checks import hierarchies
+from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import folders, records, refuse_folder, require_sound, take_over, there
-from sfumato.plan.plan import INPUT, Plan
 from sfumato.plan.preparation import as_prepared, open_input, prepare
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, outdated, result, undo, work
@@ -46,7 +46,7 @@ _LABEL = "steps of the plan"
 
 
 def run(
-    plan: Plan,
+    plan: PlanDocument,
     out: Path,
     *,
     input: Any = None,
@@ -104,7 +104,7 @@ def run(
 # -- doing ---------------------------------------------------------------------------------------------
 
 
-def _compared(plan: Plan, table: Table, previous: str | Path | None) -> Drift | None:
+def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:
     """What changed since an earlier release; unknown codes stop the run."""
     if previous is None:
         return None
@@ -181,7 +181,7 @@ def _judged(bench: Workbench, table: Table, earlier: Sequence[Any]) -> dict[str,
     }
 
 
-def _meanings(plan: Plan, step: Step, table: Table) -> dict[str, dict[str, list[Any]]] | None:
+def _meanings(plan: PlanDocument, step: Step, table: Table) -> dict[str, dict[str, list[Any]]] | None:
     """What generalized values stand for, so that the assessment need not guess it from their spelling."""
     chain = (*plan.before(step), step)
     if not any(s.declaration.does is Does.GENERALIZE for s in chain):

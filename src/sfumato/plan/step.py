@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.criteria import CriterionSpec, read_criteria
-from sfumato.errors import ParameterError, offered
+from sfumato.errors import ParameterError, SfumatoError, offered
 from sfumato.methods.declaration import Declaration, Does, Spending, declaration_of, spending_of
 from sfumato.methods.names import find, register
 from sfumato.methods.parameters import Field, parameters, record_of
@@ -69,6 +69,19 @@ class Step:
     def criteria(self) -> tuple[CriterionSpec, ...]:
         """The criteria that are written as text."""
         return read_criteria(self.settings.get("criteria", ()))
+
+    @property
+    def readable_criteria(self) -> tuple[CriterionSpec, ...]:
+        """The criteria; none where they have faults, which are said when the plan is checked."""
+        try:
+            return self.criteria
+        except SfumatoError:
+            return ()
+
+    @property
+    def populations(self) -> list[str]:
+        """The files of populations that the step counts in."""
+        return [w.population for w in self.readable_criteria if w.population is not None]
 
     @property
     def columns(self) -> Iterator[tuple[str, list[str]]]:

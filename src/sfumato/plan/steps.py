@@ -14,7 +14,7 @@ from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError
 from sfumato.io.addresses import is_url
 from sfumato.plan.checks import hierarchies
-from sfumato.plan.plan import INPUT, Plan
+from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.step import Step
@@ -34,7 +34,7 @@ class Workbench:
     source: where the input was read from, which one ledger pays for; other_people: for these none has yet.
     """
 
-    plan: Plan
+    plan: PlanDocument
     place: Workplace
     data: str
     spend_again: bool = False
