@@ -14,7 +14,7 @@ _HEAD = """\
 
 Every method declares itself once: what it does, needs and may claim, and each of its settings. Plans, the
 command line, the map and this page are made from that, so a setting has the same name and meaning in all of
-them. `sfumato methods NAME` prints the same at a terminal; `sfumato COMMAND --method NAME --help` shows the
+them. `sfumato methods NAME` prints the same at a terminal; `sfumato anonymize -m local --help` shows the
 options of one method.
 
 In a plan a setting is an entry of `[[steps]]`; on the command line `max_suppressed` is `--max-suppressed`,
@@ -70,7 +70,8 @@ def _method(name: str) -> Iterator[str]:
     yield f"\n### {name}\n"
     closed = "".join(f" Not in the {door}: {why}." for door, why in declared.closed.items())
     page = f"[{declared.page}]({declared.page})"
-    yield f"{declared.summary} `sfumato {declared.command} --method {name}`; see {page}.{closed}\n"
+    command = declared.command if declared.command == name else f"{declared.command} --method {name}"
+    yield f"{declared.summary} `sfumato {command}`; see {page}.{closed}\n"
     yield from _fields(list(parameters(kind).values()))
 
 
