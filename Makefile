@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+LIGHT  := $(VENV)/.installed-demo
 STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
@@ -11,15 +12,26 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# Redone only when the lock or the project file changes. A half-made environment leaves no stamp.
-$(STAMP): requirements.lock pyproject.toml
+# One environment in two stages: what the demo needs, and on top of it what tests, linters and pages need.
+# The versions are the same, so the second stage changes nothing of the first. Each is redone only when its
+# lock or the project file changes; a half-made one leaves no stamp.
+# No bytecode ahead for the demo: Python compiles the modules that are imported, a small part of them.
+$(LIGHT): requirements-demo.lock pyproject.toml
+	@echo "Installing what the demo needs into $(VENV), once: a minute or so ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Sfumato needs Python 3.11 or later: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@rm -f $(LIGHT) $(STAMP)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || \
 	    { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	      $(PYTHON) -m pip --quiet --python $(BIN)/python install pip; }  # some systems part pip from venv
+	@$(PIP) install --no-compile --require-hashes -r requirements-demo.lock
+	@$(PIP) install --no-compile --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(STAMP): requirements.lock $(LIGHT)
+	@echo "Installing what tests, linters and pages need into $(VENV), once: a few minutes ..."
+	@rm -f $(STAMP)
 	@$(PIP) install --require-hashes -r requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 # Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
@@ -29,7 +41,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 
 setup: $(STAMP) ## the environment in .venv, pinned versions
 
-demo: $(STAMP) ## show what Sfumato does, on simulated data; its files and reports stay in sfumato-demo/
+demo: $(LIGHT) ## show what Sfumato does, on simulated data; its files and reports stay in sfumato-demo/
 	@rm -rf sfumato-demo
 	@$(BIN)/sfumato demo --out sfumato-demo
 
@@ -73,12 +85,17 @@ docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean
 	@$(BIN)/python docs/check_offline.py site
 
-soak: $(STAMP) ## every test, the long ones too, with more draws and examples
-	@SFUMATO_SOAK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "soak or not soak"
+# PART=3/20 runs the third twentieth of the long ones, and nothing else; .ci/run takes another with each commit.
+soak: $(STAMP) ## every test, the long ones too, with more draws and examples (PART=3/20: a part of the long ones)
+	@SFUMATO_SOAK=1 SFUMATO_PART=$(PART) $(BIN)/python -m pytest $(SIDE_BY_SIDE) \
+	    -m $(if $(PART),soak,"soak or not soak")
+
+# The demo's lock is a part of the other: the light core, the service, and what puts this folder in place.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
 lock: $(STAMP) ## pin the versions anew
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
-	    --no-annotate --no-header --upgrade -o requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --upgrade -o requirements.lock pyproject.toml
+	@$(COMPILE) --extra service --group build --upgrade -c requirements.lock -o requirements-demo.lock pyproject.toml
 
 clean: ## remove what was made, the environment too
 	rm -rf $(VENV) .peers sfumato-demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks

@@ -29,7 +29,7 @@ import pyarrow as pa
 from dsg_data import Data, adult, diabetes, independent, meps, simulated
 
 import sfumato as sf
-from sfumato.anonymization.degradation import Model, Target, learn
+from sfumato.anonymization.degradation import LearningTarget, Model, learn
 from sfumato.anonymization.measure import mean_cost
 from sfumato.anonymization.problem import Problem, compress
 from sfumato.anonymization.recoding import Recoding
@@ -50,7 +50,7 @@ class Given:
     model: Model
     places: tuple[int, ...]
 
-    def learn(self, problem: Problem, target: Target, rows: Any) -> Given:
+    def learn(self, problem: Problem, target: LearningTarget, rows: Any) -> Given:
         return self
 
     def predict(self, nodes: Any) -> Any:
@@ -70,7 +70,7 @@ def errors(found: Recoding, data: Data, model: Given) -> Record:
     first is smallest for who predicts the median, so being told less can look like an improvement.
     """
     p = found.problem
-    target = Target.of(p, data.outcome)
+    target = LearningTarget.of(p, data.outcome)
     assert target.value is not None
     predicted = model.predict(found.nodes)[:, 0]
     share = found.n / p.n[found.of]
@@ -123,7 +123,7 @@ def real(data: Data, sizes: Sequence[int], repeats: int) -> list[Record]:
     most = max(sizes) * repeats
     pool = data.rows.take(pa.array(everyone[most : most + 6_000]))
     taught = problem_of(data, pool, data.used)
-    target = Target.of(taught, data.outcome)
+    target = LearningTarget.of(taught, data.outcome)
     model = learn(taught, target, target.found.n)
     others = problem_of(data, pool, (*data.used, *data.extra))
     losses = {name: Learnt(measure, measure.cost(others)) for name, measure in MEASURES.items()}

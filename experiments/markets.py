@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from sfumato.anonymization.shape.cluster import Clustering, Clusters, k_member
+from sfumato.anonymization.shape.cluster import Clustering, RowClusters, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.gaussian import GaussianDither
 from sfumato.anonymization.shape.rosenblatt import Variable, donors
@@ -101,12 +101,12 @@ def standardized(people: People) -> np.ndarray:
     return centred / np.sqrt(np.average(centred**2, axis=0, weights=people.weight))
 
 
-def clustered(people: People, k: int) -> Clusters:
+def clustered(people: People, k: int) -> RowClusters:
     """k-member clusters with w = 1, survey weights in the distortion."""
     return k_member(standardized(people), k, Clustering(), weights=people.weight)
 
 
-def released(people: People, clusters: Clusters, method: str, key: Key) -> np.ndarray:
+def released(people: People, clusters: RowClusters, method: str, key: Key) -> np.ndarray:
     """(rows, 4): the quasi-identifiers as released, as numbers; centroids are not whole numbers."""
     label, draws = clusters.label, Draws(key)
     if method == "centroid":

@@ -31,7 +31,7 @@ def executable() -> str | None:
 class Browser:
     """One browser with an empty profile and one tab."""
 
-    def __init__(self, program: str, patience: float = 60) -> None:
+    def __init__(self, program: str, patience: float = 600) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()

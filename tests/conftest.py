@@ -95,6 +95,8 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """One worker starts Spark, one talks to PostgreSQL: a session of either is dear, or shared."""
+    if part := os.environ.get("SFUMATO_PART"):
+        _keep_part(config, items, part)
     for item in items:
         needed = getattr(item, "fixturenames", ())
         for name, fixture in (("spark", "spark"), ("postgres", "postgres_url")):
@@ -104,6 +106,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if getattr(config.option, "loadgroup", False):
         for item in items:
             _tell_group(item)
+
+
+def _keep_part(config: pytest.Config, items: list[pytest.Item], part: str) -> None:
+    """Of the long tests every n-th, from the k-th on, for the part k/n: the n parts are all of them."""
+    k, _, n = part.partition("/")
+    if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
+        raise pytest.UsageError("PART is k/n with 1 <= k <= n, as in: make soak PART=3/20")
+    long = sorted((i for i in items if i.get_closest_marker("soak")), key=lambda item: item.nodeid)
+    kept = set(long[int(k) - 1 :: int(n)])
+    config.hook.pytest_deselected(items=[i for i in items if i not in kept])
+    items[:] = [i for i in items if i in kept]
 
 
 def _tell_group(item: pytest.Item) -> None:

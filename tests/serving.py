@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli_support import environment
+from cli_support import PATIENCE, environment
 
 CANARY = 7319.25  # a value that must never come back, nor reach a log
 
@@ -131,7 +131,7 @@ class Running:
         *,
         key: str = "",
         headers: Mapping[str, str] | None = None,
-        seconds: float = 30,
+        seconds: float = PATIENCE,
     ) -> Answer:
         connection = (
             http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
@@ -171,7 +171,7 @@ def running(folder: Path, *arguments: object, tls: bool = False) -> Iterator[Run
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -179,7 +179,7 @@ def running(folder: Path, *arguments: object, tls: bool = False) -> Iterator[Run
 
 
 def _await(service: Running) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         with contextlib.suppress(OSError, http.client.HTTPException):
             if service.ask("GET", "/readyz", seconds=5).status == 200:

@@ -19,6 +19,7 @@ import architecture
 import provoked
 import pytest
 from architecture import ROOT, SOURCE
+from cli_support import PATIENCE
 
 import sfumato
 from sfumato import errors
@@ -54,7 +55,7 @@ def python(
         text=True,
         env=environment,
         cwd=cwd,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 
@@ -165,6 +166,16 @@ def test_no_import_is_hidden_from_the_test_of_the_layers() -> None:
     assert not faults, "\n".join(faults)
     for planted in ("importlib.import_module('sfumato.plan')", "__import__(f'sfumato.{room}')"):
         assert list(architecture.hidden_imports(ast.parse(planted), "counts/tables.py"))
+
+
+def test_a_method_is_found_by_its_name_only_above_the_methods() -> None:
+    """The table of names imports anything: who judges, or is a method, must not ask it."""
+    rooms = set()
+    for file, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "sfumato.methods.names":
+                rooms.add(file.partition("/")[0])
+    assert rooms <= {"plan", "cli", "methods", "testing.py"}
 
 
 ERROR_NAMES = {

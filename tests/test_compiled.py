@@ -80,16 +80,19 @@ def test_a_class_that_is_called_otherwise_now_ends_nothing(tmp_path: Path) -> No
         assert run(tmp_path, "real") == "3.0"
 
 
-@compiled
-def times(x: int, by: int) -> int:
-    return x * by
+def test_constants_of_a_caller_share_one_kernel(tmp_path: Path, monkeypatch) -> None:
+    """With a cache of its own: what an earlier run has kept is not compiled."""
+    import numba
 
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
-@compiled
-def sum_of_three(x: int) -> int:
-    return times(x, 2) + times(x, by=3) + times(x, x)
+    @compiled
+    def times(x: int, by: int) -> int:
+        return x * by
 
+    @compiled
+    def sum_of_three(x: int) -> int:
+        return times(x, 2) + times(x, by=3) + times(x, x)
 
-def test_constants_of_a_caller_share_one_kernel() -> None:
     assert sum_of_three(5) == 10 + 15 + 25
     assert len(times.signatures) == 1  # type: ignore[attr-defined]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,3 +54,20 @@ def test_postgres_answers(postgres_url: str) -> None:
 
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("select 1 + 1").fetchone() == (2,)
+
+
+def test_the_parts_of_the_long_tests_are_all_of_them() -> None:
+    """Each long test is in one part, and a part holds no other test."""
+    there = Path(__file__).parent
+
+    def collected(part: str) -> list[str]:
+        command = [sys.executable, "-m", "pytest", "-qq", "--collect-only", "-m", "soak", "-o", "addopts="]
+        done = subprocess.run(
+            [*command, "--import-mode=importlib", "--verbose", str(there / "plan" / "test_kill.py")],
+            env={**os.environ, "SFUMATO_PART": part}, cwd=there.parent, capture_output=True, text=True,
+        )  # fmt: skip
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    whole, parts = collected(""), [collected(f"{k}/3") for k in (1, 2, 3)]
+    assert len(whole) == 10 and sorted(name for part in parts for name in part) == sorted(whole)
+    assert [len(part) for part in parts] == [4, 3, 3]

@@ -61,6 +61,8 @@ def unknown_in(words: list[str], command: Any) -> list[str]:
         command = command.commands[rest.pop(0)]
     if rest and not rest[0].startswith("-") and hasattr(command, "commands"):
         return [] if "|" in rest[0] else words  # new|show: several at once
+    if hasattr(command, "whole"):  # its options are those of its methods, known when they are loaded
+        command = command.whole()
     known = {name for p in command.params for name in (*p.opts, *p.secondary_opts)} | {"--help"}
     return [w for w in rest if re.match(r"--?[a-z]", w) and w.partition("=")[0] not in known]
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 
 FOLDER = Path(__file__).parent.parent / "experiments"
 
@@ -20,7 +21,7 @@ def test_figure_5_7_in_shape(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(FOLDER.parent / "src")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "dpat_icu.csv").open()))

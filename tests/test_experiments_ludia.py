@@ -8,12 +8,13 @@ import sys
 
 import pytest
 from architecture import ROOT, SOURCE
+from cli_support import PATIENCE
 
 
 def _run(script: str, out) -> str:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(ROOT / "experiments" / script), "--quick", "--out", str(out)]
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3 * PATIENCE)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 
 FOLDER = Path(__file__).parent.parent / "experiments"
 
@@ -21,7 +22,7 @@ def test_figures_2_to_7(tmp_path: Path, data_dir: Path) -> None:
             env={**os.environ, "PYTHONPATH": str(FOLDER.parent / "src"), "SFUMATO_DATA": str(data_dir)},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=3 * PATIENCE,
         )
         assert done.returncode == 0, done.stderr
     for name in ("lugs", "lugs_path", "lugs_autocorrelation", "lugs_marginals", "lugs_lambda"):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 
 FOLDER = Path(__file__).parent.parent / "experiments"
 
@@ -15,7 +16,7 @@ FOLDER = Path(__file__).parent.parent / "experiments"
 @pytest.mark.soak
 def test_publishing(tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / "publishing.py"), "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3 * PATIENCE)
     assert done.returncode == 0, done.stderr
     releases = list(csv.DictReader((tmp_path / "publishing_k.csv").open()))
     assert [int(row["k"]) for row in releases] == [1, 3, 3]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 
 FOLDER = Path(__file__).parent.parent / "experiments"
 
@@ -20,7 +21,7 @@ def test_chapter_5_on_pima(tmp_path: Path, data_dir: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(FOLDER.parent / "src"), "SFUMATO_DATA": str(data_dir)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "dpat_pima.csv").open()))

@@ -16,7 +16,9 @@ from architecture import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = WHOLE["project"]
+BUILD = WHOLE["dependency-groups"]["build"]  # what installs this folder itself
 HEAVY = {
     "ibis-framework", "splink", "pyspark", "py4j", "pandas", "polars", "sqlalchemy", "psycopg",
     "fastapi", "starlette", "uvicorn", "flask", "django", "tornado", "aiohttp", "gunicorn",
@@ -62,19 +64,61 @@ def test_the_extras_are_the_promised_ones() -> None:
     )
 
 
-def test_the_lock_pins_all_that_is_asked_for() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    pinned = dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", lock, flags=re.MULTILINE))
-    asked = [*PROJECT["dependencies"], *(r for e in PROJECT["optional-dependencies"].values() for r in e)]
+def locked(lock: str) -> dict[tuple[str, str], set[str]]:
+    """The hashes of every name and version of a lock."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for entry in re.split(r"\n(?=\S)", (ROOT / lock).read_text(encoding="utf-8").strip()):
+        pin = re.match(r"([a-z0-9][a-z0-9.-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", entry)
+        assert pin is not None, entry
+        found[pin[1], pin[2]] = set(re.findall(r"--hash=(sha256:[0-9a-f]{64})", entry))
+    return found
+
+
+DEMO = [
+    *PROJECT["dependencies"],
+    *PROJECT["optional-dependencies"]["service"],
+    *BUILD,
+]
+ALL = [*PROJECT["dependencies"], *(r for e in PROJECT["optional-dependencies"].values() for r in e), *BUILD]
+
+
+@pytest.mark.parametrize(("lock", "asked"), [("requirements.lock", ALL), ("requirements-demo.lock", DEMO)])
+def test_the_lock_pins_all_that_is_asked_for(lock: str, asked: list[str]) -> None:
+    pinned = locked(lock)
     for requirement in map(Requirement, asked):
         name = canonicalize_name(requirement.name)
         if name != "sfumato":
-            assert name in pinned, f"{name} is not in the lock: make lock"
-            assert requirement.specifier.contains(pinned[name]), (
+            versions = [version for known, version in pinned if known == name]
+            assert versions, f"{name} is not in the lock: make lock"
+            assert all(map(requirement.specifier.contains, versions)), (
                 f"{name} is locked outside its range: make lock"
             )
-    entries = re.split(r"\n(?=\S)", lock.strip())
-    assert all("--hash=sha256:" in entry for entry in entries if "==" in entry)
+    assert all(pinned.values()), "every entry has its hashes"
+
+
+def test_the_lock_of_the_demo_is_a_part_of_the_other() -> None:
+    """So that the second stage of the environment (Makefile) changes nothing of the first."""
+    light, whole = locked("requirements-demo.lock"), locked("requirements.lock")
+    assert {pin: hashes for pin, hashes in whole.items() if pin in light} == light
+    names = {name for name, _ in light}
+    assert closure(DEMO) <= names
+    brings = {
+        "pyspark",
+        "pandas",
+        "polars",
+        "ibis-framework",
+        "splink",
+        "pytest",
+        "hypothesis",
+        "mypy",
+        "ruff",
+        "mkdocs",
+    }
+    assert brings <= {name for name, _ in whole} and not brings & names
+
+
+def test_the_build_tools_are_those_of_the_project() -> None:
+    assert WHOLE["build-system"]["requires"] == BUILD
 
 
 def run(*command: str | Path, at: Path, **environment: str) -> str:

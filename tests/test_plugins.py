@@ -43,13 +43,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 def test_a_method_of_a_guest_is_found_and_loaded_late(install: Install) -> None:
     install("guest-a", METHOD.format(name="nothing"), {"sfumato.methods": {"nothing": "Method"}})
-    known = names.Table(lambda kind: kind)
+    known = names.MethodTable(lambda kind: kind)
     assert list(known)[-1] == "nothing" and "local" in known and "guest_a" not in sys.modules
     kind = names.find("nothing")
     assert declaration_of(kind).name == "nothing" and not names.is_ours(kind)
     assert names.names(Does.REPLACE) == ["pseudonymize", "nothing"]
-    assert "nothing" in names.Table(lambda kind: kind, Does.REPLACE)
-    assert "nothing" not in names.Table(lambda kind: kind, Does.SYNTHESIZE)
+    assert "nothing" in names.MethodTable(lambda kind: kind, Does.REPLACE)
+    assert "nothing" not in names.MethodTable(lambda kind: kind, Does.SYNTHESIZE)
     assert step("nothing").kind is kind
 
 

@@ -65,12 +65,13 @@ def coarse(table: Table, key: Key, *, width: int) -> Release:
 
 
 def slow(table: Table, key: Key, *, share: float, log: str) -> Table:
-    """A sample that takes its time and writes down that it was made."""
+    """A sample that writes down that it was made. While there is a file `hold` beside, only six are made."""
     with Path(log).open("a") as file:
         file.write(f"{share}\n")
         file.flush()
         os.fsync(file.fileno())
-    time.sleep(0.15)
+    while Path(log).with_name("hold").exists() and len(Path(log).read_text().splitlines()) > 6:
+        time.sleep(0.02)
     return sampled(table, key, share=share)
 
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
-    from sfumato.assessment.frontier import frontier as frontier
     from sfumato.counts import Counts as Counts
     from sfumato.criteria import AlphaK as AlphaK
     from sfumato.criteria import JAnonymity as JAnonymity
@@ -66,6 +65,9 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.plan import Plan as Plan
+    from sfumato.plan.map import frontier as frontier
+    from sfumato.plan.step import Step as Step
+    from sfumato.plan.step import step as step
     from sfumato.prediction.additive import AdditiveScore as AdditiveScore
     from sfumato.prediction.artefact import load_model as load_model
     from sfumato.prediction.dpat import DPaT as DPaT
@@ -77,6 +79,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.pseudonyms import pseudonymize as pseudonymize
+    from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
     from sfumato.reconstruction.baselines import EcologicalRegression as EcologicalRegression
     from sfumato.reconstruction.baselines import MoorePenrose as MoorePenrose
@@ -186,11 +189,13 @@ _HOME = {
     "PlanError": "errors",
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",
+    "Pseudonymize": "pseudonyms.method",
     "PrivateSynthesizer": "synthesis.private",
     "Register": "anonymization.register",
     "Release": "release",
     "Role": "schema",
     "Schema": "schema",
+    "Step": "plan.step",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
@@ -209,7 +214,7 @@ _HOME = {
     "describe": "description",
     "fit_lasso": "reconstruction.uses",
     "fit_random_intercepts": "reconstruction.uses",
-    "frontier": "assessment.frontier",
+    "frontier": "plan.map",
     "hierarchy": "hierarchy",
     "load_model": "prediction.artefact",
     "market_risk": "workloads.market",
@@ -218,6 +223,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",
     "transfer_weights": "workloads.transfer",

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 from architecture import ROOT, SOURCE
+from cli_support import PATIENCE
 
 FOLDER = ROOT / "experiments"
 
@@ -34,7 +35,7 @@ def test_it_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     environment.pop("SFUMATO_DATA", None)
     command = [sys.executable, str(FOLDER / "dsg.py"), "--quick", "--out", str(tmp_path)]
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3 * PATIENCE)
     assert answer.returncode == 0, answer.stderr[-2_000:]
     made = {f.name for f in tmp_path.iterdir()}
     assert {"dsg.md", "errors.csv", "votes.csv", "cost.csv", "figure_16.csv", "figure_19.csv"} <= made

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymization.greedy import _kernels
+from sfumato.anonymization.greedy.check import bound
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.problem import Problem, compress
 from sfumato.criteria import KAnonymity, LDiversity, TCloseness
@@ -151,7 +152,7 @@ def test_kernels_agree_with_their_source() -> None:
             made.append((*grow(flat, seed, 6, 3, True, flat.n, gives, free, best, taken), *best, *taken))
         assert made[0] == made[1]
     part, seeds = np.arange(p.combinations), np.ones(p.combinations, bool)
-    most = flat.costs(flat.bound(part))
+    most = flat.costs(bound(flat, part))
     order = np.argsort(-most)
     ends = _kernels.farthest(flat, part, seeds, most, order)
     assert ends == _kernels.farthest.py_func(flat, part, seeds, most, order)

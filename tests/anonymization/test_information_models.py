@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.anonymization.degradation import Encoding, Target, halves, learn
+from sfumato.anonymization.degradation import Encoding, LearningTarget, halves, learn
 from sfumato.anonymization.network import Network, Structure, _tables
 from sfumato.anonymization.outcome import outcome
 from sfumato.anonymization.problem import Problem, Sparse
@@ -76,7 +76,7 @@ def test_the_network_answers_exactly(structure: Structure) -> None:
 def test_the_network_finds_what_the_outcome_follows() -> None:
     """y follows the first of three columns, whose coarse level is a parent of nothing else."""
     p = gt.drawn(1, 3_000, 3)
-    target = Target.of(p, "y")
+    target = LearningTarget.of(p, "y")
     model = learn(p, target, target.found.n, sf.HierarchyNetwork())
     assert 0 in model.structure.used
     shown = model.predict(p.leaves)
@@ -105,7 +105,7 @@ def test_a_generalized_cell_is_what_one_expects_of_it() -> None:
 def test_degradation_of_nothing_is_nothing_and_of_all_is_much(estimator: object, kind: str) -> None:
     p = gt.drawn(6, 1_500, 3, levels=4)
     p = p if kind == "classes" else numeric(p)
-    assert (Target.of(p, "y").value is None) == (kind == "classes")
+    assert (LearningTarget.of(p, "y").value is None) == (kind == "classes")
     for against in ("outcome", "prediction"):
         measure = sf.Degradation("y", estimator, against=against)
         none, some, all_ = measure.scores(untouched(p), sf.Greedy().search(p, KAnonymity(5)), withheld(p))

@@ -20,7 +20,7 @@ from sfumato.anonymization.local import LocalRecoding
 from sfumato.anonymization.local._kernels import boxes as kernels
 from sfumato.anonymization.local._kernels import neighbours
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
-from sfumato.anonymization.local.query import Asked
+from sfumato.anonymization.local.query import ClassQuery
 from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import AlphaK, Criterion, KAnonymity, LDiversity, TCloseness
@@ -83,7 +83,7 @@ def test_two_classes_are_judged_as_if_they_were_one(seed: int) -> None:
     label = np.unique(rng.integers(0, 5, problem.combinations), return_inverse=True)[1].reshape(-1)
     column = next(iter(problem.sensitive))
     for part in (LDiversity(2, column), TCloseness(0.3, column), LDiversity(1.5, column, "entropy")):
-        ask = Asked(problem, KAnonymity(3) & part)
+        ask = ClassQuery(problem, KAnonymity(3) & part)
         judge = ask.judge(label)
         assert judge is not None
         a, b = (v.ravel() for v in np.meshgrid(*[np.arange(label.max() + 1)] * 2))

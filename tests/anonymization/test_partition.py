@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymization.greedy import _kernels
+from sfumato.anonymization.greedy.check import bound
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.problem import Problem
 from sfumato.criteria import KAnonymity, LDiversity
@@ -23,7 +24,7 @@ def test_the_ends_are_the_farthest_pair(p: Problem, loss: object, pairs: bool) -
     costs = loss.cost(p)
     flat = Flat.of(p, costs, pairs=pairs)
     part, seeds = np.arange(p.combinations), np.ones(p.combinations, bool)
-    most = flat.costs(flat.bound(part)) if loss.monotone else np.array([c.max() for c in costs])
+    most = flat.costs(bound(flat, part)) if loss.monotone else np.array([c.max() for c in costs])
     first, second, found = _kernels.farthest(flat, part, seeds, most, np.argsort(-most))
 
     def distance(s: int, t: int) -> float:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from anonymization.shape_tables import QUASI as NAMES
 from anonymization.shape_tables import members
+from cli_support import PATIENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def at_most(seconds: int) -> Iterator[None]:
 
 def test_a_k_beyond_half_of_a_block_ends() -> None:
     # Cutting 70,000 rows for k = 36,000 has no two halves: it went on for ever.
-    with at_most(30):
+    with at_most(PATIENCE):
         parts = _blocks(np.random.default_rng(0).normal(size=(70_000, 1)), np.arange(70_000), 36_000, 64_000)
     assert [len(p) for p in parts] == [70_000]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli_support import environment
+from cli_support import PATIENCE, environment
 from toys import copies, distance, drawn, people, sampled, values
 
 from sfumato.assessment.frontier import Candidate, frontier
@@ -112,9 +112,10 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(cache), str(log), str(out)]
     variables = {**environment(), "PYTHONPATH": f"{environment()['PYTHONPATH']}{os.pathsep}{TESTS}"}
+    (hold := tmp_path / "hold").touch()  # so that it cannot end before it is killed
     running = subprocess.Popen(command, env=variables)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while len(list(cache.glob("*.json"))) < 4 and time.monotonic() < end and running.poll() is None:
             time.sleep(0.02)
         assert running.poll() is None, "it ended before it could be killed"
@@ -124,7 +125,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
         running.wait()
     kept = len(list(cache.glob("*.json")))
     assert 4 <= kept < 16 and not out.exists()
+    hold.unlink()
     made = len(log.read_text().splitlines())
-    assert subprocess.run(command, env=variables, timeout=120).returncode == 0
+    assert subprocess.run(command, env=variables, timeout=PATIENCE).returncode == 0
     assert len(log.read_text().splitlines()) - made == 16 - kept  # only what was missing was run
     assert pq.read_table(out).num_rows == 16

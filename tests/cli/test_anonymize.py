@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_support import CANARY
+from cli_support import CANARY, Sfumato
 
 import sfumato as sf
 

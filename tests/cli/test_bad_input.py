@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_support import CANARY, Answer, Sfumato, environment, everything, process
+from cli_support import CANARY, PATIENCE, Answer, Sfumato, environment, everything, process
 
 SCHEMA = '[columns.sex]\nkind = "nominal"\n[columns.dx]\nkind = "nominal"\n'
 
@@ -242,11 +242,11 @@ def interrupted(folder: Path, *arguments: object, when: Callable[[], bool], sign
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=folder
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not when() and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     running.send_signal(sign)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE)
     return Answer(running.returncode, out, err)
 
 

@@ -42,7 +42,8 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
     Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
     done = sfumato(
         *FIT, "--epsilon", "8", "--ledger", "study.ledger", "--monotone", "dose=increasing",
-        "--test", "test.csv", "--test-epsilon", "1", "--subgroup", "ward", "--disjoint", "other wards", "--json",
+        "--test", "test.csv", "--test-epsilon", "1", "--subgroup", "ward", "--disjoint", "other wards",
+        "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
     told = json.loads(done.out)

@@ -86,3 +86,12 @@ def test_bad_input_is_said(files, capsys) -> None:
     assert run([*common, "--value", "y", "--level", "unit", "--out", str(folder / "y.csv")]) == 2
     assert "COLUMN=FILE" in capsys.readouterr().err
     assert not (folder / "y.csv").exists()
+
+
+@pytest.mark.parametrize("left_out", ["--by", "--value", "--out"])
+def test_what_must_be_said_is_asked_for(files, capsys, left_out: str) -> None:
+    folder, *_ = files
+    said = {"--by": "county", "--value": "y", "--out": str(folder / "z.csv")}
+    words = [word for name, value in said.items() if name != left_out for word in (name, value)]
+    assert run(["reconstruct", str(folder / "people.parquet"), str(folder / "county.csv"), *words]) == 2
+    assert left_out in capsys.readouterr().err and not (folder / "z.csv").exists()

@@ -46,7 +46,7 @@ def test_a_release_is_written_with_what_it_promises(
     [
         (["--method", "imputation", "--epsilon", 1], "imputation has no use for --epsilon"),
         (["--method", "marginals", "--block", 3], "marginals has no use for --block"),
-        (["--method", "table", "--per-row", "--epsilon", 1], "table has no use for --epsilon-per-row"),
+        (["--method", "table", "--epsilon-per-row", 1], "table has no use for --epsilon-per-row"),
         (["--method", "pmi"], "one of epsilon"),
     ],
 )

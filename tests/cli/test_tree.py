@@ -42,7 +42,8 @@ def test_guessed_columns_are_said_to_be_guessed(sfumato: Sfumato, data: None) ->
 @pytest.mark.parametrize("method", ["dpat", "edpat"])
 def test_keeps_a_confidential_file(sfumato: Sfumato, data: None, tmp_path: Path, method: str) -> None:
     done = sfumato("tree", "d.csv", "--schema", "d.toml", "--target", "diabetes", "--method", method,
-                   "--epsilon-per-call", 2, "--out", "m.dpat", "--name", "risk", "--report", "m.svg")  # fmt: skip
+                   "--epsilon-per-call", 2, "--out", "m.dpat", "--name", "risk",
+                   "--report", "m.svg")  # fmt: skip
     assert done.code == 0 and "claim is false" in " ".join(done.out.split())
     assert "m.dpat written (confidential" in done.out and (tmp_path / "m.svg").read_text().startswith("<svg")
     model = load_confidential(tmp_path / "m.dpat")

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cli_support import PATIENCE
 
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.io import output
@@ -132,7 +133,7 @@ def test_ctrl_c_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path, su
             assert len(list(tmp_path.iterdir())) == 2, "the draft lies beside"
             time.sleep(0.1)
             writer.send_signal(signal.SIGINT)
-            _, words = writer.communicate(timeout=30)
+            _, words = writer.communicate(timeout=PATIENCE)
         finally:
             writer.kill()  # it would write without end
     assert writer.returncode != 0 and words.rstrip().endswith("KeyboardInterrupt"), words

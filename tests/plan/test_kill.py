@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_support import environment
+from cli_support import PATIENCE, environment
 from planned import PLAN, written
 
 import sfumato as sf
@@ -70,7 +70,7 @@ class Zygote:
     def end(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(PATIENCE)
 
 
 def killed_often(folder: Path, times: int, seed: int) -> int:
@@ -120,11 +120,11 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sfumato", "run", "plan.toml", "--out", "release"]
     process = subprocess.Popen(command, env=environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     hidden = tmp_path / ".release.sfumato"
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not hidden.exists() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in said
     if process.returncode != 0:  # it may have been done already
         assert process.returncode == 130 and not (tmp_path / "release").exists()

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,8 +196,8 @@ def test_processes_of_four_threads_each_grant_exactly_what_fits(place, method, t
         context.Process(target=_spend, args=(place, machines[i % 2], go, answers)) for i in range(processes)
     ]
     [w.start() for w in workers]
-    found = [answers.get(timeout=120) for _ in workers]
-    [w.join(60) for w in workers]
+    found = [answers.get(timeout=PATIENCE) for _ in workers]
+    [w.join(PATIENCE) for w in workers]
     assert sum(granted for granted, _ in found) == 100 == len(Ledger.open(place).entries())
     assert not any(odd for _, odd in found)
     if "#" not in place:

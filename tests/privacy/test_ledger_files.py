@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -279,7 +280,7 @@ def test_a_ledger_held_by_others_is_waited_for(tmp_path):
     assert not done
     holder.execute("ROLLBACK")
     holder.close()
-    waiting.join(30)
+    waiting.join(PATIENCE)
     assert len(done) == 1
 
 

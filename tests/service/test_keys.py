@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_support import process
@@ -136,7 +137,8 @@ def test_files_of_others_are_refused_and_not_changed(tmp_path: Path) -> None:
 # -- rates -------------------------------------------------------------------------------------------------
 
 
-def test_a_rate_is_kept_and_says_when(serve: Callable) -> None:
+def test_a_rate_is_kept_and_says_when(serve: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.service.limits.time", SimpleNamespace(monotonic=lambda: 1000.0))
     ask, service = serve()
     _, slow = service.installation.create_key("slow", rate=0.5, burst=3)
     answers = [ask("POST", SCORE, WHOLE, key=slow) for _ in range(5)]

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from cli_support import environment
+from cli_support import PATIENCE, environment
 from serving import WHOLE, Running, running
 
 from sfumato.privacy import Ledger
@@ -85,7 +85,7 @@ def test_metrics_add_up_over_workers_and_name_nobody(live: Running, key: str) ->
     assert total() == before + 60
 
 
-def raw(live: Running, message: bytes, patience: float = 8) -> bytes:
+def raw(live: Running, message: bytes, patience: float = PATIENCE) -> bytes:
     with socket.create_connection(("127.0.0.1", live.port), timeout=patience) as line:
         line.sendall(message)
         line.shutdown(socket.SHUT_WR)
@@ -155,24 +155,37 @@ def test_no_file_of_data_is_open_and_the_logs_are_clean(live: Running, key: str,
         assert all(f.startswith(("sfumato.", "study.ledger", "errors-", "out-")) for f in files), files
 
 
+def until_closed(port: int) -> None:
+    """Wait until nobody is let in any more."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+        except OSError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the service still takes requests")
+
+
 def test_stopping_finishes_what_was_begun(house: Path, key: str, released: Path) -> None:
     with running(house, released / "diabetes.sfm", "--keys", "sfumato.keys") as service:
         body = json.dumps([WHOLE] * 1000).encode()
         head = (
             f"POST {SCORE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            f"Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
         ).encode()
-        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as line:
-            line.sendall(head + body[:1000])
-            time.sleep(0.3)
+        with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as line:
+            line.sendall(head)
+            assert line.recv(65_536).startswith(b"HTTP/1.1 100")  # the request is under way
+            line.sendall(body[:1000])
             service.process.send_signal(signal.SIGTERM)
-            time.sleep(0.3)
+            until_closed(service.port)
             line.sendall(body[1000:])
             answer = b""
             while part := line.recv(65_536):
                 answer += part
         assert answer.startswith(b"HTTP/1.1 200") and answer.count(b"risk_score") == 1000
-        assert service.process.wait(20) == 0
+        assert service.process.wait(PATIENCE) == 0
         assert service.logs[-1]["event"] in ("stopped", "server")
         assert any(entry["event"] == "stopped" for entry in service.logs)
 

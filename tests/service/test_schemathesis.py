@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import PATIENCE
 from serving import running
 
 from sfumato.privacy import Ledger
@@ -28,9 +29,9 @@ def test_schemathesis_finds_no_difference(tmp_path: Path, released: Path, noisy:
                 sys.executable, "-m", "schemathesis.cli", "run",
                 f"http://127.0.0.1:{service.port}/openapi.json", "-H", f"Authorization: Bearer {key}",
                 "--phases", "examples,coverage,fuzzing", "-n", "8", "--max-time", "8", "--checks", "all",
-                "--seed", "1", "--no-shrink", "--request-timeout", "10",
+                "--seed", "1", "--no-shrink", "--request-timeout", "120",
             ],
-            cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=120,
+            cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
         assert "passed" in done.stdout

@@ -19,31 +19,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.anonymization.classes import classes_of
 from sfumato.anonymization.defence import common, refuse_alike, within_bounds
-from sfumato.anonymization.explanation import explain
-from sfumato.anonymization.problem import MISSING, Problem
+from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
+from sfumato.anonymization.record import about_of, extra_of, plain, tables_of
 from sfumato.anonymization.register import Register
-from sfumato.anonymization.request import Asked, ask, refuse_posets, settle_hierarchies
-from sfumato.anonymization.suppression import Settled, settle
+from sfumato.anonymization.request import Request, ask, refuse_posets, settle_hierarchies
+from sfumato.anonymization.suppression import FinalClasses, settle
 from sfumato.anonymization.writer import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import read_folder
 from sfumato.privacy import Guarantee
-from sfumato.release import STANDS_FOR, InternalRecord, Release, fingerprint
+from sfumato.release import InternalRecord, Release, fingerprint
 from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.hierarchy import Hierarchy
-
-
-_MOST_MEANINGS = 10_000_000  # pairs of a value and a leaf that are looked at for the record
 
 
 class Search(Protocol):
@@ -124,18 +120,24 @@ def anonymize(
             "generalizing needs hierarchies.", hint="hierarchies={'age': ...}, or a folder of level tables"
         )
     asked = ask(
-        table,
-        criterion,
-        method,
-        hierarchies,
-        quasi_identifiers,
-        weights or {},
-        max_level or {},
-        drop,
+        table, criterion, method, hierarchies, quasi_identifiers, weights or {}, max_level or {}, drop,
         keep_text,
-    )
-    table = asked.table
-    whole = asked.compress()
+    )  # fmt: skip
+    plan = asked.plan(drop_rarer_than=drop_rarer_than, bounds=plain(bounds))
+    return _generalized(asked, method, drop_rarer_than, register, plan, key, seed)
+
+
+def _generalized(
+    asked: Request,
+    method: Search,
+    drop_rarer_than: int | None,
+    register: Register | str | Path | None,
+    plan: dict[str, Any],
+    key: Key,
+    seed: int | None,
+) -> Release:
+    """Count, search, settle, write."""
+    table, whole = asked.table, asked.compress()
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
     refuse_alike(problem, asked.criterion)
@@ -150,44 +152,28 @@ def anonymize(
             hint="closed=True, or no register",
         )
     made = _settled(table, recoding, asked, key) if own is None else _as_found(recoding)
-    classes = made.classes
     if isinstance(register, str | Path):
         register = Register(register)
     settled = made.settled if problem is whole else _back(made.settled, whole, kept)
     entry = register.check(table, settled, asked, key) if register is not None else None
-    claims = asked.criterion.claims(classes, asked.columns) if own is None else own
+    claims = asked.criterion.claims(made.classes, asked.columns) if own is None else own
     for sentence in getattr(method, "assumptions", ()):
         claims = tuple(c.assuming(sentence) for c in claims)
     if seed is not None:
         claims = tuple(
             c.assuming("Nobody guesses the seed: it tells the order the rows had.") for c in claims
         )
-    guarantee = Guarantee(claims)
     record = InternalRecord(
         key=key,
         seed=seed,
         fingerprint=fingerprint(table, key),
-        plan=asked.plan(drop_rarer_than=drop_rarer_than, bounds=_plain(bounds)),
-        tables={"classes": _class_table(made.settled, classes), STANDS_FOR: _meanings(made.settled)},
-        extra={
-            "search": {**_plain(recoding.about), **{name: round(s, 3) for name, s in spent.items()}},
-            "rows": {
-                "read": whole.rows,
-                "with_rare_values": whole.rows - problem.rows,
-                "withheld": made.settled.suppressed - made.settled.left_out,
-                "left_out": made.settled.left_out,
-            },
-            "loss": made.settled.loss(),
-            "explanation": explain(made.settled).to_dict(),
-        },
+        plan=plan,
+        tables=tables_of(made.settled, made.classes),
+        extra=extra_of(made.settled, recoding, whole, spent),
     )
-    release = Release(
-        released(table, settled, asked.released, key),
-        guarantee,
-        record,
-        _about(made.settled, hidden=own is None),
-        table.source,
-    )
+    data = released(table, settled, asked.released, key)
+    about = about_of(made.settled, hidden=own is None)
+    release = Release(data, Guarantee(claims), record, about, table.source)
     if register is not None and entry is not None:
         register.add(entry)
     return release
@@ -249,14 +235,14 @@ def _refuse_mistaken(criterion: object, method: object, **names: object) -> None
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    settled: Settled
+    settled: FinalClasses
     classes: Classes
 
 
-def _settled(table: Table, recoding: Recoding, asked: Asked, key: Key) -> _Made:
+def _settled(table: Table, recoding: Recoding, asked: Request, key: Key) -> _Made:
     """What is written, and its classes. Where alike rows part, the rows themselves are counted."""
 
-    def count(settled: Settled) -> Classes:
+    def count(settled: FinalClasses) -> Classes:
         inner = bool(asked.criterion.sensitive or asked.person or asked.criterion.weights)
         if not (settled.split and inner):
             whole = not settled.split
@@ -292,11 +278,11 @@ def _as_found(recoding: Recoding) -> _Made:
         label, sizes = np.where(top, len(sizes), label), np.append(sizes, recoding.n[top].sum())
     nodes = np.empty((len(sizes), recoding.nodes.shape[1]), np.int32)
     nodes[label] = recoding.nodes
-    settled = Settled(recoding.problem, recoding.of, recoding.n, recoding.nodes, label, nodes, top)
+    settled = FinalClasses(recoding.problem, recoding.of, recoding.n, recoding.nodes, label, nodes, top)
     return _Made(settled, Classes(sizes))
 
 
-def _sizes(settled: Settled, matching: bool = False) -> Classes:
+def _sizes(settled: FinalClasses, matching: bool = False) -> Classes:
     """Classes of pieces, by their rows alone."""
     kept = settled.label >= 0
     sizes = np.bincount(settled.label[kept], settled.n[kept], len(settled.class_nodes)).astype(np.int64)
@@ -328,14 +314,14 @@ def _refuse_hopeless(problem: Problem, criterion: Criterion) -> None:
         )
 
 
-def _back(settled: Settled, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Settled:
+def _back(settled: FinalClasses, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> FinalClasses:
     """The pieces of the kept combinations, and those of the others, which are left out."""
     place = np.flatnonzero(kept)
     others = np.flatnonzero(~kept)
     root = np.array([h.root for h in whole.hierarchies], np.int32)
     of = np.concatenate([place[settled.of], others])
     order = np.argsort(of, kind="stable")
-    return Settled(
+    return FinalClasses(
         whole,
         of[order],
         np.concatenate([settled.n, whole.n[others]])[order],
@@ -344,53 +330,3 @@ def _back(settled: Settled, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bo
         settled.class_nodes,
         np.concatenate([settled.withheld, np.ones(len(others), bool)])[order],
     )
-
-
-def _class_table(settled: Settled, classes: Classes) -> pa.Table:
-    """The classes of the file: how each is written, and how large it is. Internal."""
-    columns: dict[str, pa.Array] = {
-        name: pa.array(np.array(h.node_labels, object)[settled.class_nodes[:, j]], pa.string())
-        for j, (name, h) in enumerate(zip(settled.problem.columns, settled.problem.hierarchies, strict=True))
-    }
-    name = "n"
-    while name in columns:
-        name += "_"
-    columns[name] = pa.array(classes.sizes)
-    return pa.table(columns)
-
-
-def _meanings(settled: Settled) -> pa.Table:
-    """What the more general values of the file stand for, so that who judges it need not be told again."""
-    rows = [
-        (name, value, leaf)
-        for name, h in zip(settled.problem.columns, settled.problem.hierarchies, strict=True)
-        if h.size * len(h.leaves) <= _MOST_MEANINGS
-        for value, leaves in h.stands_for.items()
-        if (value,) != leaves
-        for leaf in leaves
-        if leaf != MISSING
-    ]
-    columns = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
-
-
-def _about(settled: Settled, *, hidden: bool) -> str:
-    lost = " Some rows were left out." if settled.left_out else ""
-    so = ", so that every person hides among others" if hidden else ""
-    return (
-        f"Person-level data in which what others may know of a person was made more general{so}; the order "
-        f"of the rows was drawn anew.{lost}"
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of numpy as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
-    return value

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.incumbent import TIE, Incumbent
-from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
+from sfumato.anonymization.lattice import Lattice, Levels, NodeGroups, Room
 from sfumato.anonymization.limits import INTERRUPTED
 
 _UNKNOWN, _YES, _NO = 0, 1, 2
@@ -146,7 +146,7 @@ class SizeCheck:
         hierarchies = lattice.problem.hierarchies
         self._order = sorted(range(len(lattice.top)), key=lambda j: (-len(hierarchies[j].leaves), j))
         self._base = lattice.base()
-        self._known: dict[Levels, Groups] = {}
+        self._known: dict[Levels, NodeGroups] = {}
         self._held = 0
         self._near = np.empty((_WITNESSES if lattice.guarded else 0, lattice.problem.combinations), np.uint64)
         self._rare = np.empty(0, np.int64)  # places in it, those who refuted last first
@@ -168,7 +168,7 @@ class SizeCheck:
             lattice.agreement(lattice.member(key, levels), self._near[free])
         return groups.small == 0
 
-    def _groups(self, levels: Levels) -> Groups:
+    def _groups(self, levels: Levels) -> NodeGroups:
         groups, passed = self._base, list(self._lattice.bottom)
         for j in self._order:
             if not levels[j]:
@@ -182,7 +182,7 @@ class SizeCheck:
             groups = known
         return groups
 
-    def _keep(self, name: Levels, groups: Groups) -> None:
+    def _keep(self, name: Levels, groups: NodeGroups) -> None:
         self._held += len(groups.key)
         if self._held > _KEPT:
             self._known.clear()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from sfumato.anonymization.incumbent import Incumbent
-from sfumato.anonymization.lattice import Groups, Lattice, Levels, Room
+from sfumato.anonymization.lattice import Lattice, Levels, NodeGroups, Room
 from sfumato.anonymization.limits import INTERRUPTED
 
 
@@ -43,7 +43,7 @@ def branch(lattice: Lattice, limit: int, found: Incumbent, threads: int = 1) -> 
             found.leave(bound)
 
 
-def _top(walk: _Walk, groups: Groups, room: Room) -> None:
+def _top(walk: _Walk, groups: NodeGroups, room: Room) -> None:
     """The most general node, whatever the limits say: if any node does what is asked, it does."""
     levels = walk.lattice.bottom
     for j in walk.order:
@@ -54,7 +54,7 @@ def _top(walk: _Walk, groups: Groups, room: Room) -> None:
     walk.judge(groups, levels)
 
 
-def _dive(walk: _Walk, groups: Groups, room: Room) -> None:
+def _dive(walk: _Walk, groups: NodeGroups, room: Room) -> None:
     """A good node early: always the step up that scores best, until no step can be better."""
     lattice, found = walk.lattice, walk.found
     levels = lattice.bottom
@@ -87,19 +87,19 @@ class _Walk:
         self.rank = {j: r for r, j in enumerate(self.order)}
         self.rows = max(lattice.problem.rows, 1)
 
-    def judge(self, groups: Groups, levels: Levels) -> None:
+    def judge(self, groups: NodeGroups, levels: Levels) -> None:
         """Offer a node that suppresses few enough; once, whoever comes by."""
         score = groups.total / self.rows
         if groups.small <= self.limit and not self.found.hopeless(score):
             self.found.offer(levels, score)
 
-    def into(self, groups: Groups, levels: Levels, bound: float, last: int, room: Room) -> None:
+    def into(self, groups: NodeGroups, levels: Levels, bound: float, last: int, room: Room) -> None:
         """All children of a node. last: the rank of the column that was raised last."""
         for j in self.order[last:]:
             if levels[j] < self.lattice.top[j]:
                 self.child(groups, levels, bound, j, room)
 
-    def child(self, groups: Groups, levels: Levels, bound: float, j: int, room: Room) -> None:
+    def child(self, groups: NodeGroups, levels: Levels, bound: float, j: int, room: Room) -> None:
         """One child and all below it in the tree."""
         means, found = self.lattice.means[j], self.found
         higher = bound + means[levels[j] + 1] - means[levels[j]]

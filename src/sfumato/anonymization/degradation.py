@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.measure import Floats
-from sfumato.anonymization.outcome import MOST, Outcome, outcome
+from sfumato.anonymization.outcome import MOST, OutcomeCounts, outcome
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.errors import ParameterError
@@ -37,17 +37,17 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class LearningTarget:
     """The outcome as a model learns it: numbers where all its levels are numbers, else classes.
 
     value: (outcomes,), the number of each; none for classes.
     """
 
-    found: Outcome
+    found: OutcomeCounts
     value: Floats | None
 
     @classmethod
-    def of(cls, problem: Problem, name: str, estimator: Any = None, most: int = MOST) -> Target:
+    def of(cls, problem: Problem, name: str, estimator: Any = None, most: int = MOST) -> LearningTarget:
         """Numbers are taken as they are, unless a classifier is to learn them; of classes at most `most`."""
         numbers = None if _classifies(estimator) else _numbers(problem, name)
         if numbers is None:
@@ -132,7 +132,7 @@ def _features(hierarchy: Hierarchy, rows: NDArray[Any]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedEstimator:
     """An estimator and how it reads nodes."""
 
     encoding: Encoding
@@ -154,13 +154,13 @@ class Fitted:
         return out
 
 
-def halves(found: Outcome, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def halves(found: OutcomeCounts, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(entries,) each: rows to learn from, and rows held out."""
     learn = Key.from_seed(seed).generator("held out").binomial(found.n, share)
     return learn, found.n - learn
 
 
-def learn(problem: Problem, target: Target, rows: NDArray[np.int64], estimator: Any = None) -> Model:
+def learn(problem: Problem, target: LearningTarget, rows: NDArray[np.int64], estimator: Any = None) -> Model:
     """A model from some rows of a table, each as it stands. rows: (entries of the outcome,).
 
     estimator: any of scikit-learn's (a classifier needs predict_proba), or something with
@@ -187,10 +187,10 @@ def learn(problem: Problem, target: Target, rows: NDArray[np.int64], estimator: 
         fresh.fit(seen, wanted, sample_weight=rows[used])
     else:
         fresh.fit(np.repeat(seen, rows[used], axis=0), np.repeat(wanted, rows[used]))
-    return Fitted(encoding, fresh, 0 if numeric else found.levels)
+    return FittedEstimator(encoding, fresh, 0 if numeric else found.levels)
 
 
-def _plain(target: Target) -> Any:
+def _plain(target: LearningTarget) -> Any:
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
     if target.value is not None:
@@ -253,7 +253,7 @@ class Degradation:
     def scores(self, *recodings: Recoding) -> list[float]:
         """The score of several recodings of one problem: the model learns once."""
         problem = recodings[0].problem
-        target = Target.of(problem, self.target, self.estimator)
+        target = LearningTarget.of(problem, self.target, self.estimator)
         learnt, held = halves(target.found, self.share, self.seed)
         if not learnt.any() or not held.any():
             raise ParameterError("too few rows to learn from some and to hold out others.")
@@ -262,7 +262,12 @@ class Degradation:
         return [self._added(r, target, held, model, before) for r in recodings]
 
     def _added(
-        self, recoding: Recoding, target: Target, held: NDArray[np.int64], model: Model, before: Floats
+        self,
+        recoding: Recoding,
+        target: LearningTarget,
+        held: NDArray[np.int64],
+        model: Model,
+        before: Floats,
     ) -> float:
         """Held-out rows of a combination in several pieces: in proportion to the rows of each."""
         problem, found = recoding.problem, target.found

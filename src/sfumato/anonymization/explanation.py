@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymization.problem import Problem
-from sfumato.anonymization.suppression import Settled
+from sfumato.anonymization.suppression import FinalClasses
 from sfumato.criteria import Criterion
 from sfumato.errors import SfumatoError
 
@@ -65,7 +65,7 @@ class Explanation:
         return "\n".join([*lines, f"suppressed: {self.suppressed} of {self.rows} rows; loss {self.loss:.4f}"])
 
 
-def explain(settled: Settled) -> Explanation:
+def explain(settled: FinalClasses) -> Explanation:
     """What became of each column."""
     problem = settled.problem
     assert problem.weights is not None

@@ -33,7 +33,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class RegisterEntry:
     """A release, as the register keeps it: who (a keyed pseudonym, or the number of a row), and the class.
 
     published: the columns of the file; None: not known (written by an earlier version). demands: what was
@@ -80,7 +80,7 @@ def _alike(demand: Demand) -> tuple[object, ...]:
 class Intersections:
     """The intersections of several releases. sizes: (intersections,), persons."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[RegisterEntry]) -> None:
         self.entries = list(entries)
         everyone = pc.unique(pa.chunked_array([e.who for e in entries])).drop_null()
         label = np.full((len(everyone), len(entries)), -1, np.int64)

@@ -22,7 +22,7 @@ _BITS = 63
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class NodeGroups:
     """The classes of a node: packed nodes, rows, what a row costs. small: rows in classes below k."""
 
     key: NDArray[np.uint64]
@@ -100,7 +100,7 @@ class Lattice:
 
     # -- groups ----------------------------------------------------------------------------------
 
-    def base(self) -> Groups:
+    def base(self) -> NodeGroups:
         """The combinations themselves; such as are the same in all columns together."""
         from sfumato.anonymization import _kernels
 
@@ -110,9 +110,9 @@ class Lattice:
         cost = np.zeros(problem.combinations)
         for j, h in enumerate(problem.hierarchies):
             cost += self.costs[j][h.nodes[0][problem.leaves[:, j]]]
-        return self.leap(Groups(key, problem.n, cost, 0, math.nan), 0, 0, Room())
+        return self.leap(NodeGroups(key, problem.n, cost, 0, math.nan), 0, 0, Room())
 
-    def up(self, groups: Groups, levels: Sequence[int], j: int, room: Room) -> Groups:
+    def up(self, groups: NodeGroups, levels: Sequence[int], j: int, room: Room) -> NodeGroups:
         """One column one level up, from a node's groups."""
         from sfumato.anonymization import _kernels
 
@@ -124,9 +124,9 @@ class Lattice:
             groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, dearer,
             slots, bits, self.k, self.lost, key, n, cost,
         )  # fmt: skip
-        return Groups(key[:found], n[:found], cost[:found], small, total)
+        return NodeGroups(key[:found], n[:found], cost[:found], small, total)
 
-    def leap(self, groups: Groups, j: int, level: int, room: Room) -> Groups:
+    def leap(self, groups: NodeGroups, j: int, level: int, room: Room) -> NodeGroups:
         """One column from the bottom to a level; costs stay those of the bottom."""
         from sfumato.anonymization import _kernels
 
@@ -138,7 +138,7 @@ class Lattice:
             groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, self._nothing,
             slots, bits, self.k, self.lost, key, n, cost,
         )  # fmt: skip
-        return Groups(key[:found], n[:found], cost[:found], small, total)
+        return NodeGroups(key[:found], n[:found], cost[:found], small, total)
 
     def agreement(self, one: int, out: NDArray[np.uint64]) -> None:
         """out: (combinations,), packed: for each column the lowest level on which it is as in `one`."""

@@ -16,7 +16,7 @@ from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.limits import WORK, SearchLimits, refuse_limits
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.forest import planted
-from sfumato.anonymization.local.query import Asked, rows_decide
+from sfumato.anonymization.local.query import ClassQuery, rows_decide
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion
@@ -112,7 +112,7 @@ class _Regions:
         self.method, self.problem, self.limits = method, problem, limits
         self.forest = planted(problem)
         self.k, self.by_rows = max(1, criterion.k), rows_decide(problem, criterion)
-        self._ask = Asked(problem, criterion)
+        self._ask = ClassQuery(problem, criterion)
         self.of, self.n = np.arange(problem.combinations), problem.n.copy()
         self.splits = self.rounds = 0
         self.lost = self._start(criterion)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.measure import Floats
-from sfumato.anonymization.outcome import MOST, Outcome
+from sfumato.anonymization.outcome import MOST, OutcomeCounts
 from sfumato.anonymization.problem import Problem
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
@@ -28,7 +28,7 @@ from sfumato.measures import mutual_information
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
-    from sfumato.anonymization.degradation import Model, Target
+    from sfumato.anonymization.degradation import LearningTarget, Model
 
 _COARSE = 16  # nodes of the level that may be a parent
 
@@ -50,12 +50,12 @@ class HierarchyNetwork:
         if self.prior <= 0 or not 0 < self.check < 1:
             raise ParameterError("prior must be positive, check between 0 and 1.", hint="HierarchyNetwork()")
 
-    def learn(self, problem: Problem, target: Target, rows: NDArray[np.int64]) -> Model:
+    def learn(self, problem: Problem, target: LearningTarget, rows: NDArray[np.int64]) -> Model:
         """The network from some rows; numbers are learnt in at most ten parts of about equal frequency."""
         code, value = _parts(target, rows)
-        found = Outcome(int(code.max()) + 1, target.found.of, code, rows)
+        found = OutcomeCounts(int(code.max()) + 1, target.found.of, code, rows)
         kept = Key.from_seed(self.seed).generator("network").binomial(rows, 1 - self.check)
-        fit = Outcome(found.levels, found.of, found.code, kept)
+        fit = OutcomeCounts(found.levels, found.of, found.code, kept)
         structure = _structure(problem, fit, rows - kept, self)
         return Network(problem.hierarchies, *_tables(problem, found, structure, self.prior), structure, value)
 
@@ -114,7 +114,7 @@ class Network:
         return np.asarray(out[back.ravel()])
 
 
-def _parts(target: Target, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats | None]:
+def _parts(target: LearningTarget, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats | None]:
     """The outcome in at most ten parts, and the mean number of each."""
     code = target.found.code
     if target.value is None:
@@ -154,7 +154,7 @@ def _chain(hierarchy: Hierarchy, table: Floats, prior: float) -> Floats:
 
 
 def _tables(
-    problem: Problem, found: Outcome, structure: Structure, prior: float
+    problem: Problem, found: OutcomeCounts, structure: Structure, prior: float
 ) -> tuple[Floats, tuple[Floats, ...], dict[tuple[int, int], Floats], dict[int, Floats]]:
     rows = np.bincount(found.code, found.n, found.levels) + 1.0
     alone = []
@@ -181,12 +181,12 @@ def _coarse_level(hierarchy: Hierarchy) -> int:
     return next(i for i, names in enumerate(hierarchy.labels) if len(names) <= _COARSE)
 
 
-def _under(problem: Problem, found: Outcome, column: int, level: int) -> list[Outcome]:
+def _under(problem: Problem, found: OutcomeCounts, column: int, level: int) -> list[OutcomeCounts]:
     """The rows under each node of a level of a column."""
     h = problem.hierarchies[column]
     place = h.ancestors[level][problem.leaves[found.of, column]]
     return [
-        Outcome(found.levels, found.of, found.code, np.where(place == u, found.n, 0))
+        OutcomeCounts(found.levels, found.of, found.code, np.where(place == u, found.n, 0))
         for u in range(len(h.labels[level]))
     ]
 
@@ -207,7 +207,9 @@ def _within(hierarchy: Hierarchy, log: Floats, level: int) -> Floats:
 # -- structure -------------------------------------------------------------------------------------
 
 
-def _structure(problem: Problem, fit: Outcome, held: NDArray[np.int64], how: HierarchyNetwork) -> Structure:
+def _structure(
+    problem: Problem, fit: OutcomeCounts, held: NDArray[np.int64], how: HierarchyNetwork
+) -> Structure:
     """Steps 1 and 3: what lowers the mean -log P(outcome) on rows held back is kept."""
 
     def lost(structure: Structure) -> float:
@@ -242,7 +244,7 @@ def _structure(problem: Problem, fit: Outcome, held: NDArray[np.int64], how: Hie
     return best
 
 
-def _candidates(problem: Problem, fit: Outcome, structure: Structure) -> list[tuple[int, int]]:
+def _candidates(problem: Problem, fit: OutcomeCounts, structure: Structure) -> list[tuple[int, int]]:
     """Links to a column that is used, by the information of the two given the outcome; at most twelve."""
     found = []
     for child in structure.used:
@@ -252,7 +254,7 @@ def _candidates(problem: Problem, fit: Outcome, structure: Structure) -> list[tu
     return [(p, c) for bits, p, c in sorted(found, reverse=True)[:12] if bits > 0]
 
 
-def _given(problem: Problem, fit: Outcome, parent: int, child: int) -> float:
+def _given(problem: Problem, fit: OutcomeCounts, parent: int, child: int) -> float:
     """I(coarse node of the parent; leaf of the child | outcome), corrected."""
     h, g = problem.hierarchies[parent], problem.hierarchies[child]
     u = h.ancestors[_coarse_level(h)][problem.leaves[fit.of, parent]].astype(np.int64)

@@ -14,7 +14,7 @@ MOST = 10  # outcomes told apart before they are pooled
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class OutcomeCounts:
     """Entries of the table combination x outcome that are not zero.
 
     of: (entries,), the combination. code: (entries,), the outcome. n: (entries,), how many rows.
@@ -49,7 +49,7 @@ class Outcome:
         return found
 
 
-def outcome(problem: Problem, target: str, most: int | None = MOST) -> Outcome:
+def outcome(problem: Problem, target: str, most: int | None = MOST) -> OutcomeCounts:
     """What was counted of the target, pooled to at most `most` outcomes.
 
     Pooled in the order of the levels, into parts of about the same number of rows; a missing outcome comes
@@ -72,7 +72,7 @@ def outcome(problem: Problem, target: str, most: int | None = MOST) -> Outcome:
     seen, code = np.unique(code, return_inverse=True)
     if most is not None and len(seen) > most:
         code = _pooled(np.bincount(code, n, len(seen)).astype(np.float64), most)[code]
-    return Outcome(int(code.max()) + 1, of, code.astype(np.int64), n)
+    return OutcomeCounts(int(code.max()) + 1, of, code.astype(np.int64), n)
 
 
 def _pooled(rows: NDArray[np.float64], most: int) -> NDArray[np.int64]:

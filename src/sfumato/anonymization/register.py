@@ -36,8 +36,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sfumato.anonymization.intersections import Entry, Intersections, Values, demands_of, gathered
-from sfumato.anonymization.suppression import Settled
+from sfumato.anonymization.intersections import Intersections, RegisterEntry, Values, demands_of, gathered
+from sfumato.anonymization.suppression import FinalClasses
 from sfumato.anonymization.writer import Writer
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import atomic_file, owner_only
@@ -57,7 +57,7 @@ class Register:
 
     folder: str | Path
 
-    def check(self, table: Table, settled: Settled, asked: Any, key: Key | None = None) -> Entry:
+    def check(self, table: Table, settled: FinalClasses, asked: Any, key: Key | None = None) -> RegisterEntry:
         """The entry of a release that may be made; refused with the reason otherwise."""
         entry = self._entry(table, settled, asked, key or Key.fresh())
         earlier = [*self._entries()]
@@ -76,7 +76,7 @@ class Register:
         self._refuse([*earlier, entry])
         return entry
 
-    def _refuse(self, entries: list[Entry]) -> None:
+    def _refuse(self, entries: list[RegisterEntry]) -> None:
         """The last of these, if the others make it tell too much; all reasons at once."""
         found = Intersections(entries)
         k = min(e.k for e in entries)
@@ -104,7 +104,7 @@ class Register:
                 stacklevel=5,
             )
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RegisterEntry) -> None:
         """Write an entry down."""
         folder = self._made()
         number = len(list(folder.glob("release-*.parquet"))) + 1
@@ -160,13 +160,13 @@ class Register:
             write_key(path, Key.fresh())
         return read_key(path)
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[RegisterEntry]:
         folder = Path(self.folder)
         for path in sorted(folder.glob("release-*.parquet")) if folder.is_dir() else ():
             try:
                 table = pq.read_table(path)
                 said = table.schema.metadata
-                yield Entry(
+                yield RegisterEntry(
                     table["who"].combine_chunks(),
                     table["class"].to_numpy(),
                     int(said[b"k"]),
@@ -176,7 +176,7 @@ class Register:
             except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
                 raise DataError(f"{path.name} in the register cannot be read.", hint="restore it") from None
 
-    def _entry(self, table: Table, settled: Settled, asked: Any, key: Key) -> Entry:
+    def _entry(self, table: Table, settled: FinalClasses, asked: Any, key: Key) -> RegisterEntry:
         person = next(iter(table.schema.of_role(Role.PERSON)), None)
         counted = asked.by_value()
         writer = Writer.of(table, settled, key.derive("anonymization", "pieces"))
@@ -196,7 +196,7 @@ class Register:
         values = {
             c: gathered([t.select(["who", c]) for t in shown], names, c, books[c].size) for c in columns
         }
-        return Entry(names, classes, asked.criterion.k, by, tuple(asked.released), demands, values)
+        return RegisterEntry(names, classes, asked.criterion.k, by, tuple(asked.released), demands, values)
 
 
 def _ids(column: pa.Array, key: Key) -> pa.Array:
@@ -217,7 +217,7 @@ def _as_rows(parts: Sequence[pa.Table]) -> tuple[pa.Array, NDArray[np.int64]]:
     return table["who"].combine_chunks(), table["class"].to_numpy()
 
 
-def _listed(entry: Entry) -> dict[str, pa.Array]:
+def _listed(entry: RegisterEntry) -> dict[str, pa.Array]:
     """The values of each person as lists: codes, and how often each."""
     found = {}
     for column, values in entry.values.items():

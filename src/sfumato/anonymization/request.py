@@ -27,7 +27,7 @@ ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Request:
     """Everything settled before counting. columns: the quasi-identifiers. released: what the file has."""
 
     table: Table
@@ -97,7 +97,7 @@ def ask(
     max_level: Mapping[str, int],
     drop: Sequence[str],
     keep_text: bool,
-) -> Asked:
+) -> Request:
     """Settle roles and hierarchies, or list everything that is wrong."""
     schema = table.schema
     if not isinstance(criterion, Criterion):
@@ -126,7 +126,7 @@ def ask(
     gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
     settled = settle_hierarchies(table, hierarchies, columns, _population(criterion))
     refuse_posets(method, criterion, settled)
-    return Asked(
+    return Request(
         table,
         criterion,
         method,

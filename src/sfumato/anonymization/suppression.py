@@ -23,11 +23,11 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Classes, Criterion
 
-Counter = Callable[["Settled"], Classes]
+Counter = Callable[["FinalClasses"], Classes]
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class FinalClasses:
     """What is written. Pieces as in `Recoding`.
 
     of, n: (pieces,), the combination and the rows. nodes: (pieces, columns). label: (pieces,), the class,
@@ -68,7 +68,7 @@ class Settled:
         return Recoding(self.problem, self.of, self.n, self.nodes, self.withheld).loss()
 
 
-def settle(recoding: Recoding, criterion: Criterion, count: Counter | None = None) -> Settled:
+def settle(recoding: Recoding, criterion: Criterion, count: Counter | None = None) -> FinalClasses:
     """Withhold, then leave out, what does not satisfy the criterion, until all that is left does."""
     root = np.array([h.root for h in recoding.problem.hierarchies], np.int32)
     withheld = recoding.suppressed.copy()
@@ -91,7 +91,7 @@ def settle(recoding: Recoding, criterion: Criterion, count: Counter | None = Non
 
 def _labelled(
     recoding: Recoding, withheld: NDArray[np.bool_], gone: NDArray[np.bool_], root: NDArray[np.int32]
-) -> Settled:
+) -> FinalClasses:
     nodes = np.where(withheld[:, None], root, recoding.nodes).astype(np.int32)
     label = np.full(len(withheld), -1, np.int64)
     kept = ~gone
@@ -101,4 +101,4 @@ def _labelled(
         _, first, back = np.unique(key, return_index=True, return_inverse=True)
         label[kept] = back
         classes = nodes[kept][first]
-    return Settled(recoding.problem, recoding.of, recoding.n, nodes, label, classes, withheld | gone)
+    return FinalClasses(recoding.problem, recoding.of, recoding.n, nodes, label, classes, withheld | gone)

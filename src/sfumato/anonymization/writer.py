@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization.problem import MISSING
 from sfumato.anonymization.shuffle import shuffled
-from sfumato.anonymization.suppression import Settled
+from sfumato.anonymization.suppression import FinalClasses
 from sfumato.counts import Codebook, canonical_type
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError
@@ -27,7 +27,7 @@ from sfumato.table import Table
 
 
 def released(
-    table: Table, settled: Settled, columns: Sequence[str], key: Key, *, shuffle: bool = True
+    table: Table, settled: FinalClasses, columns: Sequence[str], key: Key, *, shuffle: bool = True
 ) -> Table:
     """The released rows, written anew each time they are read.
 
@@ -60,7 +60,7 @@ class Writer:
 
     names: tuple[str, ...]
     books: tuple[Codebook, ...]
-    settled: Settled
+    settled: FinalClasses
     keys: Lookup
     first: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -68,7 +68,7 @@ class Writer:
     texts: tuple[pa.Array | None, ...]
 
     @classmethod
-    def of(cls, table: Table, settled: Settled, key: Key) -> Writer:
+    def of(cls, table: Table, settled: FinalClasses, key: Key) -> Writer:
         """Prepare the writing: the codes of the table, and whose turn it is in split combinations."""
         problem = settled.problem
         books = table.codebooks(problem.columns)
@@ -170,7 +170,7 @@ class Writer:
         return piece
 
 
-def _texts(settled: Settled, j: int, book: Codebook) -> pa.Array | None:
+def _texts(settled: FinalClasses, j: int, book: Codebook) -> pa.Array | None:
     """How nodes are written; None where every cell stays as it was, so that its type can stay too.
 
     A column counted in bins is written as bins: what was counted is what must be released.

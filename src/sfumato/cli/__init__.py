@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-INTERRUPTED = 130
+from sfumato.cli.exit_codes import INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

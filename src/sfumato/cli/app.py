@@ -12,28 +12,28 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import (
-    INTERRUPTED,
     anonymization,
     assessment,
     demo,
-    determining,
-    fitting,
+    determination,
     frontier,
     hierarchies,
+    inspection,
     keys,
     ledgers,
-    looking,
     methods,
-    planning,
-    reconstructing,
-    releasing,
-    sampling,
+    models,
+    plans,
+    reconstruction,
+    releases,
+    samples,
     schemas,
-    serving,
+    service,
     synthesis,
     trees,
 )
 from sfumato.cli.commands import HELP, register, register_methods
+from sfumato.cli.exit_codes import INTERRUPTED
 from sfumato.cli.terminal import STOPPED
 
 app = typer.Typer(
@@ -76,12 +76,13 @@ ledger_app = typer.Typer(
 plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
 model_app = typer.Typer(help="Signed risk scores: keys, checks, scores.", no_args_is_help=True)
 
-register(app, looking.describe)
-register(app, planning.init)
-register(app, planning.run)
-register(app, planning.sign)
-register(plan_app, planning.check)
-register(plan_app, planning.schema)
+register(app, inspection.describe)
+register(app, plans.init)
+register(app, plans.run)
+register(app, plans.sign)
+register(plan_app, plans.check)
+register(plan_app, plans.schema)
+register(plan_app, plans.upgrade)
 app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
@@ -92,27 +93,27 @@ register(hierarchy_app, hierarchies.show)
 register(hierarchy_app, hierarchies.convert)
 app.add_typer(hierarchy_app, name="hierarchy")
 register(app, methods.methods)
-register(app, looking.counts)
-register(app, looking.convert)
-register_methods(app, releasing.pseudonymize)
+register(app, inspection.counts)
+register(app, inspection.convert)
+register_methods(app, releases.pseudonymize)
 register_methods(app, anonymization.anonymize)
 register_methods(app, synthesis.synthesize)
-register(app, releasing.verify)
+register(app, releases.verify)
 register(app, assessment.assess)
 register(app, frontier.frontier)
-register(determination_app, determining.new)
-register(determination_app, determining.fill)
+register(determination_app, determination.new)
+register(determination_app, determination.fill)
 app.add_typer(determination_app, name="determination")
-register_methods(app, fitting.fit)
-register(model_app, fitting.key)
-register(model_app, fitting.show)
-register(model_app, fitting.verify)
-register(model_app, fitting.score)
+register_methods(app, models.fit)
+register(model_app, models.key)
+register(model_app, models.show)
+register(model_app, models.verify)
+register(model_app, models.score)
 app.add_typer(model_app, name="model")
-register(app, reconstructing.reconstruct)
-register(app, reconstructing.assess_aggregates, "assess-aggregates")
+register(app, reconstruction.reconstruct)
+register(app, reconstruction.assess_aggregates, "assess-aggregates")
 register_methods(app, trees.tree)
-register(app, sampling.sample)
+register(app, samples.sample)
 for command in (
     ledgers.new,
     ledgers.show,
@@ -124,13 +125,12 @@ for command in (
 ):
     register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
-register(app, serving.serve)
+register(app, service.serve)
 register(keys_app, keys.create)
 register(keys_app, keys.list_, "list")
 register(keys_app, keys.rotate)
 register(keys_app, keys.revoke)
 app.add_typer(keys_app, name="keys")
-register(app, demo.demo)
 
 
 @contextmanager
@@ -157,3 +157,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{STOPPED}\n")
         return INTERRUPTED
     return 0
+
+
+register(app, demo.command(run))  # last: it plays the others through `run`

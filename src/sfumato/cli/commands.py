@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,15 +120,18 @@ def register_methods(app: typer.Typer, function: Callable[..., int | None]) -> N
     name = function.__name__
 
     class Command(TyperCommand):
-        def make_context(self, *args: Any, **more: Any) -> Any:
+        def whole(self, only: str = "") -> Any:
+            """The command with all its options. only: those of one method, for its help."""
             from sfumato.cli.method_options import options_of
 
             alone = typer.Typer(add_completion=False, context_settings=HELP)
+            register(alone, function, more=options_of(name, only))
+            return typer.main.get_command(alone)
+
+        def make_context(self, *args: Any, **more: Any) -> Any:
             words = list(args[1] if len(args) > 1 else more["args"])
             asked = set(words) & set(HELP["help_option_names"])
-            only = _method_in(words) if asked else ""
-            register(alone, function, more=options_of(name, only))
-            return typer.main.get_command(alone).make_context(*args, **more)
+            return self.whole(_method_in(words) if asked else "").make_context(*args, **more)
 
     app.command(name, cls=Command, help=inspect.getdoc(function))(lambda: None)
 
@@ -194,7 +197,12 @@ def _options(group: type) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters of a command."""
     hints = inspect.get_annotations(group, eval_str=True)
     return [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        inspect.Parameter(
+            f.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if f.default is MISSING else f.default,  # it must be given
+            annotation=hints[f.name],
+        )
         for f in fields(group)
     ]
 

@@ -73,7 +73,13 @@ def frontier(
     sensitive: Sensitive = None,
     hierarchies: Annotated[
         Path | None,
-        level_tables("Level tables of the quasi-identifiers; without them nothing is generalized."),
+        level_tables("Level tables of the quasi-identifiers; suggested from the values if not given."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method", "-m", metavar="NAME", help="Place these instead, as sfumato methods lists them."
+        ),
     ] = None,
     runs: _Runs,
     report: Annotated[
@@ -88,14 +94,15 @@ def frontier(
 
     It is internal: settings that are chosen on the confidential table have learnt from it.
     """
-    from sfumato.assessment.frontier import frontier as draw
-    from sfumato.cli.baselines import default_grid
+    from sfumato.plan.map import frontier as draw
+    from sfumato.plan.step import Step
 
     refuse_existing(overwrite, report, suffixes=".html .md .json .parquet")
     table = open_data(reading, data, schema)
     found = draw(
         table,
-        default_grid(split_names(quasi_identifiers), hierarchies),
+        None if not method else [Step(name) for name in method],
+        hierarchies=hierarchies,
         control=None if control is None else open_like(reading, control, table),
         holdout=holdout,
         quasi_identifiers=split_names(quasi_identifiers),

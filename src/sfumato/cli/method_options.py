@@ -155,9 +155,11 @@ def read(shape: Shape, given: Any, name: str) -> Any:
     texts = [given] if isinstance(given, str) else list(given)
     try:
         return _value(shape, texts)
-    except ValueError as error:
+    except ParameterError as error:
         option = f"--{name.replace('_', '-')}"
-        raise ParameterError(f"{option}: {error}.", hint=f"sfumato ... {option} {_metavar(shape)}") from None
+        raise ParameterError(
+            f"{option}: {error.message}.", hint=f"sfumato ... {option} {_metavar(shape)}"
+        ) from None
 
 
 def _value(shape: Shape, texts: Sequence[str]) -> Any:
@@ -168,7 +170,7 @@ def _value(shape: Shape, texts: Sequence[str]) -> Any:
     if isinstance(shape, TableOf | Record | Tagged):
         return dict(_pairs(shape, texts))
     if len(texts) > 1:
-        raise ValueError("it was given several times")
+        raise ParameterError("it was given several times")
     return _scalar(shape, texts[0])
 
 
@@ -182,7 +184,7 @@ def _meant(shape: Either, texts: Sequence[str]) -> Shape:
             return one
     others = [s for s in shape.shapes if not isinstance(s, Number) and s not in tables]
     if not others:
-        raise ValueError(f"must be {shape.choice}")
+        raise ParameterError(f"must be {shape.choice}")
     return others[0]
 
 
@@ -193,7 +195,7 @@ def _pairs(shape: TableOf | Record | Tagged, texts: Sequence[str]) -> Iterator[t
         free = isinstance(shape, TableOf)
         name, sign, value = text.rpartition("=") if free else text.partition("=")
         if not sign or not name:
-            raise ValueError("it takes NAME=VALUE")
+            raise ParameterError("it takes NAME=VALUE")
         found.setdefault(name, []).append(value)
     entries = shape.entries if isinstance(shape, Record) else {}
     if isinstance(shape, Tagged):
@@ -202,7 +204,7 @@ def _pairs(shape: TableOf | Record | Tagged, texts: Sequence[str]) -> Iterator[t
     for name, values in found.items():
         inner = shape.of if isinstance(shape, TableOf) else entries.get(name, Plain())
         if isinstance(inner, TableOf | Record | Tagged):
-            raise ValueError(f"'{name}' is a table of its own, which a plan can hold")
+            raise ParameterError(f"'{name}' is a table of its own, which a plan can hold")
         yield name, _value(inner, values)
 
 
@@ -215,11 +217,11 @@ def _cells(text: str) -> list[str]:
 def _scalar(shape: Shape, text: str) -> Any:
     if isinstance(shape, Number):
         if not _is_number(text):
-            raise ValueError(f"must be a {'whole ' * shape.whole}number")
+            raise ParameterError(f"must be a {'whole ' * shape.whole}number")
         return _number(text)
     if isinstance(shape, Flag):
         if text.lower() not in ("true", "false"):
-            raise ValueError("must be true or false")
+            raise ParameterError("must be true or false")
         return text.lower() == "true"
     if isinstance(shape, Plain):
         if text.lower() in ("true", "false"):

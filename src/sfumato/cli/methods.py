@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,8 +24,16 @@ def methods(
             help="A method, for all its settings; or a command (anonymize, synthesize, fit).",
         ),
     ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Print all of it as a page of Markdown: docs/methods.md.")
+    ] = False,
 ) -> None:
     """List the methods: what each does, what it promises, and how it is set."""
+    if page:
+        from sfumato.plan.reference import methods_page
+
+        sys.stdout.write(methods_page())  # as the file is published: not wrapped to the terminal
+        return
     from sfumato.methods.declaration import COMMANDS, declaration_of
     from sfumato.methods.names import find, is_ours, names
 

@@ -20,12 +20,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from sfumato.cli import INTERRUPTED
+from sfumato.cli.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER, OUR_FAULT
 from sfumato.errors import SfumatoError, SfumatoWarning, printable
 from sfumato.progress import listening
 
 STOPPED = "stopped; nothing was written"
-_BAD_INPUT, _OUR_FAULT, _NO_READER = 2, 70, 141
 _PATIENCE = 2.0  # seconds before a bar is drawn
 _MOST_VALUES = 50
 _SIGNS = re.compile(
@@ -104,29 +103,29 @@ class Terminal:
                 return code
         except SfumatoError as error:
             self._refusal(error)
-            return _BAD_INPUT
+            return BAD_INPUT
         except KeyboardInterrupt:
             self.err.print(Text(STOPPED, "yellow"))
             return INTERRUPTED
         except BrokenPipeError:
             # Whoever read our output has seen enough. Python must not complain again when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _NO_READER
+            return NO_READER
         except MemoryError:
             self._say(
                 "MemoryError", "the data does not fit in memory.", "say --memory-limit, or take fewer columns"
             )
-            return _BAD_INPUT
+            return BAD_INPUT
         except OSError as error:
             self._say(
                 "OSError",
                 f"the system refused: {error.strerror or 'no reason given'}.",
                 "check path and disk",
             )
-            return _BAD_INPUT
+            return BAD_INPUT
         except Exception as error:
             self._our_fault(error)
-            return _OUR_FAULT
+            return OUR_FAULT
 
     def _say(self, kind: str, message: str, hint: str) -> None:
         self.err.print(Text(f"{kind}: {printable(message)}", "bold red"), soft_wrap=True)

@@ -57,7 +57,7 @@ def find(name: str) -> type:
     guest: type | None = plugins.find(Group.METHODS, name, _require_method, OURS)
     if guest is not None:
         return guest
-    raise ParameterError("no method is called that.", hint=offered([name], list(Table(None)), "one of"))
+    raise ParameterError("no method is called that.", hint=offered([name], list(MethodTable(None)), "one of"))
 
 
 def names(*does: Does) -> list[str]:
@@ -78,7 +78,7 @@ def register(kind: type) -> type:
     declared: Declaration = declaration_of(kind)
     if not isinstance(kind, type):
         raise ParameterError("a method is registered by its class.", hint="register(MyMethod)")
-    taken = find(declared.name) if declared.name in Table(None) else None
+    taken = find(declared.name) if declared.name in MethodTable(None) else None
     if taken not in (None, kind):
         raise ParameterError(
             f"another method is called '{declared.name}' already.", hint="choose another name"
@@ -103,7 +103,7 @@ def is_ours(kind: type) -> bool:
     return name in OURS and find(name) is kind
 
 
-class Table(Mapping[str, Any]):
+class MethodTable(Mapping[str, Any]):
     """{name: something made of the class}, made when it is looked at: to check one step, one is loaded."""
 
     def __init__(self, make: Any, *does: Does) -> None:

@@ -20,7 +20,7 @@ def _names(doc: str, *, beginner: bool = False) -> Parameter:
 
 
 @dataclass(frozen=True)
-class Anonymity:
+class AnonymityRequest:
     """What is asked of every class of people who are alike."""
 
     k: Annotated[
@@ -67,7 +67,7 @@ class Anonymity:
 
 
 @dataclass(frozen=True)
-class Generalization(Anonymity):
+class GeneralizationRequest(AnonymityRequest):
     """What is asked where values become more general."""
 
     weights: Annotated[
@@ -92,7 +92,7 @@ class Generalization(Anonymity):
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsRequest:
     """How many rows are wanted."""
 
     rows: Annotated[
@@ -105,22 +105,22 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetRequest:
     """What is predicted."""
 
     target: Annotated[str, Parameter(Text("The column that is predicted."), beginner=True, columns=True)]
 
 
 @dataclass(frozen=True)
-class NothingElse:
+class EmptyRequest:
     """Where the method says it all."""
 
 
 REQUESTS: dict[Does, type] = {
-    Does.GENERALIZE: Generalization,
-    Does.EXCHANGE: Anonymity,
-    Does.SYNTHESIZE: Rows,
-    Does.REPLACE: NothingElse,
-    Does.FIT: Target,
+    Does.GENERALIZE: GeneralizationRequest,
+    Does.EXCHANGE: AnonymityRequest,
+    Does.SYNTHESIZE: RowsRequest,
+    Does.REPLACE: EmptyRequest,
+    Does.FIT: TargetRequest,
 }
 ASKING = ("k", "l", "t", "criteria")  # one of these must be given where classes are made

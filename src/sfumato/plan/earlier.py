@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow.compute as pc
 
 from sfumato.errors import SfumatoError
-from sfumato.plan.existing import KEY, records
+from sfumato.plan.output_folders import KEY, records
 from sfumato.plan.plan import Plan
-from sfumato.plan.preparing import as_prepared, open_input
+from sfumato.plan.preparation import as_prepared, open_input
 from sfumato.release import Release, fingerprint, read_key
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Role

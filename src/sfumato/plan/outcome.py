@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.plan.drift import Drift
-from sfumato.plan.preparing import Prepared
+from sfumato.plan.preparation import Prepared
 from sfumato.release import Release
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
-    from sfumato.plan.aggregating import Published
+    from sfumato.plan.aggregates import Published
 
 
 @dataclass(frozen=True, eq=False)

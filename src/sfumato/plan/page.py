@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.thresholds import counts_as_risk
 from sfumato.io.addresses import last_name
-from sfumato.plan import aggregating
-from sfumato.plan.aggregating import Published
+from sfumato.plan.aggregates import Published, aggregates_section
 from sfumato.plan.drift import Drift
 from sfumato.plan.plan import INPUT, Plan
-from sfumato.plan.preparing import Prepared
+from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
 from sfumato.report import Block, DataTable, Page, Promises, Section, Verdict
@@ -59,7 +58,7 @@ def page_of(
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(drift, notable, together)] if drift is not None else []
-    own += [aggregating.section(aggregates)] if aggregates else []
+    own += [aggregates_section(aggregates)] if aggregates else []
     data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(

@@ -17,12 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tomli_w
+
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.io.addresses import from_folder, noted
 from sfumato.methods.shapes import Fault, as_day
+from sfumato.plan.formats import earlier_format
 from sfumato.plan.lines import Place, line_numbers, line_of
-from sfumato.plan.spec import PLAN
-from sfumato.plan.step import Step
+from sfumato.plan.spec import PLAN, VERSION
+from sfumato.plan.step import Step, step
 from sfumato.schema import Role, Schema
 
 if TYPE_CHECKING:
@@ -66,10 +69,34 @@ class Plan:
         plan = cls(
             _parsed(text, name), Path(folder).resolve(), name, text, line_numbers(text.replace("\r\n", "\n"))
         )
+        plan.refuse(earlier_format(plan.document))
         plan.refuse(PLAN.faults(plan.document, ()))
         plan.refuse(faults_of(plan))
         _ = plan._files  # as they are now: what is changed later is not what was checked
         return plan
+
+    @classmethod
+    def of(
+        cls,
+        data: str | Path,
+        steps: Sequence[Any],
+        *,
+        schema: str | Path,
+        folder: str | Path = ".",
+        **tables: Any,
+    ) -> Plan:
+        """A plan of methods as they are in Python, checked like one that was written by hand.
+
+        steps: methods, or steps (`sf.step(sf.LocalRecoding(), k=5)`); its `text` is the file to keep.
+        tables: the other tables of a plan, such as columns={"age": {"hierarchy": "ages"}}.
+        """
+        entries = []
+        for one in (s if isinstance(s, Step) else step(s) for s in steps):
+            one.require_plain()
+            labels = {n: v for n, v in (("name", one.name), ("of", one.of)) if v}
+            entries.append({"method": one.method, **labels, **one.settings})
+        document = {"sfumato_plan": VERSION, "input": {"data": str(data), "schema": str(schema)}, **tables}
+        return cls.from_toml(tomli_w.dumps({**document, "steps": entries}), folder=folder)
 
     def refuse(self, faults: Any) -> None:
         """Raise one error that lists these faults by line; do nothing if there are none."""
@@ -79,7 +106,9 @@ class Plan:
         said = sorted({(line_of(at, self.lines), f"{_spelt(at)} {words}".strip()) for at, words in found})
         number = f"{len(said)} fault{'s' * (len(said) > 1)}"
         listing = "; ".join(f"line {line}: {words}" for line, words in said)
-        raise PlanError(f"{self.name} has {number}: {listing}.", hint="see docs/plan.md", faults=said)
+        old = self.document.get("sfumato_plan") == 1
+        hint = f"sfumato plan upgrade {self.name}" if old else "see docs/plan.md"
+        raise PlanError(f"{self.name} has {number}: {listing}.", hint=hint, faults=said)
 
     # -- looking -------------------------------------------------------------------------------------
 

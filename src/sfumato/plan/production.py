@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Does
-from sfumato.methods.requests import ASKING, Anonymity
+from sfumato.methods.requests import ASKING, AnonymityRequest
 from sfumato.plan.step import Step
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -134,7 +134,7 @@ def _anonymized(step: Step, table: Table, around: Surroundings, key: Key | None,
     )
 
 
-def parts_of(request: Anonymity) -> tuple[Criterion, ...]:
+def parts_of(request: AnonymityRequest) -> tuple[Criterion, ...]:
     """What is asked of each class by k, l and t."""
     from sfumato.criteria import KAnonymity, LDiversity, TCloseness
 

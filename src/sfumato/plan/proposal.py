@@ -25,9 +25,9 @@ from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
+from sfumato.plan.proposal_text import plan_text, schema_text
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
-from sfumato.plan.wording import plan_text, schema_text
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -88,6 +88,14 @@ def propose(
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
     )
+
+
+def suggested_hierarchies(table: Table, k: int = 5) -> dict[str, Any]:
+    """A hierarchy for each quasi-identifier of a table, guessed from its values as `init` guesses them."""
+    known = table.schema.of_role(Role.QUASI_IDENTIFIER)
+    values, rows = _values(table.select(known)) if known else {}, table.rows()
+    guesses = [_guess(table.schema[n], values.get(n, []), rows / (_COMMON * k)) for n in known]
+    return {g.column.name: recipe(g.hierarchy or "suppress", Path()) for g in guesses}
 
 
 def write(

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
 from sfumato.methods.declaration import Does
-from sfumato.plan import aggregating
 from sfumato.plan import drift as drifting
+from sfumato.plan.aggregates import judged_aggregates
+from sfumato.plan.assembly import written
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
-from sfumato.plan.existing import folders, records, refuse_folder, require_sound, take_over, there
 from sfumato.plan.outcome import Run
+from sfumato.plan.output_folders import folders, records, refuse_folder, require_sound, take_over, there
 from sfumato.plan.plan import INPUT, Plan
-from sfumato.plan.preparing import as_prepared, open_input, prepare
+from sfumato.plan.preparation import as_prepared, open_input, prepare
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
-from sfumato.plan.writing import written
 from sfumato.progress import report
 from sfumato.release import fingerprint
 from sfumato.schema import Role
@@ -96,7 +96,7 @@ def run(
         judged = _judged(bench, prepared.table, earlier.given)
         said = tuple(n for n in (*notes, earlier.note) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=judged, prepared=prepared,
-                   aggregates=aggregating.judged(plan, opened.table), notes=said,
+                   aggregates=judged_aggregates(plan, opened.table), notes=said,
                    together=earlier.note)  # fmt: skip
         return written(bench, done, opened, marks(previous))
 

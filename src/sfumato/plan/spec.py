@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from sfumato.methods.declaration import Does
-from sfumato.methods.names import Table
+from sfumato.methods.names import MethodTable
 from sfumato.methods.shapes import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
 from sfumato.plan.recipes import HIERARCHY
 from sfumato.plan.step import entry_of
@@ -76,7 +76,7 @@ PLAN = Record(
         "steps": ListOf(
             Tagged(
                 "method",
-                Table(entry_of, *RELEASING),
+                MethodTable(entry_of, *RELEASING),
                 {
                     "name": Text("What the step is called."),
                     "of": Text(

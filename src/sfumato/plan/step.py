@@ -45,6 +45,7 @@ class Step:
 
     def build(self, folder: str | Path = ".") -> Any:
         """The method itself. folder: where files that its settings name start from."""
+        self.require_known()
         own = parameters(self.kind)
         return build(self.kind, {n: v for n, v in self.settings.items() if n in own}, folder)
 
@@ -86,6 +87,16 @@ class Step:
         rules = given.get("within", ()) if isinstance(given, Mapping) else ()
         return [(("constraints", "within", i, "file"), r["file"]) for i, r in enumerate(rules) if "file" in r]
 
+    def require_known(self) -> None:
+        """Refuse settings that the method has not, with what was probably meant."""
+        known = fields_of(self.kind)
+        unknown = [name for name in self.settings if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"{self.method} has no setting called {', '.join(unknown)}.",
+                hint=offered(unknown, list(known)),
+            )
+
     def require_plain(self) -> None:
         """Refuse what cannot be written down, such as a model of the user's own."""
         odd = [name for name, value in self.settings.items() if not is_plain(value)]
@@ -111,11 +122,7 @@ def step(method: Any, **asked: Any) -> Step:
             )
         kind = register(type(method))
         made = Step(declaration_of(kind).name, {**plain_settings(method), **asked}, **labels)
-    unknown = [n for n in asked if n not in fields_of(made.kind)]
-    if unknown:
-        raise ParameterError(
-            f"{made.method} has no setting {unknown[0]!r}.", hint=offered(unknown, list(fields_of(made.kind)))
-        )
+    made.require_known()
     return made
 
 

@@ -15,7 +15,7 @@ from sfumato.errors import BudgetError
 from sfumato.io.addresses import is_url
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.plan import INPUT, Plan
-from sfumato.plan.preparing import as_read, cut_off
+from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace

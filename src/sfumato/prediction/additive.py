@@ -54,6 +54,7 @@ Ints = NDArray[np.int64]
         page="additive-score.md",
         claims=("PureDP",),
         needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
+        closed=declared.CLOSED,
     )
 )
 class AdditiveScore(PrivateClassifier):

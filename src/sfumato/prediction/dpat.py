@@ -115,7 +115,7 @@ class NoisyTrees(Learner):
         claims=("NoGuarantee",),
         needs=(Need.TARGET,),
         command="tree",
-        closed={"plan": declared.NO_RELEASE},
+        closed=declared.CLOSED,
     )
 )
 class DPaT(NoisyTrees):
@@ -172,7 +172,7 @@ class DPaT(NoisyTrees):
         claims=("NoGuarantee",),
         needs=(Need.TARGET,),
         command="tree",
-        closed={"plan": declared.NO_RELEASE},
+        closed=declared.CLOSED,
     )
 )
 class EDPaT(NoisyTrees):

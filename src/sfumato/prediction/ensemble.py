@@ -32,7 +32,7 @@ def real_alphas(alphas: object) -> tuple[float, ...]:
         claims=("NoGuarantee",),
         needs=(Need.TARGET,),
         command="tree",
-        closed={"plan": declared.NO_RELEASE},
+        closed=declared.CLOSED,
     )
 )
 class AlphaEnsemble(PlainTrees):

@@ -56,6 +56,7 @@ EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
         page="alpha-forest.md",
         claims=("PureDP",),
         needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
+        closed=declared.CLOSED,
     )
 )
 class AlphaForest(PrivateClassifier):

@@ -52,7 +52,7 @@ class PlainTrees(Learner):
         claims=("NoGuarantee",),
         needs=(Need.TARGET,),
         command="tree",
-        closed={"plan": declared.NO_RELEASE},
+        closed=declared.CLOSED,
     )
 )
 class AlphaTree(PlainTrees):

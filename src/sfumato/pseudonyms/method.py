@@ -17,6 +17,12 @@ from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.table import Table
 
+
+def _written_key(value: Key | str | Path | None) -> Key | str | None:
+    """A path as text; a key of Python's own stays itself, and is never written down."""
+    return str(value) if isinstance(value, Path) else value
+
+
 _KEEP_TEXT = "elsewhere it is said once for the release: keep_text of [prepare], --keep-text"
 
 
@@ -77,7 +83,7 @@ class Pseudonymize:
         Parameter(
             Text("The key of an earlier release, or its folder, to be joinable with it."),
             read=lambda value, folder: folder / value,
-            write=lambda value: value if value is None or isinstance(value, Key) else str(value),
+            write=_written_key,
         ),
     ] = None
     keep_text: Annotated[

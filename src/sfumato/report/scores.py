@@ -9,7 +9,7 @@ from html import escape
 from sfumato.report.contents import DataTable, ScoreTable
 from sfumato.report.words import (
     MOST_ROWS,
-    Group,
+    ScoreGroup,
     clean,
     confidence,
     details_of,
@@ -47,7 +47,7 @@ def _(text: object) -> str:
     return escape(clean(text))
 
 
-def _group(group: Group, title: str, table: Callable[[DataTable], str]) -> Iterator[str]:
+def _group(group: ScoreGroup, title: str, table: Callable[[DataTable], str]) -> Iterator[str]:
     shared = group.meaning
     if shared:
         yield f'<p class="small">{_(shared)}</p>'

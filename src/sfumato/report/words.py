@@ -127,7 +127,7 @@ def verdict_sentence(verdict: Verdict) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
+class ScoreGroup:
     """Scores that are read together: one heading, one meaning if they share it."""
 
     title: str
@@ -141,19 +141,19 @@ class Group:
         return meanings.pop() if len(meanings) == 1 and len(self.scores) > 1 else ""
 
 
-def grouped(scores: Sequence[Score]) -> list[Group]:
+def grouped(scores: Sequence[Score]) -> list[ScoreGroup]:
     """What stands alone first and open; of many of a kind, one for each column, the worst come first."""
     if len(scores) <= _MANY:
-        return [Group("", tuple(scores), folded=False)] if scores else []
+        return [ScoreGroup("", tuple(scores), folded=False)] if scores else []
     families: dict[str, list[Score]] = {}
     for score in scores:
         if score.columns:
             families.setdefault(_kind(score), []).append(score)
     alone = tuple(s for s in scores if not s.columns or len(families[_kind(s)]) == 1)
-    groups = [Group("", alone, folded=False)] if alone else []
+    groups = [ScoreGroup("", alone, folded=False)] if alone else []
     for title, members in families.items():
         if len(members) > 1:
-            groups.append(Group(title, tuple(sorted(members, key=_badness)), folded=True))
+            groups.append(ScoreGroup(title, tuple(sorted(members, key=_badness)), folded=True))
     return groups
 
 

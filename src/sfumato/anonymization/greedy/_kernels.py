@@ -65,6 +65,36 @@ def _same_set(a: Longs, s: int, b: Longs, t: int, count: int) -> bool:
 
 
 @compiled
+def _is_there(t: int, b: int, measure: float, count: int, kept: int, members: Longs, top: Floats,
+              top_set: Longs, top_row: Longs) -> bool:  # fmt: skip
+    """Whether set b with t is among the `kept` best, as another set with another row."""
+    for i in range(kept):
+        if top[i] == measure and _same_set(members[top_set[i]], top_row[i], members[b], t, count):
+            return True
+    return False
+
+
+@compiled
+def _enter(t: int, b: int, measure: float, kept: int, n: Longs, top: Floats, top_set: Longs,
+           top_row: Longs) -> None:  # fmt: skip
+    """Set b with t takes its place among the `kept` best, the last of which is free."""
+    i = kept - 1
+    while i > 0 and (top[i - 1] > measure or (top[i - 1] == measure and n[top_row[i - 1]] < n[t])):
+        top[i], top_set[i], top_row[i] = top[i - 1], top_set[i - 1], top_row[i - 1]
+        i -= 1
+    top[i], top_set[i], top_row[i] = measure, b, t
+
+
+@compiled
+def _take(k: int, found: int, n: Longs, gives: Flags, best: Longs, taken: Longs) -> None:
+    """The rows that each member gives: all, or what is missing where it can spare some."""
+    missing = k
+    for i in range(found):
+        taken[i] = min(n[best[i]], missing) if gives[best[i]] else n[best[i]]
+        missing -= taken[i]
+
+
+@compiled
 def grow(f: Flat, seed: int, k: int, width: int, monotone: bool, n: Longs, gives: Flags, free: Flags,
          best: Longs, taken: Longs) -> tuple[int, float]:  # fmt: skip
     """Greedy (figure 11) for one row: add argmin_t Measure(LUB(items + t)) until k rows are there.
@@ -77,21 +107,14 @@ def grow(f: Flat, seed: int, k: int, width: int, monotone: bool, n: Longs, gives
     reached, and the measure of their bound.
     """
     columns = f.cells.shape[1]
-    leaves = f.leaf_at[columns]
-    members = np.empty((width, k), np.int64)
-    rows = np.zeros(width, np.int64)
-    nodes = np.empty((width, columns), np.int64)
-    prices = np.empty((width, leaves))
+    members, new_members = np.empty((width, k), np.int64), np.empty((width, k), np.int64)
+    rows, new_rows = np.zeros(width, np.int64), np.empty(width, np.int64)
+    nodes, new_nodes = np.empty((width, columns), np.int64), np.empty((width, columns), np.int64)
+    prices = np.empty((width, f.leaf_at[columns]))
     priced = np.full((width, columns), -1, np.int64)
-    top = np.empty(width)
-    top_set = np.empty(width, np.int64)
-    top_row = np.empty(width, np.int64)
-    new_members = np.empty((width, k), np.int64)
-    new_rows = np.empty(width, np.int64)
-    new_nodes = np.empty((width, columns), np.int64)
+    top, top_set, top_row = np.empty(width), np.empty(width, np.int64), np.empty(width, np.int64)
     found, found_cost = 0, np.inf
-    members[0, 0] = seed
-    rows[0] = n[seed]
+    members[0, 0], rows[0] = seed, n[seed]
     here = 0.0
     for j in range(columns):
         nodes[0, j] = f.cells[seed, j] - f.leaf_at[j]
@@ -123,21 +146,11 @@ def grow(f: Flat, seed: int, k: int, width: int, monotone: bool, n: Longs, gives
                     continue
                 if _among(t, members[b], count):
                     continue
-                twin = False
-                for i in range(kept):
-                    if top[i] == measure and _same_set(members[top_set[i]], top_row[i], members[b], t, count):
-                        twin = True
-                if twin:
+                if _is_there(t, b, measure, count, kept, members, top, top_set, top_row):
                     continue
                 if kept < width:
                     kept += 1
-                i = kept - 1
-                while i > 0 and (
-                    top[i - 1] > measure or (top[i - 1] == measure and n[top_row[i - 1]] < n[t])
-                ):
-                    top[i], top_set[i], top_row[i] = top[i - 1], top_set[i - 1], top_row[i - 1]
-                    i -= 1
-                top[i], top_set[i], top_row[i] = measure, b, t
+                _enter(t, b, measure, kept, n, top, top_set, top_row)
         still = 0
         for i in range(kept):
             b, t = top_set[i], top_row[i]
@@ -160,10 +173,7 @@ def grow(f: Flat, seed: int, k: int, width: int, monotone: bool, n: Longs, gives
             rows[i] = new_rows[i]
             nodes[i] = new_nodes[i]
         open_sets = still
-    missing = k
-    for i in range(found):
-        taken[i] = min(n[best[i]], missing) if gives[best[i]] else n[best[i]]
-        missing -= taken[i]
+    _take(k, found, n, gives, best, taken)
     return found, found_cost
 
 

@@ -17,7 +17,16 @@ from sfumato.errors import ParameterError
 Longs = NDArray[np.int64]
 
 
-class Check:
+def bound(flat: Flat, members: Longs) -> NDArray[np.int32]:
+    """The n-ary least upper bound over the original members: one node per column."""
+    from sfumato.anonymization.greedy._kernels import bound_of
+
+    nodes = np.empty(flat.columns, np.int32)
+    bound_of(flat, members, nodes)
+    return nodes
+
+
+class ClassCheck:
     """A criterion, asked about classes made of combinations.
 
     only_size: class sizes are all that is asked; only then may rows that are alike be told apart. Where
@@ -50,7 +59,7 @@ class Check:
             flat = self.flat
             order = np.argsort(label, kind="stable")
             members = np.split(of[order], np.cumsum(np.bincount(label, minlength=classes))[:-1])
-            population = fitting(problem, np.stack([flat.bound(m) for m in members]))
+            population = fitting(problem, np.stack([bound(flat, m) for m in members]))
         survey = {w: np.bincount(label, x[of], classes).astype(np.float64) for w, x in problem.survey.items()}
         return self.criterion.satisfied(Classes(sizes, persons, tables, survey, population))
 
@@ -122,7 +131,7 @@ def check_levels(problem: Problem) -> None:
         )
 
 
-def checked(recoding: Recoding, check: Check) -> Recoding:
+def checked(recoding: Recoding, check: ClassCheck) -> Recoding:
     """Count every class again, as the file will show it; rows of one that does not hold are suppressed.
 
     Guarantee: every class of the recoding satisfies the criterion.

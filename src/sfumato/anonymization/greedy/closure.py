@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.greedy.check import Check
+from sfumato.anonymization.greedy.check import ClassCheck, bound
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.limits import SearchLimits
 from sfumato.progress import report
@@ -23,7 +23,7 @@ _LATE = 16  # mergers after a stop
 
 
 @dataclass
-class Classes:
+class GrowingClasses:
     """Classes while they are formed: members and how many rows of each, and the bound of each class."""
 
     flat: Flat
@@ -35,7 +35,7 @@ class Classes:
         """One more class."""
         self.members.append(members)
         self.rows.append(rows)
-        self.nodes.append(self.flat.bound(members))
+        self.nodes.append(bound(self.flat, members))
 
     def merge(self, one: int, other: int) -> None:
         """Both become one class, in the place of `one`."""
@@ -43,7 +43,7 @@ class Classes:
         rows = np.concatenate([self.rows[one], self.rows[other]])
         unique, place = np.unique(members, return_inverse=True)
         self.members[one], self.rows[one] = unique, np.bincount(place, rows).astype(np.int64)
-        self.nodes[one] = self.flat.bound(unique)
+        self.nodes[one] = bound(self.flat, unique)
         for parts in (self.members, self.rows, self.nodes):
             parts.pop(other)
 
@@ -85,8 +85,8 @@ class Classes:
 
 
 def close(
-    flat: Flat, block: Longs, check: Check, width: int, monotone: bool, limits: SearchLimits
-) -> Classes | None:
+    flat: Flat, block: Longs, check: ClassCheck, width: int, monotone: bool, limits: SearchLimits
+) -> GrowingClasses | None:
     """The classes of one block; None where not even all of it together satisfies the criterion.
 
     Splitting rows that are alike over two classes is only done where class sizes are all that is asked, and
@@ -94,7 +94,7 @@ def close(
     """
     if not check.all_hold(block):
         return None
-    found = Classes(flat)
+    found = GrowingClasses(flat)
     enough = _alone(flat, block, check)
     left = flat.n.copy()
     free = np.zeros(len(left), np.bool_)
@@ -121,7 +121,7 @@ def close(
     return found
 
 
-def _alone(flat: Flat, block: Longs, check: Check) -> NDArray[np.bool_]:
+def _alone(flat: Flat, block: Longs, check: ClassCheck) -> NDArray[np.bool_]:
     """Which combinations satisfy the criterion by themselves."""
     return check.holds(block, flat.n[block], np.arange(len(block)), len(block))
 
@@ -141,13 +141,13 @@ def in_order(flat: Flat, seeds: Longs) -> Longs:
 def _grow_all(
     flat: Flat,
     seeds: Longs,
-    check: Check,
+    check: ClassCheck,
     width: int,
     monotone: bool,
     left: Longs,
     free: NDArray[np.bool_],
     gives: NDArray[np.bool_],
-    found: Classes,
+    found: GrowingClasses,
     limits: SearchLimits,
 ) -> list[int]:
     """Grow a class from each seed that is still free; returns the seeds that could not be completed.
@@ -183,7 +183,7 @@ def _grow_all(
     return stuck
 
 
-def repair(found: Classes, check: Check, limits: SearchLimits) -> None:
+def repair(found: GrowingClasses, check: ClassCheck, limits: SearchLimits) -> None:
     """Merge each class that does not satisfy the criterion with the nearest, until all do.
 
     After a stop, quickly: those that do not are made one class, which may merge a few times more; then all

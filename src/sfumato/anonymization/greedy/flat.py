@@ -77,14 +77,6 @@ class Flat(NamedTuple):
         """How many there are."""
         return int(self.cells.shape[1])
 
-    def bound(self, members: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The n-ary least upper bound over the original members: one node per column."""
-        from sfumato.anonymization.greedy._kernels import bound_of
-
-        nodes = np.empty(self.columns, np.int32)
-        bound_of(self, members, nodes)
-        return nodes
-
     def costs(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
         """(..., columns) nodes -> what each such cell costs."""
         return np.asarray(self.cost[nodes + self.node_at[:-1]], np.float64)

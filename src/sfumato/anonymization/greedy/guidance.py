@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.degradation import Model, Target, halves, learn
-from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
-from sfumato.anonymization.greedy.closure import Classes, in_order, repair
+from sfumato.anonymization.degradation import LearningTarget, Model, halves, learn
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, bound, check_levels, checked
+from sfumato.anonymization.greedy.closure import GrowingClasses, in_order, repair
 from sfumato.anonymization.greedy.flat import Flat
 from sfumato.anonymization.greedy.search import pieces
 from sfumato.anonymization.information import Height
@@ -110,8 +110,8 @@ class ModelGuided:
         limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, Height().cost(problem))
-        check = Check(problem, criterion, flat)
-        target = Target.of(problem, self.target, self.estimator)
+        check = ClassCheck(problem, criterion, flat)
+        target = LearningTarget.of(problem, self.target, self.estimator)
         learnt, _ = halves(target.found, self.share, self.search_seed)
         if not learnt.any():
             raise ParameterError("too few rows to learn from.", hint="a larger share, or more rows")
@@ -134,7 +134,7 @@ class ModelGuided:
         return found
 
 
-def _aims(target: Target, before: Floats) -> Floats:
+def _aims(target: LearningTarget, before: Floats) -> Floats:
     """The mean outcome of each combination, in the shape of a prediction."""
     found = target.found
     out = np.zeros(before.shape)
@@ -149,13 +149,15 @@ def _aims(target: Target, before: Floats) -> Floats:
 class _Guide:
     """Which candidate changes the predictions of a set least."""
 
-    def __init__(self, problem: Problem, flat: Flat, model: Model, target: Target, aim: Floats) -> None:
+    def __init__(
+        self, problem: Problem, flat: Flat, model: Model, target: LearningTarget, aim: Floats
+    ) -> None:
         self.problem, self.flat, self.model, self.target, self.aim = problem, flat, model, target, aim
 
     def nearest(self, members: Longs, candidates: Longs, shortlist: int) -> int:
         """argmin over t of the mean over members and t of |prediction(LUB) - aim|; ties: the lower bound."""
         flat = self.flat
-        now = flat.bound(members)
+        now = bound(flat, members)
         joined = np.empty((len(candidates), flat.columns), np.int32)
         for j, h in enumerate(self.problem.hierarchies):
             mine = self.problem.leaves[candidates, j]
@@ -182,7 +184,9 @@ def _joins(nodes: NDArray[np.int32], node: int, rep: int, leaves: NDArray[np.int
     return out
 
 
-def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, limits: SearchLimits) -> Recoding:
+def _classes(
+    problem: Problem, guide: _Guide, check: ClassCheck, shortlist: int, limits: SearchLimits
+) -> Recoding:
     flat = guide.flat
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts = []
@@ -191,7 +195,7 @@ def _classes(problem: Problem, guide: _Guide, check: Check, shortlist: int, limi
         if not check.all_hold(block):
             parts.append((block, problem.n[block], roots, True))
             continue
-        found = Classes(flat)
+        found = GrowingClasses(flat)
         alone = check.holds(block, flat.n[block], np.arange(len(block)), len(block))
         for t in block[alone]:
             found.add(np.array([t]), flat.n[[t]])

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, bound, check_levels, checked
 from sfumato.anonymization.greedy.flat import Flat
+from sfumato.anonymization.greedy.posets import PosetSearch, search_posets
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.limits import SearchLimits, limit_faults
 from sfumato.anonymization.measure import CellMeasure
@@ -86,16 +87,22 @@ class Partition:
         """Whether columns may have posets without levels."""
         return True
 
+    @property
+    def over_posets(self) -> PosetSearch:
+        """What it does where posets have no levels."""
+        tries = 1 if self.rule == "printed" else self.tries
+        return PosetSearch(
+            "partition", self.loss.name, 1, tries, time_limit=self.time_limit, work_limit=self.work_limit
+        )
+
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, splits, seconds."""
         if problem.without_levels:
-            from sfumato.anonymization.greedy.posets import search_posets
-
-            return search_posets(self, problem, criterion)
+            return search_posets(self.over_posets, problem, criterion)
         limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         flat = Flat.of(problem, self.loss.cost(problem), pairs=True)
-        check = Check(problem, criterion, flat)
+        check = ClassCheck(problem, criterion, flat)
         nodes = np.empty((problem.combinations, len(problem.columns)), np.int32)
         suppressed = np.zeros(problem.combinations, np.bool_)
         splits = Splits(flat, check, self.loss.monotone, 1 if self.rule == "printed" else self.tries, limits)
@@ -105,7 +112,7 @@ class Partition:
                 nodes[block] = [h.root for h in problem.hierarchies]
                 continue
             for part in splits.down(block):
-                nodes[part] = flat.bound(part)
+                nodes[part] = bound(flat, part)
                 report("partition", splits.rows, problem.rows)
         found = checked(Recoding.whole(problem, nodes, suppressed), check)
         found.about.update(
@@ -127,7 +134,9 @@ class Partition:
 class Splits:
     """Parts of combinations, split as long as both sides satisfy the criterion."""
 
-    def __init__(self, flat: Flat, check: Check, monotone: bool, tries: int, limits: SearchLimits) -> None:
+    def __init__(
+        self, flat: Flat, check: ClassCheck, monotone: bool, tries: int, limits: SearchLimits
+    ) -> None:
         self.flat, self.check, self.monotone, self.tries, self.limits = flat, check, monotone, tries, limits
         self.made = self.tried = self.rows = 0
         ends = flat.node_at
@@ -160,7 +169,7 @@ class Splits:
         for _ in range(self.tries):
             if not self.limits.take():
                 return None
-            most = flat.costs(flat.bound(part[seeds])) if self.monotone else self.most
+            most = flat.costs(bound(flat, part[seeds])) if self.monotone else self.most
             first, second, _ = farthest(flat, part, seeds, most, np.argsort(-most))
             if first < 0:
                 return None

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization.greedy.bounds import MEASURES, Bounds, Longs, tallest
-from sfumato.anonymization.greedy.check import Check, checked
-from sfumato.anonymization.greedy.partition import Partition
-from sfumato.anonymization.greedy.search import Beam
+from sfumato.anonymization.greedy.check import ClassCheck, checked
 from sfumato.anonymization.limits import SearchLimits
 from sfumato.anonymization.measure import column_weights
 from sfumato.anonymization.problem import Problem
@@ -34,17 +32,43 @@ Class = list[int]
 Holds = Callable[[Sequence[Class]], NDArray[np.bool_]]  # which classes satisfy what is asked
 
 
-def refuse_unfit(method: Beam | Partition) -> None:
+@dataclass(frozen=True)
+class PosetSearch:
+    """What a method does where posets have no levels.
+
+    name, measure: of the method, and of its loss. width: of the beam. tries: pairs of ends at which a part
+    may be split; None: sets grow. literal: sets are not closed into classes.
+    """
+
+    name: str = "greedy"
+    measure: str = "height"
+    width: int = 1
+    tries: int | None = None
+    literal: bool = False
+    time_limit: float | None = None
+    work_limit: int | None = None
+
+
+class PosetMethod(Protocol):
+    """A method that takes posets without levels."""
+
+    @property
+    def over_posets(self) -> PosetSearch:
+        """What it does there."""
+        ...
+
+
+def refuse_unfit(method: PosetSearch) -> None:
     """What only runs on hierarchies with levels."""
-    if isinstance(method, Beam) and method.width != 1:
+    if method.width != 1:
         raise ParameterError("a beam runs on hierarchies with levels only.", hint="Greedy()")
-    if method.loss.name not in MEASURES:
+    if method.measure not in MEASURES:
         raise ParameterError(
             "on general posets a search is guided by height or loss.", hint="loss=Height(), loss=Loss()"
         )
 
 
-def search_posets(method: Beam | Partition, problem: Problem, criterion: Criterion) -> Recoding:
+def search_posets(method: PosetSearch, problem: Problem, criterion: Criterion) -> Recoding:
     """What `method.search` is where a column has a poset without levels.
 
     Guarantee: every class satisfies the criterion; literal Greedy: every row covers k rows.
@@ -54,10 +78,9 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
     """
     limits = SearchLimits(method.time_limit, method.work_limit)
     refuse_unfit(method)
-    bounds = _bounds_of(problem, method.loss.name)
-    check = Check(problem, criterion, None)
-    literal = isinstance(method, Beam) and not method.closed
-    if literal and not check.only_size:
+    bounds = _bounds_of(problem, method.measure)
+    check = ClassCheck(problem, criterion, None)
+    if method.literal and not check.only_size:
         raise ParameterError(
             "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
             hint="KAnonymity(5, persons=False) and nothing else, or classes: closed=True",
@@ -75,8 +98,8 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
     suppressed |= ~_enough(sets, holds)
     roots = np.array([order.root for order in bounds.orders], np.int32)
     nodes[suppressed] = roots
-    found = Recoding.whole(problem, nodes, suppressed, claim="ambiguity" if literal else "classes")
-    if literal:
+    found = Recoding.whole(problem, nodes, suppressed, claim="ambiguity" if method.literal else "classes")
+    if method.literal:
         patterns = np.unique(nodes[~suppressed], axis=0).tolist()
         found.about["k_reached"] = min(map(bounds.covered, patterns), default=problem.rows)
     else:
@@ -84,8 +107,8 @@ def search_posets(method: Beam | Partition, problem: Problem, criterion: Criteri
     worst = float(bounds.weights.sum())
     row_costs = np.where(found.suppressed, worst, np.where(np.isfinite(costs), costs, worst))
     found.about.update(
-        method="partition" if isinstance(method, Partition) else type(method).__name__.lower(),
-        measure=method.loss.name,
+        method=method.name,
+        measure=method.measure,
         score=float((row_costs * problem.n).sum() / max(problem.rows, 1)),
         reads_outcome=False,
         stopped=limits.stopped,
@@ -125,28 +148,28 @@ def generalize(
     posets: Mapping[str, Poset[Any]],
     k: int,
     *,
-    method: Beam | Partition | None = None,
+    method: PosetMethod | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Generalized:
     """Generalize rows of values (in the order of the posets) to k, without a table: `anonymize` writes one.
 
     method: `Greedy()` (default), `Greedy(closed=False)`, or a `Partition`; guided by height or loss.
     """
-    method = method or Beam(width=1)
-    refuse_unfit(method)
+    how = PosetSearch() if method is None else method.over_posets
+    refuse_unfit(how)
     if k < 1 or not posets:
         raise ParameterError(
             "k must be at least 1, and there must be a column.", hint="generalize(rows, ..., 5)"
         )
     if not rows or len(rows) < k:
         return Generalized(posets, (None,) * len(rows), np.full(len(rows), -1, np.int64), "classes", 0.0)
-    bounds, of_row, orders = drawn_up(rows, posets, weights or {}, method.loss.name)
+    bounds, of_row, orders = drawn_up(rows, posets, weights or {}, how.measure)
 
     def holds(classes: Sequence[Class]) -> NDArray[np.bool_]:
         return np.array([int(bounds.n[members].sum()) >= k for members in classes], bool)
 
-    limits = SearchLimits(method.time_limit, method.work_limit)
-    sets = _sets(method, bounds, holds, limits)
+    limits = SearchLimits(how.time_limit, how.work_limit)
+    sets = _sets(how, bounds, holds, limits)
     limits.say(_OVER)
     found = [bounds.bound(members) for members in sets]
     told = [tuple(order.at(x) for order, x in zip(orders, row, strict=True)) for row in found]
@@ -154,8 +177,8 @@ def generalize(
     classes: dict[Row, int] = {}
     label = np.array([classes.setdefault(row, len(classes)) for row in nodes], np.int64)
     mean = sum(bounds.measure(sets[t]) for t in of_row) / len(nodes)
-    literal = isinstance(method, Beam) and not method.closed
-    return Generalized(posets, nodes, label, "ambiguity" if literal else "classes", mean, limits.stopped)
+    claim = "ambiguity" if how.literal else "classes"
+    return Generalized(posets, nodes, label, claim, mean, limits.stopped)
 
 
 def drawn_up(
@@ -196,11 +219,11 @@ def _enough(sets: Sequence[Class], holds: Holds) -> NDArray[np.bool_]:
     return np.array([ok[id(members)] for members in sets], bool)
 
 
-def _sets(method: Beam | Partition, bounds: Bounds, holds: Holds, limits: SearchLimits) -> list[Class]:
+def _sets(method: PosetSearch, bounds: Bounds, holds: Holds, limits: SearchLimits) -> list[Class]:
     """The set of each row."""
-    if isinstance(method, Partition):
-        return _partition(bounds, holds, method.tries if method.rule == "retrying" else 1, limits)
-    return _closed(bounds, holds, limits) if method.closed else _literal(bounds, holds, limits)
+    if method.tries is not None:
+        return _partition(bounds, holds, method.tries, limits)
+    return _literal(bounds, holds, limits) if method.literal else _closed(bounds, holds, limits)
 
 
 # -- Greedy ----------------------------------------------------------------------------------------

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.greedy.check import Check, blocks, check_levels, checked
+from sfumato.anonymization.greedy.check import ClassCheck, blocks, bound, check_levels, checked
 from sfumato.anonymization.greedy.closure import close
 from sfumato.anonymization.greedy.flat import Flat
+from sfumato.anonymization.greedy.posets import PosetSearch, search_posets
 from sfumato.anonymization.information import Height
 from sfumato.anonymization.limits import SearchLimits, refuse_limits
 from sfumato.anonymization.measure import CellMeasure, Costs
@@ -90,6 +91,14 @@ class Beam:
         """Whether columns may have posets without levels."""
         return self.width == 1
 
+    @property
+    def over_posets(self) -> PosetSearch:
+        """What it does where posets have no levels."""
+        return PosetSearch(
+            type(self).__name__.lower(), self.loss.name, self.width, None, not self.closed,
+            self.time_limit, self.work_limit,
+        )  # fmt: skip
+
     def claims(self, recoding: Recoding) -> tuple[Claim, ...] | None:
         """What to promise instead of what the criterion counts in classes; None: there are classes."""
         return None if self.closed else (KAmbiguity(recoding.about["k_reached"], recoding.problem.columns),)
@@ -97,9 +106,7 @@ class Beam:
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The recoding, and in `about` what it is: measure, score, seconds, which claim it carries."""
         if problem.without_levels:
-            from sfumato.anonymization.greedy.posets import search_posets
-
-            return search_posets(self, problem, criterion)
+            return search_posets(self.over_posets, problem, criterion)
         limits = SearchLimits(self.time_limit, self.work_limit)
         check_levels(problem)
         found = searched(
@@ -146,7 +153,7 @@ def searched(
 ) -> Recoding:
     """Greedy on tables of costs; what guides it is settled."""
     flat = Flat.of(problem, costs)
-    check = Check(problem, criterion, flat)
+    check = ClassCheck(problem, criterion, flat)
     if not closed and not check.only_size:
         raise ParameterError(
             "literal Greedy has no classes, so only k rows can be asked of it, not persons or anything else.",
@@ -158,7 +165,7 @@ def searched(
 
 
 def _closed(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
+    problem: Problem, flat: Flat, check: ClassCheck, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     roots = np.array([h.root for h in problem.hierarchies], np.int32)
     parts: list[Part] = []
@@ -190,7 +197,7 @@ def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
 
 
 def _literal(
-    problem: Problem, flat: Flat, check: Check, width: int, monotone: bool, limits: SearchLimits
+    problem: Problem, flat: Flat, check: ClassCheck, width: int, monotone: bool, limits: SearchLimits
 ) -> Recoding:
     """Each combination's own set and its bound.
 
@@ -227,7 +234,7 @@ def _literal(
             report("greedy sets", done, problem.combinations)
         if limits.stopped:
             over = block[done - before :]
-            nodes[over] = flat.bound(block)  # above k rows and more
+            nodes[over] = bound(flat, block)  # above k rows and more
     kept = ~suppressed
     patterns = np.unique(nodes[kept], axis=0)
     counts = np.empty(len(patterns), np.int64)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import limits
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 from sfumato.progress import report
 
 if TYPE_CHECKING:
-    from sfumato.anonymization.local.pieces import Partition
+    from sfumato.anonymization.local.pieces import PiecePartition
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
@@ -21,10 +21,10 @@ STEP = 256  # combinations at once where the clock is not asked
 
 
 def bounded(
-    f: Forest,
+    f: HierarchyForest,
     leaves: NDArray[np.int32],
     n: NDArray[np.int64],
-    partition: Partition,
+    partition: PiecePartition,
     k: int,
     seconds: float | None,
     items: int | None = None,
@@ -83,7 +83,7 @@ def _in_steps(work: Callable[[int, int], None], items: int, until: float | None,
         report(label, start, items)
 
 
-def _order(f: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:
+def _order(f: HierarchyForest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:
     """Columns whose first step up costs most come first: they rule most out."""
     q = leaves.shape[1]
     first = [f.loss[f.base[j] + f.parent[f.base[j] + leaves[:, j]]].mean() for j in range(q)]

@@ -13,7 +13,7 @@ from sfumato.hierarchy import Hierarchy
 WIDEST = 1500  # columns with more nodes than this climb to their common ancestor instead of looking it up
 
 
-class Forest(NamedTuple):
+class HierarchyForest(NamedTuple):
     """One tree per column. A node is numbered within its column, level by level: a parent comes after
     its children, so that the smaller of two numbers can always climb.
 
@@ -33,7 +33,7 @@ class Forest(NamedTuple):
     far: NDArray[np.float64]
 
 
-def planted(problem: Problem) -> Forest:
+def planted(problem: Problem) -> HierarchyForest:
     """The forest of a problem. Columns that weigh nothing cost nothing."""
     assert problem.weights is not None
     share = problem.weights / problem.weights.sum()
@@ -42,7 +42,7 @@ def planted(problem: Problem) -> Forest:
     sizes = np.array([h.size for h in problem.hierarchies], np.int64)
     width = np.where(sizes <= WIDEST, sizes, 0)
     tables = [lub_table(p) if w else np.empty(0, np.int32) for p, w in zip(parents, width, strict=True)]
-    return Forest(
+    return HierarchyForest(
         np.concatenate([[0], np.cumsum(sizes)]),
         np.concatenate(parents),
         np.concatenate(losses),

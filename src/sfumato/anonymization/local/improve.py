@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.pieces import Partition, frozen, thawed
-from sfumato.anonymization.local.query import Asked
+from sfumato.anonymization.local.pieces import PiecePartition, frozen, thawed
+from sfumato.anonymization.local.query import ClassQuery
 from sfumato.anonymization.local.start import boxes, losses
 from sfumato.progress import report
 
@@ -25,7 +25,7 @@ LABEL = "re-clustering neighbours"
 class Ground:
     """What does not change while a partition does."""
 
-    forest: Forest
+    forest: HierarchyForest
     leaves: NDArray[np.int32]
     n: NDArray[np.int64]
     k: int
@@ -45,12 +45,12 @@ class Ground:
             report("finding neighbours", start + len(part), len(items))
         return np.concatenate(found)
 
-    def partition(self, label: NDArray[np.int64]) -> Partition:
+    def partition(self, label: NDArray[np.int64]) -> PiecePartition:
         """Whole combinations in classes."""
         nodes = boxes(self.forest, self.leaves, label)
         size = np.bincount(label, self.n, len(nodes))
         total = float((size * losses(self.forest, nodes)).sum())
-        return Partition(np.arange(len(label)), self.n, label, nodes, total)
+        return PiecePartition(np.arange(len(label)), self.n, label, nodes, total)
 
 
 def per_move(k: int) -> float:
@@ -58,13 +58,13 @@ def per_move(k: int) -> float:
     return float(k**0.85)
 
 
-def heat(partition: Partition, hot: float, fraction: float) -> float:
+def heat(partition: PiecePartition, hot: float, fraction: float) -> float:
     """Falls geometrically from `hot` to COLD times the loss of a mean class."""
     mean = partition.loss / max(len(partition.nodes), 1)
     return float(max(mean, 1e-9) * hot * (COLD / hot) ** fraction)
 
 
-def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint64]) -> Partition:
+def annealed(ground: Ground, start: PiecePartition, pace: Pace, rng: NDArray[np.uint64]) -> PiecePartition:
     """The best partition met; rows alone decide, so combinations may be split. Ctrl-C ends it early."""
     from sfumato.anonymization.local._kernels import pools as kernels
 
@@ -92,8 +92,8 @@ def annealed(ground: Ground, start: Partition, pace: Pace, rng: NDArray[np.uint6
 
 
 def annealed_by_asking(
-    ground: Ground, start: Partition, ask: Asked, pace: Pace, rng: NDArray[np.uint64]
-) -> Partition:
+    ground: Ground, start: PiecePartition, ask: ClassQuery, pace: Pace, rng: NDArray[np.uint64]
+) -> PiecePartition:
     """The same for any criterion: many pools are proposed, judged together, and each is taken or left."""
     found = [start]
     try:
@@ -107,8 +107,8 @@ def annealed_by_asking(
 def _anneal_by_asking(
     ground: Ground,
     near: NDArray[np.int32],
-    found: list[Partition],
-    ask: Asked,
+    found: list[PiecePartition],
+    ask: ClassQuery,
     pace: Pace,
     rng: NDArray[np.uint64],
 ) -> None:
@@ -137,7 +137,11 @@ def _anneal_by_asking(
 
 
 def _taken(
-    ground: Ground, ask: Asked, old: NDArray[np.int64], new: NDArray[np.int64], pool_of: NDArray[np.int64]
+    ground: Ground,
+    ask: ClassQuery,
+    old: NDArray[np.int64],
+    new: NDArray[np.int64],
+    pool_of: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The labels with those pools changed whose classes all satisfy.
 

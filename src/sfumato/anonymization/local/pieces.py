@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sfumato.anonymization.local._kernels.pools import State
+    from sfumato.anonymization.local._kernels.pools import PoolState
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class PiecePartition:
     """Classes of pieces. of, n, label: (pieces,), combination, rows and class. nodes: (classes, columns)."""
 
     of: NDArray[np.int64]
@@ -28,7 +28,9 @@ class Partition:
         return len(np.unique(self.of)) == len(self.of)
 
 
-def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.float64], k: int) -> State:
+def thawed(
+    leaves: NDArray[np.int32], partition: PiecePartition, loss: NDArray[np.float64], k: int
+) -> PoolState:
     """The state of a partition, with room to split combinations. loss: (classes,), of each class's box."""
     from sfumato.anonymization.local._kernels import pools as kernels
     from sfumato.anonymization.local._kernels.clusters import CLASSES, PIECES
@@ -36,7 +38,7 @@ def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.flo
     combinations, columns = leaves.shape
     pieces = max(len(partition.of), 2 * combinations) + 2 * max(PIECES, 8 * k)
     classes = max(len(partition.nodes), combinations) + 2 * CLASSES
-    state = kernels.State(
+    state = kernels.PoolState(
         np.zeros(pieces, np.int64),
         np.zeros(pieces, np.int64),
         np.full(pieces, -1, np.int64),
@@ -58,7 +60,7 @@ def thawed(leaves: NDArray[np.int32], partition: Partition, loss: NDArray[np.flo
     return state
 
 
-def frozen(state: State) -> Partition:
+def frozen(state: PoolState) -> PiecePartition:
     """The partition a state is in; pieces sorted by combination, classes numbered anew."""
     used = np.ones(len(state.of), bool)
     used[state.free_pieces[: state.tops[0]]] = False
@@ -72,6 +74,6 @@ def frozen(state: State) -> Partition:
     pieces = np.flatnonzero(used)
     pieces = pieces[np.lexsort((owner[pieces], state.of[pieces]))]
     total = float((state.size * state.loss).sum())
-    return Partition(
+    return PiecePartition(
         state.of[pieces], state.rows[pieces], number[owner[pieces]], state.box[live].copy(), total
     )

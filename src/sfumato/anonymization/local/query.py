@@ -30,7 +30,7 @@ def _persons(problem: Problem, part: KAnonymity) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ClassQuery:
     """Which classes satisfy a criterion, with all other rows of the table there.
 
     members: (combinations,), the combinations that are asked about, where they are a block; the others then

@@ -15,11 +15,11 @@ from sfumato.anonymization import limits
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded
-from sfumato.anonymization.local.forest import Forest, planted
+from sfumato.anonymization.local.forest import HierarchyForest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.pieces import Partition
-from sfumato.anonymization.local.query import Asked, rows_decide
+from sfumato.anonymization.local.pieces import PiecePartition
+from sfumato.anonymization.local.query import ClassQuery, rows_decide
 from sfumato.anonymization.local.start import agglomerated, boxes, widened
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -48,7 +48,7 @@ _END = 0.05  # share kept for putting the parts together
         claims=declared.COUNTED,
         needs=(Need.HIERARCHIES,),
         first=True,
-        grid=({"k": 3}, {"k": 10}, {"k": 30}),
+        grid=({"k": 10, "effort": "fast"},),
     )
 )
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ class _Run:
     def __init__(self, method: LocalRecoding, problem: Problem, criterion: Criterion) -> None:
         self.began = limits.clock()
         self.method, self.problem, self.criterion = method, problem, criterion
-        self.forest: Forest = planted(problem)
+        self.forest: HierarchyForest = planted(problem)
         self.k = max(1, criterion.k)
         self.by_rows = rows_decide(problem, criterion)
-        self.ask = Asked(problem, criterion)
+        self.ask = ClassQuery(problem, criterion)
         self.seconds = method.time_limit
         if method.time_limit is None and method.work_limit is None:
             self.seconds = _SECONDS[method.effort]
@@ -184,7 +184,7 @@ class _Run:
         self.bound = self.start = float(problem.n[lost].sum())
         if not self.by_rows:
             self.bound = 0.0  # with some rows left out, others of the block might satisfy
-        parts: list[tuple[NDArray[np.int64], Partition]] = []
+        parts: list[tuple[NDArray[np.int64], PiecePartition]] = []
         order = np.argsort(block, kind="stable")
         kept = order[~lost[order]]
         cuts = np.flatnonzero(np.diff(block[kept])) + 1
@@ -209,7 +209,7 @@ class _Run:
                 return lost
             lost |= np.where(lost, True, ~ok[label])
 
-    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> Partition:
+    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> PiecePartition:
         leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
         share = float(n.sum()) / max(self.problem.rows, 1)
         effort = self.method.effort
@@ -247,13 +247,13 @@ class _Run:
         self.rows += rows
         return max(0, self.method.work_limit * self.rows // max(self.problem.rows, 1) - self.moves)
 
-    def _within(self, members: NDArray[np.int64]) -> Asked:
+    def _within(self, members: NDArray[np.int64]) -> ClassQuery:
         """Asks about the classes of one block."""
         whole = len(members) == self.problem.combinations
-        return self.ask if whole else Asked(self.problem, self.criterion, members)
+        return self.ask if whole else ClassQuery(self.problem, self.criterion, members)
 
     def _assembled(
-        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], Partition]]
+        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], PiecePartition]]
     ) -> Recoding:
         roots = np.array([h.root for h in self.problem.hierarchies], np.int32)
         gone = np.flatnonzero(lost)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 from sfumato.anonymization.local.pace import Pace
-from sfumato.anonymization.local.query import Asked, Judge
+from sfumato.anonymization.local.query import ClassQuery, Judge
 from sfumato.progress import report
 
 STEPS = 50_000  # mergers between two reports
@@ -17,7 +17,9 @@ PAIRS = 2_000_000  # judged at once
 Labels = NDArray[np.int64]
 
 
-def agglomerated(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace) -> Labels:
+def agglomerated(
+    f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace
+) -> Labels:
     """(combinations,): the class of each; every class has k rows, if there are so many.
 
     Stopped by Ctrl-C or a time limit it leaves the small classes that remain in one.
@@ -50,14 +52,14 @@ def _numbered(into: Labels) -> Labels:
     return np.unique(_roots(into), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def boxes(f: Forest, leaves: NDArray[np.int32], label: Labels) -> NDArray[np.int32]:
+def boxes(f: HierarchyForest, leaves: NDArray[np.int32], label: Labels) -> NDArray[np.int32]:
     """(classes, columns): the least upper bound of each class."""
     from sfumato.anonymization.local._kernels import boxes as kernels
 
     return kernels.boxes(f, np.ascontiguousarray(leaves), label, int(label.max(initial=-1)) + 1)
 
 
-def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+def losses(f: HierarchyForest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
     """(classes,): what a row of each loses."""
     q = nodes.shape[1]
     found: NDArray[np.float64] = f.loss[f.base[:q][None, :] + nodes].sum(axis=1)
@@ -65,7 +67,12 @@ def losses(f: Forest, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
 
 
 def widened(
-    f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels, ask: Asked, pace: Pace
+    f: HierarchyForest,
+    leaves: NDArray[np.int32],
+    n: NDArray[np.int64],
+    label: Labels,
+    ask: ClassQuery,
+    pace: Pace,
 ) -> Labels:
     """Classes that do not satisfy merge with the nearest that makes them satisfy, until all do.
 
@@ -89,17 +96,17 @@ def widened(
     return label if ask(label, boxes(f, leaves, label)).all() else np.zeros(len(label), np.int64)
 
 
-def _loss(f: Forest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels) -> float:
+def _loss(f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64], label: Labels) -> float:
     """What all rows lose."""
     return float((n * losses(f, boxes(f, leaves, label))[label]).sum())
 
 
 def _widened(
-    f: Forest,
+    f: HierarchyForest,
     leaves: NDArray[np.int32],
     n: NDArray[np.int64],
     label: Labels,
-    ask: Asked,
+    ask: ClassQuery,
     pace: Pace,
     *,
     patient: bool,
@@ -147,11 +154,11 @@ def _found(judge: Judge, bad: Labels, near: Labels, added: NDArray[np.float64]) 
 
 
 def _found_by_asking(
-    f: Forest,
+    f: HierarchyForest,
     leaves: NDArray[np.int32],
     label: Labels,
     nodes: NDArray[np.int32],
-    ask: Asked,
+    ask: ClassQuery,
     bad: Labels,
     near: Labels,
 ) -> Labels:
@@ -177,7 +184,7 @@ def _found_by_asking(
 
 
 def _choices(
-    f: Forest, nodes: NDArray[np.int32], size: Labels, bad: Labels, few: int
+    f: HierarchyForest, nodes: NDArray[np.int32], size: Labels, bad: Labels, few: int
 ) -> tuple[Labels, NDArray[np.float64]]:
     """(bad classes, few): the classes whose merger adds least loss, cheapest first; -1: no more. And the loss
     that each adds."""

@@ -75,7 +75,7 @@ class Clustering:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class RowClusters:
     """Which cluster each row is in. label: (rows,), 0, 1, ...; sizes: (clusters,); distortion: summed (4)."""
 
     label: Ints
@@ -90,7 +90,7 @@ def k_member(
     *,
     weights: Floats | None = None,
     generator: np.random.Generator | None = None,
-) -> Clusters:
+) -> RowClusters:
     """Clusters of at least k rows: floor(rows / k) of them."""
     how = how or Clustering()
     rows = len(points)
@@ -113,7 +113,7 @@ def k_member(
     for _ in range(_POOLS if len(blocks) > 1 else 0):
         if not _pooled(points, label, k, block, how, weights):
             break
-    return Clusters(label, np.bincount(label, minlength=first), distortion(points, label, weights))
+    return RowClusters(label, np.bincount(label, minlength=first), distortion(points, label, weights))
 
 
 def distortion(points: Floats, label: Ints, weights: Floats | None = None) -> float:

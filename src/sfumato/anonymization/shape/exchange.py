@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.anonymization.request import misfits, unprotected
-from sfumato.anonymization.shape.cluster import Clustering, Clusters, against_exact, k_member
+from sfumato.anonymization.shape.cluster import Clustering, RowClusters, against_exact, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.rosenblatt import variable
 from sfumato.anonymization.shape.space import numbers, space
@@ -42,7 +42,7 @@ class Grouped:
     quasi: tuple[str, ...]
     response: str | None
     weights: Floats
-    clusters: Clusters
+    clusters: RowClusters
     key: Key
     origin: Source
     fingerprint: str

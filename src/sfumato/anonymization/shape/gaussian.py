@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 _ROWS = 512
 
 
-class Law(Protocol):
+class DitherLaw(Protocol):
     """A continuous law that depends on the clusters only: `draw` around them, `uniforms` by its own CDFs."""
 
     def draw(self, label: Ints, draws: Draws) -> Floats:
@@ -35,7 +35,7 @@ class Law(Protocol):
 class Dither(Protocol):
     """What makes a law from the standardized rows of each cluster."""
 
-    def fit(self, points: Floats, label: Ints, weights: Floats) -> Law:
+    def fit(self, points: Floats, label: Ints, weights: Floats) -> DitherLaw:
         """points: (rows, variables) in the order of the transformation; label: (rows,); weights: (rows,)."""
         ...
 

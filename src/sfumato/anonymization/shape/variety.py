@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymization.shape.cluster import Clusters, distortion
+from sfumato.anonymization.shape.cluster import RowClusters, distortion
 from sfumato.criteria import Classes, Criterion, KAnonymity, TCloseness
 from sfumato.criteria.classes import Spread
 from sfumato.errors import DataError, ParameterError
@@ -33,8 +33,8 @@ def beyond_size(criterion: Criterion) -> tuple[Criterion, ...]:
 
 
 def widen(
-    points: Floats, clusters: Clusters, criteria: tuple[Criterion, ...], codes: Mapping[str, Ints]
-) -> Clusters:
+    points: Floats, clusters: RowClusters, criteria: tuple[Criterion, ...], codes: Mapping[str, Ints]
+) -> RowClusters:
     """Merge each cluster that does not satisfy the criteria with the one nearest to it, until all do."""
     label = clusters.label
     while True:
@@ -46,7 +46,7 @@ def widen(
         classes = Classes(sizes, tables=tables)
         good = np.logical_and.reduce([c.satisfied(classes) for c in criteria])
         if good.all():
-            return Clusters(label, sizes, distortion(points, label))
+            return RowClusters(label, sizes, distortion(points, label))
         if len(sizes) == 1:
             asked = " and ".join(c.describe() for c in criteria)
             raise DataError(

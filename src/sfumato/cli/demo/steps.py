@@ -12,8 +12,8 @@ from rich.text import Text
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
 from sfumato.cli.demo.publishers import draw_map
-from sfumato.cli.demo.serving import serve
-from sfumato.cli.demo.stage import Stage, Step
+from sfumato.cli.demo.service import serve
+from sfumato.cli.demo.stage import DemoStep, Stage
 
 
 def simulate(stage: Stage) -> str:
@@ -260,38 +260,42 @@ def alter(stage: Stage) -> str:
 
 
 STEPS = (
-    Step("Simulate", "Something to try things on, shaped like hospital discharges.", simulate),
-    Step("Describe", "Before data is shared: what is in it, and who could be found by what?", describe),
-    Step("Propose a schema", "What columns mean is written down once, and checked ever after.", guess_schema),
-    Step("Convert", "Any format in, any format out.", convert),
-    Step("Count", "All that disclosure control needs of the data is counts, so they are quick.", count),
-    Step("Spend a budget", "A number that hides whether any one row is there, and a record of it.", spend),
-    Step(
+    DemoStep("Simulate", "Something to try things on, shaped like hospital discharges.", simulate),
+    DemoStep("Describe", "Before data is shared: what is in it, and who could be found by what?", describe),
+    DemoStep(
+        "Propose a schema", "What columns mean is written down once, and checked ever after.", guess_schema
+    ),
+    DemoStep("Convert", "Any format in, any format out.", convert),
+    DemoStep("Count", "All that disclosure control needs of the data is counts, so they are quick.", count),
+    DemoStep(
+        "Spend a budget", "A number that hides whether any one row is there, and a record of it.", spend
+    ),
+    DemoStep(
         "Release with pseudonyms",
         "The first step before data is used, with a guarantee that says its limits.",
         pseudonymize,
     ),
-    Step("Verify", "Whoever gets a release can recount what it promises.", verify),
-    Step("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
-    Step(
+    DemoStep("Verify", "Whoever gets a release can recount what it promises.", verify),
+    DemoStep("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
+    DemoStep(
         "Keep the shape",
         "Generalizing squeezes data; exchanging values among the alike does not.",
         keep_shape,
     ),
-    Step("Use it elsewhere", "What will people cost where nobody was asked yet?", new_market),
-    Step(
+    DemoStep("Use it elsewhere", "What will people cost where nobody was asked yet?", new_market),
+    DemoStep(
         "Synthesize",
         "Rows that are nobody's, drawn from counts with enough noise for a promise.",
         synthesize,
     ),
-    Step("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
-    Step(
+    DemoStep("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
+    DemoStep(
         "Reconstruct",
         "Averages are published everywhere. What do they say about the people behind them?",
         reconstruct,
     ),
-    Step("Score by API", "A model learnt from people, whose answers cannot be turned on them.", score),
-    Step("Draw the map", "Which way to publish? Risk against utility, for seven of them.", draw_map),
-    Step("Serve", "Ask a model by HTTP, as an app would; the answer costs no further privacy.", serve),
-    Step("Verify an altered copy", "A release that was touched does not pass.", alter),
+    DemoStep("Score by API", "A model learnt from people, whose answers cannot be turned on them.", score),
+    DemoStep("Draw the map", "Which way to publish? Risk against utility, for seven of them.", draw_map),
+    DemoStep("Serve", "Ask a model by HTTP, as an app would; the answer costs no further privacy.", serve),
+    DemoStep("Verify an altered copy", "A release that was touched does not pass.", alter),
 )

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of
 from sfumato.anonymization.local._kernels.neighbours import (
-    Tree,
+    BoxTree,
     beside,
     joined_at_least,
     opened,
     planted_tree,
 )
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 
 BUCKET = 6
 
@@ -38,7 +38,7 @@ def merger_at_least(low: float, na: int, la: float, least: int, most: float, k: 
 
 @compiled
 def cheapest(
-    f: Forest, t: Tree, x: NDArray[np.int32], size: NDArray[np.int64], loss: NDArray[np.float64],
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], size: NDArray[np.int64], loss: NDArray[np.float64],
     dead: NDArray[np.bool_], stack: NDArray[np.int64], a: int, k: int,
 ) -> tuple[float, int]:  # fmt: skip
     """The class whose merger with a costs least: loss added / min(k, rows of both). -1: a is alone."""
@@ -83,7 +83,12 @@ def stamped(a: int, b: int) -> int:
 
 @compiled
 def agglomerate(
-    f: Forest, x: NDArray[np.int32], size: NDArray[np.int64], into: NDArray[np.int64], k: int, steps: int
+    f: HierarchyForest,
+    x: NDArray[np.int32],
+    size: NDArray[np.int64],
+    into: NDArray[np.int64],
+    k: int,
+    steps: int,
 ) -> int:
     """Merge until every class has k rows, or `steps` mergers are done; how many were.
 

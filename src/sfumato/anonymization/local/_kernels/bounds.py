@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import joined, lub
-from sfumato.anonymization.local._kernels.neighbours import Tree, beside, joined_at_least, opened
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local._kernels.neighbours import BoxTree, beside, joined_at_least, opened
+from sfumato.anonymization.local.forest import HierarchyForest
 
 TINY = 1e-12
 
 
 @compiled
 def collected(
-    f: Forest, t: Tree, x: NDArray[np.int32], r: int, limit: float, found: NDArray[np.int64],
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], r: int, limit: float, found: NDArray[np.int64],
     cost: NDArray[np.float64], stack: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """The items y with L(r v y) < limit, r among them; how many. -1: more than there is room for."""
@@ -143,7 +143,8 @@ def cheapest_box(
 
 @compiled
 def cheapest_boxes(
-    f: Forest, t: Tree, x: NDArray[np.int32], n: NDArray[np.int64], k: int, upper: NDArray[np.float64],
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], n: NDArray[np.int64], k: int,
+    upper: NDArray[np.float64],
     least: NDArray[np.float64], start: int, stop: int, room: int, budget: int, order: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """m(r), or d(r) where that was too much work, for the items at `start` to `stop` of the tree's order.
@@ -190,7 +191,7 @@ def cheapest_boxes(
 
 @compiled
 def raise_pairs(
-    f: Forest, t: Tree, x: NDArray[np.int32], n: NDArray[np.int64], y: NDArray[np.float64],
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], n: NDArray[np.int64], y: NDArray[np.float64],
     high: NDArray[np.float64], start: int, stop: int,
 ) -> None:  # fmt: skip
     """For k = 2: y(r) becomes min over i of 2 L(r v i) - y(i), for the items at `start` to `stop`.
@@ -236,7 +237,7 @@ def raise_pairs(
 
 
 @compiled
-def highest(t: Tree, y: NDArray[np.float64]) -> NDArray[np.float64]:
+def highest(t: BoxTree, y: NDArray[np.float64]) -> NDArray[np.float64]:
     """(tree nodes,): the largest y in each."""
     high = np.zeros(len(t.up), np.float64)
     for v in range(len(t.up)):

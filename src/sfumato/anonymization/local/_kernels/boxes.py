@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 
 
 @compiled
-def lub(f: Forest, j: int, a: int, b: int) -> int:
+def lub(f: HierarchyForest, j: int, a: int, b: int) -> int:
     """The lowest node of column j above a and b. Parents have larger numbers: the smaller one climbs."""
     if a == b:
         return int(a)
@@ -29,7 +29,7 @@ def lub(f: Forest, j: int, a: int, b: int) -> int:
 
 
 @compiled
-def loss_of(f: Forest, x: NDArray[np.int32]) -> float:
+def loss_of(f: HierarchyForest, x: NDArray[np.int32]) -> float:
     """L(x): what a row loses that is released as box x; the weighted mean over the columns."""
     total = 0.0
     for j in range(len(x)):
@@ -38,7 +38,7 @@ def loss_of(f: Forest, x: NDArray[np.int32]) -> float:
 
 
 @compiled
-def joined(f: Forest, x: NDArray[np.int32], y: NDArray[np.int32]) -> float:
+def joined(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> float:
     """L(x v y), the loss of the smallest box around two."""
     total = 0.0
     for j in range(len(x)):
@@ -51,7 +51,7 @@ def joined(f: Forest, x: NDArray[np.int32], y: NDArray[np.int32]) -> float:
 
 
 @compiled
-def join(f: Forest, x: NDArray[np.int32], y: NDArray[np.int32]) -> bool:
+def join(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> bool:
     """x becomes x v y; whether that changed it."""
     changed = False
     for j in range(len(x)):
@@ -80,7 +80,9 @@ def below(state: NDArray[np.uint64], m: int) -> int:
 
 
 @compiled
-def boxes(f: Forest, leaves: NDArray[np.int32], label: NDArray[np.int64], classes: int) -> NDArray[np.int32]:
+def boxes(
+    f: HierarchyForest, leaves: NDArray[np.int32], label: NDArray[np.int64], classes: int
+) -> NDArray[np.int32]:
     """(classes, columns): the least upper bound of the items of each; label -1: of none."""
     found = np.full((classes, leaves.shape[1]), -1, np.int32)
     for i in range(len(label)):

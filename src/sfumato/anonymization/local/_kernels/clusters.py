@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import below, draw, join, joined, loss_of, lub
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 
 CLASSES = 48  # most classes a pool can be clustered into
 PIECES = 640  # most combinations a pool can hold; more where k is large
@@ -59,7 +59,7 @@ def new_pool(q: int, k: int) -> Pool:
 
 
 @compiled
-def widen(f: Forest, p: Pool, j: int, old: int, new: int, count: int) -> None:
+def widen(f: HierarchyForest, p: Pool, j: int, old: int, new: int, count: int) -> None:
     """far follows the node of column j from `old` (-1: none yet) to `new`."""
     w = f.width[j]
     leaf = p.leaf[j]
@@ -83,7 +83,7 @@ def widen(f: Forest, p: Pool, j: int, old: int, new: int, count: int) -> None:
 
 
 @compiled
-def absorb(f: Forest, x: NDArray[np.int32], p: Pool, g: int, i: int, take: int, count: int) -> None:
+def absorb(f: HierarchyForest, x: NDArray[np.int32], p: Pool, g: int, i: int, take: int, count: int) -> None:
     """`take` rows of combination i join class g; its box and `far` follow."""
     p.part[g, i] += take
     p.left[i] -= take
@@ -97,7 +97,7 @@ def absorb(f: Forest, x: NDArray[np.int32], p: Pool, g: int, i: int, take: int, 
 
 @compiled
 def grow(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, g: int, k: int, whole: bool,
+    f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, total: int, g: int, k: int, whole: bool,
     rng: NDArray[np.uint64],
 ) -> int:  # fmt: skip
     """Class g grows from a seed by the combination that widens its box least, until it has k rows; its rows.
@@ -162,7 +162,7 @@ def grow(
 
 
 @compiled
-def members(f: Forest, x: NDArray[np.int32], p: Pool, m: int, g: int) -> int:
+def members(f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, g: int) -> int:
     """The combinations of class g, in `mine`, and in behind[e] the box around those from e on; how many."""
     count = 0
     for i in range(m):
@@ -178,7 +178,7 @@ def members(f: Forest, x: NDArray[np.int32], p: Pool, m: int, g: int) -> int:
 
 @compiled
 def relocate(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, groups: int, g: int, k: int, whole: bool
+    f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, groups: int, g: int, k: int, whole: bool
 ) -> bool:
     """Rows that class g can spare go where they cost less; whether any did.
 
@@ -234,7 +234,9 @@ def relocate(
 
 
 @compiled
-def polish(f: Forest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int, whole: bool) -> None:
+def polish(
+    f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int, whole: bool
+) -> None:
     """Rows that classes can spare go where they cost less, while that lowers the loss."""
     for _ in range(6):
         moved = False
@@ -246,7 +248,7 @@ def polish(f: Forest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int
 
 
 @compiled
-def put(f: Forest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
+def put(f: HierarchyForest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
     """All that is left of combination i goes to class g."""
     if p.size[g] == 0:
         p.box[g] = x[p.who[i]]
@@ -259,7 +261,7 @@ def put(f: Forest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
 
 @compiled
 def cluster(
-    f: Forest, x: NDArray[np.int32], p: Pool, m: int, total: int, k: int, whole: bool,
+    f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, total: int, k: int, whole: bool,
     rng: NDArray[np.uint64],
 ) -> int:  # fmt: skip
     """Cluster a pool of m combinations and `total` rows into classes of at least k rows; how many."""

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of, lub
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """order: (items,), bucket by bucket. leaf: (items,), the tree node whose bucket holds an item.
 
     Per tree node: lo, hi: its stretch of `order`; up: its parent; child, children: the first and how many;
@@ -37,7 +37,7 @@ class Tree(NamedTuple):
 
 
 @compiled
-def child_towards(f: Forest, j: int, top: int, node: int) -> int:
+def child_towards(f: HierarchyForest, j: int, top: int, node: int) -> int:
     """The child of `top` above `node`; `top` itself if they are the same."""
     base = f.base[j]
     while node != top and f.parent[base + node] != top:
@@ -46,7 +46,9 @@ def child_towards(f: Forest, j: int, top: int, node: int) -> int:
 
 
 @compiled
-def split_column(f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], box: NDArray[np.int32]) -> int:
+def split_column(
+    f: HierarchyForest, x: NDArray[np.int32], items: NDArray[np.int64], box: NDArray[np.int32]
+) -> int:
     """The column whose split into the children of its node lowers the mean loss most; -1: none can.
 
     Items that all are the node itself are not split: a mean of equal losses may be rounded below them.
@@ -77,8 +79,8 @@ def split_column(f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], box:
 
 @compiled
 def planted_tree(
-    f: Forest, x: NDArray[np.int32], size: NDArray[np.int64], items: NDArray[np.int64], bucket: int
-) -> Tree:
+    f: HierarchyForest, x: NDArray[np.int32], size: NDArray[np.int64], items: NDArray[np.int64], bucket: int
+) -> BoxTree:
     """A tree over the boxes x[items]; buckets of at most `bucket`, larger only if boxes are equal."""
     n = len(items)
     q = x.shape[1]
@@ -132,7 +134,7 @@ def planted_tree(
                 used += 1
         hi[used - 1] = b
         todo += 1
-    return Tree(
+    return BoxTree(
         order, leaf, lo[:used].copy(), hi[:used].copy(), up[:used].copy(), child[:used].copy(),
         children[:used].copy(), box[:used].copy(), alive[:used].copy(), least[:used].copy(),
         most[:used].copy(),
@@ -140,7 +142,7 @@ def planted_tree(
 
 
 @compiled
-def joined_at_least(f: Forest, x: NDArray[np.int32], v: NDArray[np.int32]) -> float:
+def joined_at_least(f: HierarchyForest, x: NDArray[np.int32], v: NDArray[np.int32]) -> float:
     """No y under v has L(x v y) below this: per column L of x where v is above x, else of lub(x, v)."""
     total = 0.0
     for j in range(len(x)):
@@ -150,7 +152,7 @@ def joined_at_least(f: Forest, x: NDArray[np.int32], v: NDArray[np.int32]) -> fl
 
 
 @compiled
-def opened(t: Tree, v: int, stack: NDArray[np.int64], top: int) -> int:
+def opened(t: BoxTree, v: int, stack: NDArray[np.int64], top: int) -> int:
     """Put the children of a node on the stack; its new height."""
     for c in range(t.child[v], t.child[v] + t.children[v]):
         stack[top] = c
@@ -159,7 +161,7 @@ def opened(t: Tree, v: int, stack: NDArray[np.int64], top: int) -> int:
 
 
 @compiled
-def beside(t: Tree, node: int, came: int, stack: NDArray[np.int64]) -> int:
+def beside(t: BoxTree, node: int, came: int, stack: NDArray[np.int64]) -> int:
     """A walk up the tree: on the empty stack, what is under a node besides the child one came from."""
     if t.children[node] == 0:
         stack[0] = node
@@ -174,7 +176,7 @@ def beside(t: Tree, node: int, came: int, stack: NDArray[np.int64]) -> int:
 
 @compiled
 def nearest_few(
-    f: Forest, t: Tree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
     found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """The items nearest to `target` by the loss of the box around both, nearest first; how many.
@@ -219,7 +221,7 @@ def nearest_few(
 
 @compiled
 def nearest_of(
-    f: Forest, t: Tree, x: NDArray[np.int32], items: NDArray[np.int64], few: int
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], items: NDArray[np.int64], few: int
 ) -> NDArray[np.int32]:
     """(items, few): the nearest of each, nearest first; -1 where there are not so many."""
     near = np.full((len(items), few), -1, np.int32)
@@ -236,7 +238,7 @@ def nearest_of(
 
 @compiled
 def joined_with(
-    f: Forest, x: NDArray[np.int32], items: NDArray[np.int64], near: NDArray[np.int64]
+    f: HierarchyForest, x: NDArray[np.int32], items: NDArray[np.int64], near: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """(items, few): the loss of the box around an item and each of its neighbours."""
     found = np.zeros(near.shape, np.float64)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import below, draw
 from sfumato.anonymization.local._kernels.clusters import CLASSES, TINY, Pool, cluster, new_pool
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local.forest import HierarchyForest
 
 
-class State(NamedTuple):
+class PoolState(NamedTuple):
     """A partition under change. Pieces of a class are a list linked by `after`; -1 ends it.
 
     of, rows, after: (pieces,), the combination of a piece, its rows, the next piece of its class.
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 @compiled
-def place(s: State, c: int, i: int, rows: int) -> None:
+def place(s: PoolState, c: int, i: int, rows: int) -> None:
     """A new piece: `rows` of combination i in class c."""
     s.tops[0] -= 1
     e = s.free_pieces[s.tops[0]]
@@ -48,14 +48,14 @@ def place(s: State, c: int, i: int, rows: int) -> None:
 
 
 @compiled
-def place_all(s: State, label: NDArray[np.int64], of: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+def place_all(s: PoolState, label: NDArray[np.int64], of: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
     """All pieces of a partition."""
     for i in range(len(of)):
         place(s, label[i], of[i], rows[i])
 
 
 @compiled
-def owners(s: State, owner: NDArray[np.int64]) -> None:
+def owners(s: PoolState, owner: NDArray[np.int64]) -> None:
     """owner: (pieces,), becomes the class of each piece."""
     for c in range(len(s.head)):
         e = s.head[c]
@@ -66,7 +66,7 @@ def owners(s: State, owner: NDArray[np.int64]) -> None:
 
 @compiled
 def gather(
-    s: State, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int,
+    s: PoolState, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int,
     seen: NDArray[np.int32], rng: NDArray[np.uint64],
 ) -> tuple[int, int, int]:  # fmt: skip
     """A random class and neighbours of it; how many classes, combinations and rows that is.
@@ -125,7 +125,7 @@ def gather(
 
 
 @compiled
-def commit(s: State, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], classes: int) -> None:
+def commit(s: PoolState, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], classes: int) -> None:
     """The new classes take the place of the chosen ones."""
     for r in range(classes):
         c = chosen[r]
@@ -154,7 +154,8 @@ def commit(s: State, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], cl
 
 @compiled
 def anneal(
-    f: Forest, x: NDArray[np.int32], s: State, near: NDArray[np.int32], k: int, most: int, moves: int,
+    f: HierarchyForest, x: NDArray[np.int32], s: PoolState, near: NDArray[np.int32], k: int, most: int,
+    moves: int,
     heat: float, rng: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """`moves` pools of 2 to `most` classes; by how much the loss (times rows) changed.

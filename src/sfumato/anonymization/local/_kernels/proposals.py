@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from sfumato._compiled import compiled
 from sfumato.anonymization.local._kernels.boxes import below, draw
 from sfumato.anonymization.local._kernels.clusters import CLASSES, TINY, cluster, new_pool
-from sfumato.anonymization.local._kernels.pools import State, gather
-from sfumato.anonymization.local.forest import Forest
+from sfumato.anonymization.local._kernels.pools import PoolState, gather
+from sfumato.anonymization.local.forest import HierarchyForest
 
 
 @compiled
 def propose(
-    f: Forest, x: NDArray[np.int32], s: State, near: NDArray[np.int32], k: int, most: int, tries: int,
+    f: HierarchyForest, x: NDArray[np.int32], s: PoolState, near: NDArray[np.int32], k: int, most: int,
+    tries: int,
     heat: float, rng: NDArray[np.uint64], label: NDArray[np.int64], pool_of: NDArray[np.int64],
     old: NDArray[np.float64], new: NDArray[np.float64],
 ) -> int:  # fmt: skip

@@ -15,7 +15,7 @@ from sfumato.errors import listed
 from sfumato.io.addresses import last_name
 from sfumato.plan.page import fate, gained, short
 from sfumato.plan.plan import FORM, INPUT, Plan
-from sfumato.plan.preparing import Prepared
+from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
 from sfumato.report import DataTable, Page, Section

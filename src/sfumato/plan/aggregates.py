@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.assessment.aggregates import AggregateRisk, assess_aggregates
 from sfumato.errors import SfumatoWarning
 from sfumato.plan.plan import Plan
-from sfumato.plan.preparing import open_input
+from sfumato.plan.preparation import open_input
 from sfumato.report import DataTable, Section
 from sfumato.schema import Role
 from sfumato.table import Table
@@ -52,7 +52,7 @@ class Published:
         return f"{found}; at most {self.most:.0%} may be."
 
 
-def judged(plan: Plan, table: Table) -> tuple[Published, ...]:
+def judged_aggregates(plan: Plan, table: Table) -> tuple[Published, ...]:
     """Every set of aggregates that the plan names, reconstructed and held against the truth."""
     wanted = plan.document.get("aggregates", ())
     if not wanted:
@@ -87,7 +87,7 @@ def _judged(table: Table, others: Table | None, given: Mapping[str, Any]) -> Pub
     return Published(title, risk, float(given.get("most", 0.0)))
 
 
-def section(found: tuple[Published, ...]) -> Section:
+def aggregates_section(found: tuple[Published, ...]) -> Section:
     """For the report: which groups to join with others before their aggregates leave."""
     blocks = []
     for one in found:

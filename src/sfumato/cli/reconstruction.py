@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
@@ -11,6 +12,9 @@ from rich.text import Text
 
 from sfumato.cli.commands import Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sfumato.reconstruction.aggregate import Aggregates
 
 _CHOSEN = ("rank", "sharing", "iterations", "clusters")
 _METHODS = "mp, er, er-corrected, ludia or cudia."
@@ -33,6 +37,54 @@ Known = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", help="For methods that draw, to repeat a run.")]
 
 
+@dataclass(frozen=True)
+class _Published:
+    """What was published, and which parts of it there are."""
+
+    by: By
+    value: Value
+    statistic: Statistic = "mean"
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="NAME", help="The column with published group sizes, to check."),
+    ] = None
+    level: Annotated[
+        list[str] | None,
+        typer.Option("--level", metavar="COLUMN=FILE", help="Aggregates by another column; may be repeated."),
+    ] = None
+
+    def read(self, aggregates: str) -> Aggregates:
+        """All of it, from its files."""
+        from sfumato.reconstruction.aggregate import Aggregates
+
+        kinds = dict.fromkeys(self.value, self.statistic)
+        found = Aggregates.of(aggregates, _split(self.by), kinds, sizes=self.sizes)
+        for more in self.level or []:
+            column, file = _level(more)
+            found = found + Aggregates.of(file, column, kinds)
+        return found
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What is written, and where."""
+
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The people with what was reconstructed.", show_default=False
+        ),
+    ]
+    interval: Annotated[
+        float | None,
+        typer.Option("--interval", metavar="SHARE", help="Also write ends that hold with this chance."),
+    ] = None
+    natural: Annotated[
+        bool, typer.Option("--natural", help="Of means of logs: write the values, not their logs.")
+    ] = False
+    overwrite: Overwrite = False
+
+
 def reconstruct(
     terminal: Terminal,
     reading: Reading,
@@ -48,52 +100,24 @@ def reconstruct(
             metavar="AGGREGATES", show_default=False, help="A row per group, with its statistics."
         ),
     ],
-    by: By,
-    value: Value,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The people with what was reconstructed.", show_default=False
-        ),
-    ],
-    statistic: Statistic = "mean",
+    published: _Published,
+    target: _Result,
     method: Method = "ludia",
-    sizes: Annotated[
-        str | None,
-        typer.Option("--sizes", metavar="NAME", help="The column with published group sizes, to check."),
-    ] = None,
-    level: Annotated[
-        list[str] | None,
-        typer.Option("--level", metavar="COLUMN=FILE", help="Aggregates by another column; may be repeated."),
-    ] = None,
     known: Known = None,
-    interval: Annotated[
-        float | None,
-        typer.Option("--interval", metavar="SHARE", help="Also write ends that hold with this chance."),
-    ] = None,
-    natural: Annotated[
-        bool, typer.Option("--natural", help="Of means of logs: write the values, not their logs.")
-    ] = False,
     partial: Annotated[bool, typer.Option("--partial", help="Groups may be missing on either side.")] = False,
     schema: SchemaFile = None,
     seed: Seed = None,
-    overwrite: Overwrite = False,
 ) -> None:
     """Give each person the values they may have had, from published aggregates.
 
     The result meets the aggregates and is an estimate: its use is models of many people, not facts about one.
-    """  # fmt: skip
-    from sfumato.reconstruction.aggregate import Aggregates
-
+    """
     table = reading.scan(individuals, schema, keep_text=True)
-    kinds = dict.fromkeys(value, statistic)
-    found = Aggregates.of(aggregates, _split(by), kinds, sizes=sizes)
-    for more in level or []:
-        column, file = _level(more)
-        found = found + Aggregates.of(file, column, kinds)
+    found = published.read(aggregates)
     fitted = _method(method, known, partial, seed).fit(table, found)
-    result = fitted.reconstruct(natural=natural, interval=interval)
-    result.save(out, overwrite=overwrite)
+    result = fitted.reconstruct(natural=target.natural, interval=target.interval)
+    out = target.out
+    result.save(out, overwrite=target.overwrite)
     people = fitted.grouping.rows
     uncertain = fitted.uncertainty() if fitted.rests is not None and len(fitted.rests[1]) > 2 else None
     plain = {

@@ -11,7 +11,7 @@ from sfumato.errors import ParameterError, PlanError, listed
 from sfumato.io.atomic import write_text
 from sfumato.plan.lines import statements
 from sfumato.plan.plan import Plan
-from sfumato.plan.wording import value
+from sfumato.plan.proposal_text import value
 
 _UNREVIEWED = re.compile(r"(\breviewed\s*=\s*)false\b")
 _HEADER = re.compile(r"\s*\[\s*review\s*\]\s*(#.*)?")

@@ -238,7 +238,7 @@ def sign(
     ] = False,
 ) -> None:
     """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
-    from sfumato.plan.signing import sign as write
+    from sfumato.plan.signature import sign as write
 
     after = write(plan, name, all_reviewed=every)
     assert after.signed is not None
@@ -272,6 +272,24 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     if found.draft:
         terminal.note(f"its releases are drafts: {found.draft}.")
     return 0
+
+
+def upgrade(
+    terminal: Terminal,
+    plan: PlanPath,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The new plan; the old one stays if this is another file."
+        ),
+    ] = None,
+) -> None:
+    """Write a plan of an earlier format in the present one. It means the same, and has to be signed again."""
+    from sfumato.plan.formats import upgrade as write
+
+    after = write(plan, out)
+    words = f"{after.name} is written in the present format, unsigned. Look at it: sfumato plan check {after}"
+    terminal.result(Text(words, "green"), {"written": str(after)})
 
 
 def schema(terminal: Terminal) -> None:

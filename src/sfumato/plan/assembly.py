@@ -11,12 +11,12 @@ from pathlib import Path
 from sfumato.errors import VerificationError
 from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
-from sfumato.plan.determining import determination_of
-from sfumato.plan.existing import KEY, RECORD, folders, form_mark, stamp
+from sfumato.plan.determination import determination_of
 from sfumato.plan.outcome import Run
+from sfumato.plan.output_folders import KEY, RECORD, folders, form_mark, stamp
 from sfumato.plan.page import page_of
 from sfumato.plan.plan import FORM, Plan
-from sfumato.plan.preparing import Opened
+from sfumato.plan.preparation import Opened
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.privacy import Guarantee
