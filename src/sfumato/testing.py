@@ -6,9 +6,8 @@
     def test_my_method(check):
         check()
 
-It tries what the method declares, what it refuses, whether a key decides what it draws, whether its release
-keeps what it claims when it is counted again from the file, and whether something of the original is in
-`public/`. A method that passes may still be wrong: what a file cannot show, no kit can.
+It tries what the method declares and refuses, whether a key decides what it draws, whether its release keeps
+what it claims, and whether something of the original is in `public/`. What a file cannot show, no kit can.
 """
 
 from __future__ import annotations
@@ -125,8 +124,6 @@ def _tried(trial: _Trial, run: Callable[[_Trial], Iterator[str]]) -> Callable[[]
 
 @dataclass(frozen=True)
 class _Trial:
-    """A method and what it is tried with."""
-
     method: Any
     declared: Declaration
     table: Table
@@ -166,10 +163,7 @@ class _Trial:
 
 
 def example_table(rows: int = 240) -> Table:
-    """People of nobody: an identifier and free text that must not leave, and five columns that may.
-
-    Domains are confirmed as public; some costs are missing.
-    """
+    """People of nobody: an identifier and free text that must not leave, and five public columns."""
     draw = Key.from_seed(7).generator("people of the kit")
     age, region = draw.integers(0, 60, rows) + 20, draw.integers(0, 4, rows)
     ill = draw.integers(0, 3, rows)
