@@ -25,6 +25,9 @@ def pseudonymize(
     reading: Reading,
     data: Data,
     out: Out,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods pseudonymize.")
+    ] = "pseudonymize",
     settings: dict[str, Any] | None = None,
     schema: SchemaFile = None,
     keep_text: KeepText = False,
@@ -39,7 +42,7 @@ def pseudonymize(
     from sfumato.plan.production import Surroundings, produce
     from sfumato.release import Release
 
-    step = step_of("pseudonymize", "pseudonymize", settings or {})
+    step = step_of("pseudonymize", method, settings or {})
     step.build()
     Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)

@@ -25,14 +25,19 @@ def compiling() -> Iterator[Callable[[], object]]:
 
 def compile_kernels() -> None:
     """The ways of the map that no step before it takes, on a few rows."""
-    from sfumato.cli.demo.publishers import MAP_COLUMNS, ways
+    from dataclasses import replace
+
+    from sfumato.cli.demo.publishers import MAP_COLUMNS, MAP_KNOWN, levels_of, ways
+    from sfumato.plan.production import Surroundings, produce
     from sfumato.samples import discharges
-    from sfumato.seeds import Key
 
     few = discharges(400, seed=1).select(MAP_COLUMNS)
-    for way in ways(few):
-        if way.name in ("local", "resample", "LUGS"):
-            way(few, Key.from_seed(1))
+    around = Surroundings(hierarchies=levels_of(few))
+    asked = {"lugs": {"rows": 400}}
+    for way in ways():
+        if way.method in ("local", "resample", "lugs"):
+            more = asked.get(way.method, {"quasi_identifiers": MAP_KNOWN})
+            produce(replace(way, settings={**way.settings, **more}), few, around)
 
 
 if __name__ == "__main__":

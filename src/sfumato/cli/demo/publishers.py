@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table as Grid
 
 from sfumato.cli.demo.stage import Stage
 
 if TYPE_CHECKING:
-    from sfumato.assessment.frontier.grid import Candidate
-    from sfumato.seeds import Key
+    from sfumato.hierarchy import Hierarchy
+    from sfumato.plan.step import Step
     from sfumato.table import Table
 
 MAP_COLUMNS = ("age", "sex", "pay", "mdc")
-_KNOWN = ("age", "sex", "pay")
+MAP_KNOWN = ("age", "sex", "pay")
 _MOST = 1_500  # rows: enough to see it, and quick
 _EPSILON = 2.0
 
 
 def draw_map(stage: Stage) -> str:
     """Seven ways to publish the same four columns."""
-    from sfumato.assessment.frontier import frontier
     from sfumato.io import scan
+    from sfumato.plan.map import frontier
     from sfumato.table import Table
 
     stage.code(
-        "found = sf.frontier(table, methods=[optimal, local, resample, pegs, pegs_rs, lugs, private])\n"
+        "found = sf.frontier(table, methods=[sf.step(sf.OptimalRecoding(max_suppressed=0.02), k=5),\n"
+        "                    sf.LocalRecoding(effort='fast'), ..., sf.PrivateSynthesizer(epsilon=2.0)])\n"
         "found.save('map.html')"
     )
     whole = scan(stage / "discharges.parquet", stage / "discharges.toml").select(MAP_COLUMNS)
@@ -34,7 +35,15 @@ def draw_map(stage: Stage) -> str:
     table = Table.from_arrow(rows.slice(0, min(_MOST, rows.num_rows // 2)), whole.schema)
     others = Table.from_arrow(rows.slice(rows.num_rows - table.rows()), whole.schema)
     stage.compiled()
-    found = frontier(table, ways(table), repeats=1, control=others, workers=1)
+    found = frontier(
+        table,
+        ways(),
+        hierarchies=levels_of(table),
+        quasi_identifiers=MAP_KNOWN,
+        repeats=1,
+        control=others,
+        workers=1,
+    )
     found.save(stage / "map.html")
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for title in ("method", "risk", "pairs lost", "promises"):
@@ -51,48 +60,32 @@ def draw_map(stage: Stage) -> str:
     )
 
 
-def ways(table: Table) -> list[Candidate]:
-    """The seven, each with one setting."""
-    from sfumato.anonymization.anonymize import anonymize
-    from sfumato.anonymization.local.recode import LocalRecoding
-    from sfumato.anonymization.optimal import OptimalRecoding
-    from sfumato.anonymization.shape.methods import ClusterResample
-    from sfumato.assessment.frontier.grid import Candidate
-    from sfumato.criteria import KAnonymity
-    from sfumato.hierarchy import Hierarchy
-    from sfumato.synthesis.lugs.method import LUGS
-    from sfumato.synthesis.pegs import PeGS
-    from sfumato.synthesis.private import PrivateSynthesizer
-    from sfumato.synthesis.synthesize import synthesize
+def ways() -> list[Step]:
+    """The seven, each with one setting: methods as they are, and what is asked of them."""
+    from sfumato.plan.step import Step
 
-    books = table.codebooks(_KNOWN)
-    levels = {
+    few = 100  # rows that PeGS gets for the same epsilon
+    return [
+        Step("optimal", {"max_suppressed": 0.02, "k": 5}),
+        Step("local", {"effort": "fast", "k": 5}),
+        Step("resample", {"k": 5}),
+        Step("pegs", {"epsilon": _EPSILON, "rows": few}),
+        Step("pegs", {"epsilon": _EPSILON, "block": 10, "rows": few}),
+        Step("lugs", {"log_l": 0.5}),
+        Step("private", {"epsilon": _EPSILON}),
+    ]
+
+
+def levels_of(table: Table) -> dict[str, Hierarchy]:
+    """Threes, then nines of what is known, as a person might draw them up."""
+    from sfumato.hierarchy import Hierarchy
+
+    return {
         name: Hierarchy.of_rows(
             [
                 (str(v), f"{name} {i // 3}", f"{name} {i // 9}x", "*")
                 for i, v in enumerate(book.levels.to_pylist())
             ]
         )
-        for name, book in books.items()
+        for name, book in table.codebooks(MAP_KNOWN).items()
     }
-
-    def hidden(method: Any) -> Any:
-        def make(data: Table, _: Key, **__: Any) -> Any:
-            given = None if isinstance(method, ClusterResample) else levels
-            return anonymize(data, KAnonymity(5), method=method, hierarchies=given, quasi_identifiers=_KNOWN)
-
-        return make
-
-    def drawn(method: Any, rows: int | None = None) -> Any:
-        return lambda data, key, **_: synthesize(data, method, rows or data.rows(), key=key)
-
-    few = 100  # rows that PeGS gets for the same epsilon
-    return [
-        Candidate("optimal", hidden(OptimalRecoding(max_suppressed=0.02)), {"k": 5}),
-        Candidate("local", hidden(LocalRecoding(effort="fast")), {"k": 5}),
-        Candidate("resample", hidden(ClusterResample()), {"k": 5}),
-        Candidate("PeGS", drawn(PeGS(epsilon=_EPSILON), few), {"rows": few}),
-        Candidate("PeGS.rs", drawn(PeGS(epsilon=_EPSILON, block=10), few), {"rows": few}),
-        Candidate("LUGS", drawn(LUGS(log_l=0.5)), {"log l": 0.5}),
-        Candidate("private", drawn(PrivateSynthesizer(epsilon=_EPSILON, delta=1e-9)), {"epsilon": _EPSILON}),
-    ]
