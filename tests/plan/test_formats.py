@@ -62,6 +62,16 @@ def test_it_is_never_read_with_another_meaning(tmp_path: Path) -> None:
             ('method = "local"\nk = 3\ncolumns = ["sex", "age"]\ntime_limit = 5',),
             [{"method": "local", "k": 3, "quasi_identifiers": ["sex", "age"], "time_limit": 5}],
         ),
+        (  # what was usual and was not said is said now
+            ('method = "greedy"   # by hand\nk = 3',
+             'method = "partition"\nk = 3\nloss = "ncp"\nof = "input"',
+             'method = "imputation"\nrows = 5\nof = "input"',
+             'method = "datafly"\nk = 3\nmax_suppressed = 0'),
+            [{"method": "greedy", "k": 3, "loss": "loss"},
+             {"method": "partition", "k": 3, "loss": "ncp", "of": "input"},
+             {"method": "imputation", "rows": 5, "of": "input", "engine": "trees"},
+             {"method": "datafly", "k": 3}],
+        ),
         (
             (LUGS, 'method = "private"\nepsilon = 1.0\nof = "input"\ncolumns = ["sex"]'),
             [{"method": "plugs", "rows": 30, "partitions": 2,
@@ -69,7 +79,7 @@ def test_it_is_never_read_with_another_meaning(tmp_path: Path) -> None:
              {"method": "private", "epsilon": 1.0, "of": "input", "columns": ["sex"]}],
         ),
     ],
-    ids=["pegs", "pmi", "local", "lugs by parts"],
+    ids=["pegs", "pmi", "local", "not said", "lugs by parts"],
 )  # fmt: skip
 def test_the_new_plan_means_what_the_old_one_meant(
     tmp_path: Path, steps: tuple[str, ...], expected: list[dict[str, object]]

@@ -40,6 +40,19 @@ def renamed(entry: Mapping[str, Any]) -> dict[str, str]:
     return {old: new for old, new in words.items() if old in entry}
 
 
+def said_now(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step of format 1 meant without saying it, where the usual value is another now."""
+    usual = {"greedy": ("loss", "loss"), "partition": ("loss", "loss"), "imputation": ("engine", "trees")}
+    name, value = usual.get(str(entry.get("method")), ("", None))
+    return {name: value} if name and name not in entry else {}
+
+
+def left_out(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Words of a step of format 1 that meant nothing: datafly took a share of 0 for none given."""
+    unset = entry.get("method") == "datafly" and entry.get("max_suppressed") == 0
+    return ("max_suppressed",) if unset else ()
+
+
 def earlier_format(document: Mapping[str, Any]) -> Iterator[Fault]:
     """What has to be changed in a plan of format 1; nothing in others."""
     if document.get("sfumato_plan") != OLD or isinstance(document.get("sfumato_plan"), bool):
@@ -53,6 +66,10 @@ def earlier_format(document: Mapping[str, Any]) -> Iterator[Fault]:
             yield ("steps", i, old), f"is called {new} now"
         if entry.get("method") == "lugs" and "partitions" in entry:
             yield ("steps", i, "method"), "is called plugs now, where there are partitions"
+        for name, value in said_now(entry).items():
+            yield ("steps", i), f"meant {name} = '{value}', which has to be said now"
+        for name in left_out(entry):
+            yield ("steps", i, name), "meant that nothing is said, and has to be left out now"
 
 
 def upgrade(path: Path, out: Path | None = None) -> Path:
@@ -95,7 +112,9 @@ def _upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
 def _step(entry: Mapping[str, Any]) -> dict[str, Any]:
     words = renamed(entry)
     out: dict[str, Any] = {}
-    for name, value in entry.items():
+    for name, value in {**entry, **said_now(entry)}.items():
+        if name in left_out(entry):
+            continue
         *tables, last = words.get(name, name).split(".")
         place: dict[str, Any] = out
         for table in tables:
@@ -127,6 +146,11 @@ def _line(line: str, table: str, entry: Mapping[str, Any]) -> str:
     if not key:
         return line
     name, rest = key[2], line[key.end(2) :]
+    if table == "steps" and name in left_out(entry):
+        return f"# {line}   # meant nothing in format 1"
+    if table == "steps" and name == "method" and said_now(entry):
+        added = "\n".join(f'{key[1]}{n} = "{v}"' for n, v in said_now(entry).items())
+        return f"{line}\n{added}"
     if not table and name == "sfumato_plan":
         return re.sub(r"=\s*1\b", f"= {NEW}", line, count=1)
     if table == "steps" and name == "method" and entry.get("method") == "lugs" and "partitions" in entry:
