@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from architecture import SOURCE
-from guests import EXAMPLE, install_example, installed
+from guests import install_example, installed
 
 import sfumato as sf
 from sfumato import plugins, testing
@@ -27,19 +26,7 @@ from sfumato.privacy import ForeignClaim, Guarantee, KAnonymity, NoGuarantee, Pu
 from sfumato.release import Outcome, Release, verify
 
 CANARY = "zebra7319"
-PLAN = """\
-sfumato_plan = 2
-[input]
-data = "people.csv"
-schema = "schema.toml"
-[[steps]]
-method = "rounding"
-base = 10
-[assess]
-effort = "quick"
-"""
 SEX = {"sex": sf.Hierarchy.of_rows([["female", "*"], ["male", "*"]])}
-BROKEN = {"sfumato.methods": {"broken": "Method"}, "sfumato.checks": {"broken": "CHECK"}}
 
 
 @pytest.fixture(scope="session")
@@ -357,42 +344,15 @@ def test_an_address_that_a_guest_cannot_read_is_told(guest: Callable[..., Path],
     assert sf.scan("here://x").columns == ("a", "b")
 
 
-# -- the example ---------------------------------------------------------------------------------------
+# -- the map -------------------------------------------------------------------------------------------
 
 
-def run(*command: str, site: Path, at: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join([str(SOURCE.parent), str(site)])
-    return subprocess.run(
-        [sys.executable, *command], cwd=at, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "200", **more},
-    )  # fmt: skip
+def test_the_example_on_the_map(example: Path) -> None:
+    from sfumato_rounding.method import Rounding
 
-
-def test_the_example_passes_its_own_tests(site: Path) -> None:
-    done = run(
-        "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "tests", site=site, at=EXAMPLE
+    table = sf.samples.discharges(200, seed=1).select(["age_years", "sex"])
+    found = sf.frontier(
+        table, [Rounding(10), sf.ClusterResample()], quasi_identifiers=["age_years", "sex"], repeats=1
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_example_by_plan_and_command_line(site: Path, tmp_path: Path) -> None:
-    broken = installed(tmp_path / "broken", "guest-broken", f"import {CANARY}", BROKEN)
-    data = pa.table({"age": list(range(20, 80)), "sex": ["f", "m"] * 30})
-    sf.write(data, tmp_path / "people.csv")
-    (tmp_path / "schema.toml").write_text(sf.scan(tmp_path / "people.csv").schema.to_toml(), encoding="utf-8")
-    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
-    both = Path(f"{site}{os.pathsep}{broken}")
-    done = run("-m", "sfumato", "run", "plan.toml", "--out", "release", site=both, at=tmp_path)
-    assert done.returncode == 0, done.stderr
-    words = " ".join((done.stdout + done.stderr).split())
-    assert "Not ours (sfumato-rounding): numbers rounded to multiples of 10" in words
-    assert "broken of guest-broken (sfumato.checks): left out" in words and "Traceback" not in words
-    done = run("-m", "sfumato", "verify", "release", site=both, at=tmp_path)
-    assert done.returncode == 0 and "asked only with guests" in done.stdout and "left out" not in done.stderr
-    done = run("-m", "sfumato", "verify", "release", "--guests", "--json", site=both, at=tmp_path)
-    assert done.returncode == 0 and "recounted by sfumato-rounding" in done.stdout
-    off = run("-m", "sfumato", "plan", "check", "plan.toml", site=site, at=tmp_path, SFUMATO_GUESTS="off")
-    assert off.returncode != 0 and "method must be one of" in off.stdout + off.stderr
-    done = run("-m", "sfumato", "methods", site=both, at=tmp_path)
-    assert "rounding" in done.stdout and "not ours" in done.stdout
-    assert CANARY not in done.stderr
+    assert [p.name for p in found.points] == ["rounding", "resample"]
+    assert all("not ours" in words for words in found.points[0].promises)

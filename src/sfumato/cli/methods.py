@@ -57,7 +57,7 @@ def methods(
 
 def _one(terminal: Terminal, name: str) -> None:
     from sfumato.methods.declaration import declaration_of
-    from sfumato.methods.names import find
+    from sfumato.methods.names import find, is_ours
     from sfumato.plan.step import fields_of
 
     kind = find(name)
@@ -78,11 +78,11 @@ def _one(terminal: Terminal, name: str) -> None:
         rows.append({"name": field.name, "may_be": words, "doc": doc, "unit": parameter.unit,
                      "default": default, "required": field.required, "beginner": parameter.beginner,
                      "python_only": parameter.python_only or None})  # fmt: skip
+    ours = is_ours(kind)
+    where, page = ("sf", f"docs/{declared.page}") if ours else (kind.__module__, declared.page)
     lines: list[Any] = [
         Text.assemble((f"{declared.name}  ", "bold"), declared.summary),
-        Text(
-            f"sfumato {declared.command} --method {name}; sf.{kind.__name__} in Python; docs/{declared.page}"
-        ),
+        Text(f"sfumato {declared.command} --method {name}; {where}.{kind.__name__} in Python; {page}"),
         Text(f"It may claim: {', '.join(declared.claims)}."),
         Text(f"It needs: {', '.join(declared.needs) or 'nothing else'}."),
         *(Text(f"Not for {door}: {why}.") for door, why in declared.closed.items()),
