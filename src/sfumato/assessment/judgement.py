@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,8 @@ class Assessment:
     guarantee: what the release promised by itself; None for a plain file.
     notes: what was assumed on the way. rows: of the original and the release.
     figures: pictures for the report, made when it is written.
+    because: the one sentence that decides. advice: what to do next, the first thing first.
+    people: original rows that single released rows give away, as plain records, the worst first.
     """
 
     scores: tuple[Score, ...]
@@ -52,6 +54,9 @@ class Assessment:
     effort: str = "normal"
     schema: Schema | None = field(default=None, repr=False)
     figures: tuple[tuple[str, Figure], ...] = field(default=(), repr=False)  # section, figure
+    because: str = ""
+    advice: tuple[str, ...] = ()
+    people: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -86,7 +91,14 @@ class Assessment:
             for t in self.thresholds
             if t.outcome == "not examined"
         ]
-        return Verdict(those("met"), [*those("not met"), *unseen], [str(s) for s in self.skipped])
+        return Verdict(
+            those("met"),
+            [*those("not met"), *unseen],
+            [str(s) for s in self.skipped],
+            undecided=those("undecided"),
+            because=self.because,
+            advice=self.advice,
+        )
 
     # -- out -------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ RISING = frozenset(
      "purely artificial records", "recursive l", "spearman's rho", "train on released"}
 )  # fmt: skip
 VAGUE = frozenset({"chi-square ratio", "g2 ratio"})
-Outcome = Literal["met", "not met", "not examined"]
+Outcome = Literal["met", "not met", "undecided", "not examined"]
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,20 @@ class Verdict:
 
     met, not_met: a threshold each, with what was measured, such as "linking at most 0.05: 0.021".
     not_examined: what nobody looked at, so that silence is not read as good news.
+    undecided: a threshold each, where what was seen fits both sides of the limit; it counts as not met.
+    because: the one sentence that matters, such as "half of the released rows are rows of the original".
+    advice: what to do next, the first thing first.
     """
 
     met: Sequence[str] = ()
     not_met: Sequence[str] = ()
     not_examined: Sequence[str] = ()
+    undecided: Sequence[str] = ()
+    because: str = ""
+    advice: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name in ("met", "not_met", "not_examined"):
+        for name in ("met", "not_met", "not_examined", "undecided", "advice"):
             object.__setattr__(self, name, _texts(getattr(self, name), f"a verdict's {name}"))
 
 
