@@ -263,8 +263,17 @@ def _first(found: Assessment) -> Section:
 
 def _plainly(verdict: Verdict) -> Verdict:
     """Without what a programmer would have to type; "How it was done" has it."""
-    said = (verdict.met, verdict.not_met, verdict.not_examined)
-    return Verdict(*([_TO_TYPE.sub("", line) for line in lines] for lines in said))
+    return replace(
+        verdict,
+        met=_plain_lines(verdict.met),
+        not_met=_plain_lines(verdict.not_met),
+        not_examined=_plain_lines(verdict.not_examined),
+        undecided=_plain_lines(verdict.undecided),
+    )
+
+
+def _plain_lines(lines: Sequence[str]) -> list[str]:
+    return [_TO_TYPE.sub("", line) for line in lines]
 
 
 def _promises(found: Assessment) -> Section:
