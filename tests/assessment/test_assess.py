@@ -134,21 +134,22 @@ def score(value: float, better: str = "lower", **more: object) -> Score:
 def test_the_unfavourable_end_of_the_interval_decides() -> None:
     near = score(0.04, low=0.01, high=0.08, confidence=0.95)
     (found,) = thresholds.judged({"linking": 0.05}, [near], {})
-    assert found.outcome == "not met" and found.value == 0.08
+    assert found.outcome == "undecided" and found.value == 0.08  # 0.01 would meet it
     assert thresholds.judged({"linking": 0.08}, [near], {})[0].outcome == "met"
+    assert thresholds.judged({"linking": 0.005}, [near], {})[0].outcome == "not met"
     kept = score(0.9, "higher", name="overlap", section="utility", low=0.7, high=1.0, confidence=0.95)
-    assert thresholds.judged({"overlap": 0.8}, [kept], {})[0].outcome == "not met"
+    assert thresholds.judged({"overlap": 0.8}, [kept], {})[0].outcome == "undecided"
     assert thresholds.judged({"utility": 0.7}, [kept], {})[0].outcome == "met"
 
 
 def test_risk_is_what_an_attack_reaches_beyond_its_control() -> None:
     assert thresholds.excess(score(0.6, control=0.6)) == 0
-    assert thresholds.excess(score(0.8, control=0.6)) == pytest.approx(0.5)
-    assert thresholds.excess(score(0.8, baseline=0.6)) == pytest.approx(0.5)
+    assert thresholds.excess(score(0.8, control=0.6)) == pytest.approx(0.2)
+    assert thresholds.excess(score(0.8, baseline=0.6)) == pytest.approx(0.2)
     assert thresholds.excess(score(0.8)) == 0.8
     assert thresholds.excess(score(1.0, control=1.0)) == 0
     both = [score(0.6, control=0.6), score(0.3, control=0.2, name="inference")]
-    (found,) = thresholds.judged({"risk": 0.1}, both, {})
+    (found,) = thresholds.judged({"risk": 0.05}, both, {})
     assert found.outcome == "not met" and found.worst == "inference"
 
 
@@ -213,7 +214,7 @@ def test_an_attack_that_breaks_meets_no_limit(monkeypatch: pytest.MonkeyPatch) -
     def broken(case: object) -> list[Score]:
         raise ValueError(f"{CANARY} is not in list")
 
-    asked = {"thresholds": {"risk": 1.0, "utility": 0.0}, **QUICK}
+    asked = {"thresholds": {"linking": 1.0, "utility": 0.0}, **QUICK}
     assert assess(people(), people(), **asked).met  # type: ignore[arg-type]
     parts = tuple(replace(p, run=broken) if p.name == "linking" else p for p in CHECKS)
     monkeypatch.setattr(driver, "CHECKS", parts)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +15,9 @@ from sfumato.assessment.checks import CHECKS, AssessmentCheck, guest_checks, lim
 from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.reading.files import guarantee_of
+from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
-from sfumato.assessment.thresholds import RISK, judged, measure, require_known
+from sfumato.assessment.thresholds import ALPHA, RISK, Evidence, decided, judged, measure, require_known
 from sfumato.errors import DataError, SfumatoError, listed
 from sfumato.progress import report
 from sfumato.schema import Schema
@@ -24,12 +27,14 @@ from sfumato.seeds import Key
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
     from sfumato.assessment.audit import Audit
+    from sfumato.assessment.copies import Copies
     from sfumato.assessment.pictures import Pictures
     from sfumato.assessment.utility.models import Model
 
 __all__ = ["Assessment", "assess"]
 
 _LABEL = "parts of the assessment"
+_OVERLAPPING = 1e-4  # the chance of as many equal rows at which a control is no control
 
 
 def assess(
@@ -53,6 +58,7 @@ def assess(
     earlier: Sequence[Any] = (),
     maker: Maker | None = None,
     audit: Audit | Sequence[Audit] | None = None,
+    alpha: float = ALPHA,
 ) -> Assessment:
     """What a release keeps and what it gives away, held against what was asked.
 
@@ -79,6 +85,7 @@ def assess(
     maker: what made the release, called as maker(table, key): membership is then attacked by releases that
         are made with and without some people. It is run some forty times, on at most 4,000 rows.
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
+    alpha: the error of the verdict: how often a bound of `risk` errs, and copies are seen by chance.
     """
     limits = dict(thresholds or {})
     checks = (*CHECKS, *guest_checks())
@@ -89,23 +96,54 @@ def assess(
             quasi_identifiers=quasi_identifiers, sensitive=sensitive, target=target, weight=weight,
             population=population, hierarchies=hierarchies, truth=truth, key=key, effort=effort,
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
+            alpha=alpha,
         )
     )  # fmt: skip
-    notes, found = _notes(case), _examined(case, checks)
+    notes, found = _notes(case), _examined(case, checks, limits.get(RISK))
     figures, undrawn = _figures(case, found.scores)
+    evidence = _evidence(case, found)
+    outcomes = judged(limits, found.scores, found.unavailable, found.broken, evidence)
+    because, advice = reasons(case, outcomes, found.scores, evidence)
     return Assessment(
         scores=found.scores,
-        thresholds=judged(limits, found.scores, found.unavailable, found.broken),
-        skipped=(*found.skipped, *undrawn),
+        thresholds=outcomes,
+        skipped=(*found.skipped, *_lost(case), *undrawn),
         guarantee=guarantee_of(released),
-        notes=notes,
+        notes=(*notes, *_power(found.scores)),
         rows=case.files.rows,
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
         effort=effort,
         schema=case.files.published,
         figures=figures,
+        because=because,
+        advice=advice,
+        people=case.copies.people if found.copied is not None else (),
     )
+
+
+def _evidence(case: Case, found: _Examined) -> Evidence:
+    copied = found.copied
+    return Evidence(
+        alpha=case.subject.alpha,
+        looks=dict.fromkeys(found.drawn, len(case.looks)),
+        copied=math.nan if copied is None else copied.p,
+        because="" if copied is None else copied.because,
+    )
+
+
+def _lost(case: Case) -> list[Skipped]:
+    """A quasi-identifier that the release lacks was not examined; it may be there under another name."""
+    why = "it is not in the release, by its name or by its values"
+    return [Skipped(f"quasi-identifier '{name}'", why) for name in case.files.lost]
+
+
+def _power(scores: Sequence[Score]) -> list[str]:
+    """What the search for copies would have seen."""
+    seen = [s.details["seen 95 times in 100"] for s in scores if "seen 95 times in 100" in s.details]
+    if not seen:
+        return []
+    return [f"With this many people, {min(seen):.2%} of copied rows would have been seen 95 times in 100."]
 
 
 def _notes(case: Case) -> tuple[str, ...]:
@@ -114,7 +152,8 @@ def _notes(case: Case) -> tuple[str, ...]:
     notes += [f"{p.column}: attacked in parts, {listed(p.names)}." for p in case.name_parts]
     if case.files.control is None:
         notes.append(
-            "No control was given: attacks are held against a plain guess only, which overstates them."
+            "No control was given: attacks are held against a plain guess only, which overstates them. "
+            "Every row was input, so nobody can say what the release tells of people who are not in it."
         )
     if any(a.claim is not None and a.refutes() for a in case.subject.audits):
         notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
@@ -123,34 +162,70 @@ def _notes(case: Case) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Examined:
-    """What the checks gave. unavailable, broken: as `thresholds.judged` takes them."""
+    """What the checks gave. unavailable, broken: as `thresholds.judged` takes them.
+
+    drawn: scores of attacks that draw people. copied: what was found of copies, if the search was done.
+    """
 
     scores: tuple[Score, ...]
     skipped: tuple[Skipped, ...]
     unavailable: Mapping[str, str]
     broken: Mapping[str, str]
+    drawn: tuple[str, ...]
+    copied: Copies | None
 
 
-def _examined(case: Case, checks: Sequence[AssessmentCheck]) -> _Examined:
-    """Every check, one after the other."""
+def _examined(case: Case, checks: Sequence[AssessmentCheck], limit: float | None) -> _Examined:
+    """Every check, one after the other. limit: of `risk`, if it has one."""
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
-    broken: dict[str, str] = {}
-    if case.left_out:  # an intruder who knows less than was said proves nothing
-        broken[RISK] = f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"
+    broken = _known_faults(case)
+    drawn: list[str] = []
     for number, check in enumerate(checks):
         report(_LABEL, number, len(checks))
-        found, reason, failed = _done(check, case)
+        found, reason, failed = _looked(check, case, limit) if check.drawn else _done(check, case)
         scores += found
+        drawn += [s.name for s in found] if check.drawn else []
         if reason:
             skipped.append(Skipped(check.name, reason))
             unavailable |= dict.fromkeys(check.gives, reason)
         if failed:
-            for limit in (limited_by(check), *check.gives):
-                broken.setdefault(limit, f"{check.name}: {reason}")
+            for name in (limited_by(check), *check.gives):
+                broken.setdefault(name, f"{check.name}: {reason}")
     report(_LABEL, len(checks), len(checks))
-    return _Examined(ordered(scores), tuple(skipped), unavailable, broken)
+    copied = case.copies if "copies" in vars(case) else None
+    return _Examined(ordered(scores), tuple(skipped), unavailable, broken, tuple(drawn), copied)
+
+
+def _known_faults(case: Case) -> dict[str, str]:
+    """What stands in the way of a met limit before anything is measured."""
+    files, found = case.files, case.overlap
+    if case.left_out:  # an intruder who knows less than was said proves nothing
+        return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
+    if files.lost and files.strange:
+        lost, strange = (listed([repr(n) for n in names]) for names in (files.lost, files.strange))
+        return {RISK: f"{lost} may be among the released columns that were not recognized: {strange}"}
+    if found is not None and found.rows and found.p <= _OVERLAPPING:
+        return {
+            RISK: f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the "
+            "original; give people who are not in it"
+        }
+    return {}
+
+
+def _looked(check: AssessmentCheck, case: Case, limit: float | None) -> tuple[list[Score], str, bool]:
+    """An attack that draws people, with more draws while `risk` is undecided: the error is parted beforehand.
+
+    So the verdict is the same for the same inputs and key, however busy the machine.
+    """
+    found = _done(check, case.drawing(case.looks[0]))
+    for before, draws in pairwise(case.looks):
+        error = case.subject.alpha / len(case.looks)
+        if limit is None or before >= max(case.files.rows) or decided(found[0], limit, error):
+            break
+        found = _done(check, case.drawing(draws))
+    return found
 
 
 def _done(check: AssessmentCheck, case: Case) -> tuple[list[Score], str, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,8 +20,13 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
+    from sfumato.assessment.copies import Copies, Overlap
     from sfumato.assessment.risk.classes import FileClasses
     from sfumato.assessment.risk.uniqueness import UniquenessSearch
+
+# By effort: cells that are compared in the search for copies, and the draws of the looks.
+_WORK = {"quick": 1_500_000_000, "normal": 12_000_000_000, "thorough": 100_000_000_000}
+_LOOKS = {"quick": (1_000, 5_000), "normal": (1_000, 5_000, 25_000), "thorough": (5_000, 25_000, 125_000)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +40,7 @@ class Case:
     subject: Subject
     key: Key
     population: int | Table | None = None
+    draws: int = 1_000  # people whom an attack that draws attacks
 
     @cached_property
     def pair(self) -> Pair:
@@ -176,6 +183,37 @@ class Case:
         from sfumato.assessment.risk.uniqueness import search
 
         return search(self.classes, depth=self.depth)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """Which released rows are rows of the original."""
+        from sfumato.assessment.copies import find
+
+        files = self.files
+        return find(
+            files.original, files.released, files.control, columns=self.pair.columns, known=self.known,
+            whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
+            key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
+        )  # fmt: skip
+
+    @cached_property
+    def overlap(self) -> Overlap | None:
+        """Rows of the control that are rows of the original."""
+        from sfumato.assessment.copies import overlap
+
+        files = self.files
+        return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
+
+    def drawing(self, draws: int) -> Case:
+        """The same case, opened once, with another number of draws."""
+        other = copy(self)
+        object.__setattr__(other, "draws", draws)
+        return other
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """How many people are attacked at the first look, and at further ones while nothing is decided."""
+        return _LOOKS[self.subject.effort]
 
     @property
     def depth(self) -> int:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.assessment.reading.files import is_release, opened
+from sfumato.assessment.reading.files import is_release, meanings, opened
+from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
 from sfumato.release import Release
@@ -58,6 +60,7 @@ class Subject:
     earlier: Sequence[Any] = ()
     maker: Maker | None = None
     audit: Audit | Sequence[Audit] | None = None
+    alpha: float = ALPHA
 
     def __post_init__(self) -> None:
         from sfumato.assessment.audit import Audit
@@ -73,6 +76,8 @@ class Subject:
             faults.append(("audit is not what sf.audit gives back", "audit=sf.audit(mechanism, ...)"))
         if isinstance(self.earlier, str | Path) or not isinstance(self.earlier, Sequence):
             faults.append(("earlier is a list of releases", "earlier=['first.csv']"))
+        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 0.5:
+            faults.append(("alpha lies between 0 and 0.5", "alpha=0.01"))
         if faults:
             words, hints = zip(*faults, strict=True)
             raise ParameterError(f"{'; '.join(words)}.", hint="; ".join(hints))
@@ -108,6 +113,10 @@ class Files:
     rows: tuple[int, int]
     notes: tuple[str, ...]
     whole: Table  # the original with all its columns
+    release: Table  # the release with all its columns, read as the original's
+    outside: Table | None  # the control with all its columns
+    lost: tuple[str, ...]  # quasi-identifiers that were named, or guessed, and are not in the release
+    strange: tuple[str, ...]  # columns of the release that are none of the original
     published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
 
@@ -115,20 +124,23 @@ class Files:
 def open_files(subject: Subject) -> Files:
     """Open all of them and settle which columns are judged in which part."""
     first = opened(subject.original, "the original", schema=subject.schema, keep_text=True)
-    second = opened(subject.released, "the release", keep_text=True)
+    given = opened(subject.released, "the release", keep_text=True)
+    notes: list[str] = []
+    rows = (_rows(first, "original"), _rows(given, "release"))
+    second = _understood(first, given, subject, notes)
     asked = {
         "quasi_identifiers": _names(subject.quasi_identifiers), "sensitive": _names(subject.sensitive),
         "target": _names(subject.target), "weight": _names(subject.weight),
     }  # fmt: skip
     _require_known(first, asked)
-    rows = (_rows(first, "original"), _rows(second, "release"))
-    notes: list[str] = []
     weight = _weight(first, subject.weight, notes)
     chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
     shared = _shared(first, second, weight, notes)
     columns = _judged(first, shared, chosen, rows[0], notes)
     whole = _as_asked(first, asked)
     kept = [weight] if weight is not None else []
+    named = _names(subject.quasi_identifiers) if subject.quasi_identifiers is not None else ()
+    knowing = named or whole.schema.of_role(Role.QUASI_IDENTIFIER)
     return Files(
         original=whole.select([*columns, *kept]),
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
@@ -143,9 +155,23 @@ def open_files(subject: Subject) -> Files:
         rows=rows,
         notes=tuple(notes),
         whole=whole,
-        published=_published(second),
+        release=_without_text(second),
+        outside=None if subject.control is None else opened(subject.control, "the control", keep_text=True),
+        lost=tuple(n for n in knowing if n not in second.schema),
+        strange=tuple(n for n in second.columns if n not in first.schema),
+        published=_published(given),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
+
+
+def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> Table:
+    """The release with its columns read as those of the original, where their values say so."""
+    general = meanings(subject.hierarchies, subject.released, first.columns)
+    found = match_columns(first, given, general)
+    if not found:
+        return given
+    notes += [m.sentence for m in found]
+    return opened(understood(given, found), "the release", keep_text=True)
 
 
 def _published(released: Table) -> Schema:

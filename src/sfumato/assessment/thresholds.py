@@ -1,7 +1,14 @@
 """What was asked of a release, held against what was measured.
 
-A limit is met when the bad end of the interval meets it, not the middle: "at most 0.05" with an interval up
-to 0.08 is not met. What could not be examined is never met.
+A limit is met when the bad end of the interval meets it, not met when the good end does not, and undecided
+in between: what was seen then fits both sides of the limit. Undecided never counts as met, nor does what
+could not be examined.
+
+`risk` speaks of all attacks together, by their gains (`gains`). It is met only if every attack's upper bound
+is at most the limit, each wrong with a chance of at most alpha (no correction: if one gain is above the
+limit, its own bound must have erred), and copies beyond what the control explains are not significant. It is
+not met if the lower bound of an attack exceeds the limit, at alpha over the number of attacks (Holm's first
+step, which decides whether any does), or if copies are significant.
 """
 
 from __future__ import annotations
@@ -10,13 +17,20 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from sfumato.assessment.gains import gain
 from sfumato.errors import ParameterError, listed
 from sfumato.score import Score
 
 RISK, UTILITY = "risk", "utility"
+ALPHA = 0.01  # the error of each bound and of the tests
+# Attacks whose success is known to be right or wrong: a gain is due to the release without a control too.
+REIDENTIFYING = frozenset(
+    {"linking", "nearest record", "perfect matching", "unsorted matching", "probabilistic linking",
+     "order of rows"}
+)  # fmt: skip
 # Measures of which more is better, and those of which no way is; of all others less is better. A score says
 # it itself; here it is known before anything is measured.
 RISING = frozenset(
@@ -46,28 +60,24 @@ def measure(name: str) -> str:
 
 
 def excess(score: Score) -> float:
-    """Success beyond what people outside the data suffer, or beyond a plain guess, as a share of the rest.
-
-    At the unfavourable end of the interval: 0 is no more than the reference, 1 is certain success. A score
-    without a reference counts as it is.
-    """
-    above = score.details.get("above_control") or score.details.get("above_baseline")
-    if isinstance(above, Mapping) and isinstance(above.get("high"), int | float):
-        return min(1.0, max(0.0, float(above["high"])))
-    reference = score.control if score.control is not None else score.baseline
-    worst = _bad_end(score)
-    if reference is None or math.isnan(reference):
-        return worst
-    return max(0.0, (worst - reference) / (1 - reference)) if reference < 1 else 0.0
+    """What an attack gains, at the unfavourable end of its interval: 0 is no more than the reference."""
+    error = ALPHA if score.confidence is None else (1 - score.confidence) / 2
+    return min(1.0, max(0.0, gain(score, error).high))
 
 
 def counts_as_risk(score: Score) -> bool:
-    """Whether `risk` means this score too: the success of an attack.
+    """Whether `risk` means this score too: the share of people for whom an attack succeeds.
 
     Attacks stand on one scale whoever made the file. Counts of the file alone do not: a record that is
-    alone in a synthetic file need not be anybody. They have their own names as thresholds.
+    alone in a synthetic file need not be anybody. They have their own names as thresholds, and so have what
+    befalls the worst-off and gains that are already divided by something.
     """
-    return score.section == "attack" and score.range == (0, 1) and score.better == "lower"
+    return (
+        score.section == "attack"
+        and score.range == (0, 1)
+        and score.better == "lower"
+        and not score.name.endswith((", risk", "worst class"))
+    )
 
 
 def counts_as_utility(score: Score) -> bool:
@@ -103,18 +113,39 @@ def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
         raise ParameterError(f"the limit of {listed(wrong)} is not a number.", hint="{'risk': 0.05}")
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What `risk` is decided by, beside the scores.
+
+    alpha: the error of each bound and of the tests. looks: into how many looks an attack's error is parted,
+    by the name of its score. copied: the chance of as many copies by chance; nan if nobody looked.
+    because: what was copied, in a sentence.
+    """
+
+    alpha: float = ALPHA
+    looks: Mapping[str, int] = field(default_factory=dict)
+    copied: float = math.nan
+    because: str = ""
+
+    def error(self, score: Score) -> float:
+        """Of each bound of one attack."""
+        return self.alpha / self.looks.get(score.name, 1)
+
+
 def judged(
     limits: Mapping[str, float],
     scores: Sequence[Score],
     skipped: Mapping[str, str],
     broken: Mapping[str, str] | None = None,
+    evidence: Evidence | None = None,
 ) -> tuple[Threshold, ...]:
     """Every limit, in the order given.
 
     skipped: why a measure was not taken, by its name. broken: for RISK, UTILITY and whole measures, which
     part was refused or failed: what the others found cannot meet a limit that speaks of all.
     """
-    found = (_judge(name, float(limit), scores, skipped) for name, limit in limits.items())
+    given = evidence or Evidence(copied=1.0)
+    found = (_judge(name, float(limit), scores, skipped, given) for name, limit in limits.items())
     return tuple(
         Threshold(t.name, t.limit, "not examined", f"{t.name}: {broken[t.name.strip().lower()]}")
         if broken and t.outcome == "met" and t.name.strip().lower() in broken
@@ -127,16 +158,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[str, str]) -> Threshold:
-    meant = _meant(name, scores)
-    meant = [s for s in meant if not math.isnan(s.value)]
+def _judge(
+    name: str, limit: float, scores: Sequence[Score], skipped: Mapping[str, str], evidence: Evidence
+) -> Threshold:
+    meant = [s for s in _meant(name, scores) if not math.isnan(s.value)]
     if not meant:
-        asked = {RISK: "linking", UTILITY: "total variation"}.get(name, measure(name))
-        reasons = [why for n, why in skipped.items() if measure(n) == asked]
-        like = [repr(s.name) for s in scores if measure(s.name) == asked and s.name != name]
-        other = f"no score has that name here; there is {listed(like)}" if like else "it has no value here"
-        said = f": {reasons[0] if reasons else other}"
-        return Threshold(name, limit, "not examined", f"{name}{said}")
+        return _unexamined(name, limit, scores, skipped)
     directionless = [s for s in meant if s.better == "neither"]
     if directionless:
         raise ParameterError(
@@ -144,20 +171,74 @@ def _judge(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[st
             hint="choose another score",
         )
     if name == RISK:
-        worst = max(meant, key=excess)
-        value, fine, word = excess(worst), excess(worst) <= limit, "at most"
-    elif name == UTILITY:
+        return _judge_risk(limit, meant, evidence)
+    if name == UTILITY:
         worst = min(meant, key=_goodness)
-        value, fine, word = _goodness(worst), _goodness(worst) >= limit, "at least"
+        ends, word = (_goodness(worst), _best_goodness(worst)), "at least"
     elif meant[0].better == "lower":
         worst = max(meant, key=_bad_end)
-        value, fine, word = _bad_end(worst), _bad_end(worst) <= limit, "at most"
+        ends, word = (-_bad_end(worst), -_good_end(worst)), "at most"
     else:
         worst = min(meant, key=_bad_end)
-        value, fine, word = _bad_end(worst), _bad_end(worst) >= limit, "at least"
+        ends, word = (_bad_end(worst), _good_end(worst)), "at least"
+    bound = -limit if word == "at most" else limit
+    outcome: Outcome = "met" if ends[0] >= bound else "not met" if ends[1] < bound else "undecided"
+    value = abs(ends[0]) if word == "at most" else ends[0]
     by = "" if worst.name == name else f" ({worst.name})"
-    sentence = f"{name} {word} {limit:.4g}: {value:.4g}{by}"
-    return Threshold(name, limit, "met" if fine else "not met", sentence, worst.name, value)
+    fits = f", but it may be {abs(ends[1]):.4g}" if outcome == "undecided" else ""
+    return Threshold(
+        name, limit, outcome, f"{name} {word} {limit:.4g}: {value:.4g}{by}{fits}", worst.name, value
+    )
+
+
+def _unexamined(name: str, limit: float, scores: Sequence[Score], skipped: Mapping[str, str]) -> Threshold:
+    asked = {RISK: "linking", UTILITY: "total variation"}.get(name, measure(name))
+    reasons = [why for n, why in skipped.items() if measure(n) == asked]
+    like = [repr(s.name) for s in scores if measure(s.name) == asked and s.name != name]
+    other = f"no score has that name here; there is {listed(like)}" if like else "it has no value here"
+    return Threshold(name, limit, "not examined", f"{name}: {reasons[0] if reasons else other}")
+
+
+def decided(scores: Sequence[Score], limit: float, error: float) -> bool:
+    """Whether more draws would change nothing for `risk`: every gain lies on one side, or one is above."""
+    attacks = [s for s in scores if counts_as_risk(s) and not math.isnan(s.value)]
+    found = [gain(s, error) for s in attacks]
+    above = any(g.low > limit and _decides(s) for s, g in zip(attacks, found, strict=True))
+    return above or all(g.high <= limit or not g.room for g in found)
+
+
+def _judge_risk(limit: float, attacks: Sequence[Score], evidence: Evidence) -> Threshold:
+    gains = {s.name: gain(s, evidence.error(s)) for s in attacks}
+    room = [s for s in attacks if gains[s.name].room]
+    if not room:
+        words = "no attack had anything to gain: the control is found as surely as it can be"
+        return Threshold(RISK, limit, "not examined", f"{RISK}: {words}")
+    strict = {s.name: gain(s, evidence.error(s) / len(room)) for s in room if _decides(s)}
+    worst = max(room, key=lambda s: gains[s.name].high)
+    above = max(strict, key=lambda n: strict[n].low, default="")
+    asked = f"{RISK} at most {limit:.4g}"
+    if above and strict[above].low > limit:
+        found = gains[above]
+        words = f"{asked}: {found.value:.3g}, at least {strict[above].low:.3g} ({above})"
+        return Threshold(RISK, limit, "not met", words, above, found.value)
+    found = gains[worst.name]
+    if evidence.copied <= evidence.alpha:
+        words = f"{asked}: {evidence.because}"
+        return Threshold(RISK, limit, "not met", words, "copies", found.value)
+    if found.high <= limit and not math.isnan(evidence.copied):
+        words = f"{asked}: {found.value:.3g}, at most {found.high:.3g} ({worst.name})"
+        return Threshold(RISK, limit, "met", words, worst.name, found.value)
+    words = f"{asked}: {found.value:.3g}, between {found.low:.3g} and {found.high:.3g} ({worst.name})"
+    return Threshold(RISK, limit, "undecided", words, worst.name, found.value)
+
+
+def _decides(score: Score) -> bool:
+    """Whether a gain above the limit is due to the release: against a control, or where right is known.
+
+    Beyond a plain guess anybody may be found who is like the people in the data.
+    """
+    known = measure(score.name) in REIDENTIFYING and not score.name.endswith(("claimed", "at most"))
+    return score.control is not None or known
 
 
 def _meant(name: str, scores: Sequence[Score]) -> list[Score]:
@@ -180,6 +261,16 @@ def _bad_end(score: Score) -> float:
     if score.better == "lower":
         return score.value if score.high is None else score.high
     return score.value if score.low is None else score.low
+
+
+def _good_end(score: Score) -> float:
+    if score.better == "lower":
+        return score.value if score.low is None else score.low
+    return score.value if score.high is None else score.high
+
+
+def _best_goodness(score: Score) -> float:
+    return _good_end(score) if score.better == "higher" else 1 - _good_end(score)
 
 
 def _goodness(score: Score) -> float:

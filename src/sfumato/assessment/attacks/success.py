@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.assessment.gains import bounds, difference
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Better, Score
 
@@ -25,35 +25,16 @@ class NothingToAttack(DataError):
     """
 
 
-def clopper_pearson(successes: float, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """The exact interval of a binomial rate: it covers at least as often as it says, for any n."""
-    _check(confidence)
-    from scipy.stats import beta
-
-    tail = (1 - confidence) / 2
-    low = 0.0 if successes <= 0 else float(beta.ppf(tail, successes, trials - successes + 1))
-    high = 1.0 if successes >= trials else float(beta.isf(tail, successes + 1, trials - successes))
-    return low, high
-
-
 def mean_interval(outcomes: Floats, confidence: float = CONFIDENCE) -> Interval:
-    """A finite-sample interval of a mean of outcomes in [0, 1], assuming that people are independent.
-
-    Because: where every outcome is 0 or 1 it is Clopper and Pearson's. Where ties make outcomes
-    fractions, the tails of their sum are at most e times the binomial's (Bentkus 2004, Annals of
-    Probability 32), so the sum is rounded outwards and the error rate divided by e.
-    """
+    """A finite-sample interval of a mean of outcomes in [0, 1], assuming that people are independent."""
+    _check(confidence)
+    whole = bool(((outcomes == 0) | (outcomes == 1)).all())
     total = float(outcomes.sum())
-    if bool(((outcomes == 0) | (outcomes == 1)).all()):
-        return clopper_pearson(round(total), len(outcomes), confidence)
-    strict = 1 - (1 - confidence) / math.e
-    low = clopper_pearson(math.floor(total + 1e-9), len(outcomes), strict)[0]
-    high = clopper_pearson(min(math.ceil(total - 1e-9), len(outcomes)), len(outcomes), strict)[1]
-    return low, high
+    return bounds(round(total) if whole else total, len(outcomes), (1 - confidence) / 2, whole=whole)
 
 
 def excess(attack: Interval, control: Interval, value: float, against: float) -> dict[str, float]:
-    """(attack - control) / (1 - control): what the release adds, out of what could be added.
+    """(attack - control) / (1 - control): what the release adds, out of what could be added (Anonymeter's).
 
     The interval is conservative: each end from the unfavourable ends of both, which must then each be
     taken at half the error rate.
@@ -87,19 +68,20 @@ def rate(
     values = np.asarray(outcomes, np.float64)
     low, high = mean_interval(values, confidence)
     value = float(values.mean())
-    both = 1 - (1 - confidence) / 2
-    more: dict[str, Any] = {"people": len(values), **(details or {})}
+    more: dict[str, Any] = {
+        "people": len(values),
+        "fractions": _fractions(values, control),
+        **(details or {}),
+    }
     against = None
     if control is not None:
         others = np.asarray(control, np.float64)
         against = float(others.mean())
         ends = mean_interval(others, confidence)
         more["control"] = {"value": against, "low": ends[0], "high": ends[1], "people": len(others)}
-        more["above_control"] = excess(
-            mean_interval(values, both), mean_interval(others, both), value, against
-        )
+        more["above_control"] = _above(value, (low, high), against, ends)
     if baseline is not None:
-        more["above_baseline"] = excess((low, high), (baseline, baseline), value, baseline)
+        more["above_baseline"] = _above(value, (low, high), baseline, (baseline, baseline))
     return Score(
         name=name,
         section="attack",
@@ -116,6 +98,18 @@ def rate(
         control=against,
         details=more,
     )
+
+
+def _above(value: float, ends: Interval, against: float, other: Interval) -> dict[str, float]:
+    """The plain difference to control or guess, with its interval."""
+    low, high = difference(value, ends, against, other)
+    return {"value": value - against, "low": low, "high": high}
+
+
+def _fractions(values: Floats, control: Floats | NDArray[np.bool_] | None) -> bool:
+    """Whether ties made outcomes fractions: their sum is then no count."""
+    groups = [values] if control is None else [values, np.asarray(control, np.float64)]
+    return not all(bool(((g == 0) | (g == 1)).all()) for g in groups)
 
 
 def _check(confidence: float) -> None:

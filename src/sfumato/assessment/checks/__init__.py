@@ -1,7 +1,8 @@
 """The checks of an assessment: what each needs, what it gives, and when it is worth its time.
 
-Start with `base` (what a check is). `utility`, `risk` and `attacks` run what the rooms of those names
-measure; `knowledge` runs attacks by who holds more than the file: other releases, the method, its noise.
+Start with `base` (what a check is). `utility`, `copies`, `risk` and `attacks` run what the rooms of those
+names measure; `knowledge` runs attacks by who holds more than the file: other releases, the method, its
+noise.
 
 Those of other packages come after ours (`guest_checks`).
 
@@ -14,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato import plugins
-from sfumato.assessment.checks import attacks, knowledge, risk, utility
+from sfumato.assessment.checks import attacks, copies, knowledge, risk, utility
 from sfumato.assessment.checks.base import AssessmentCheck
 from sfumato.assessment.thresholds import RISK, UTILITY, measure
 from sfumato.errors import ParameterError, listed
@@ -22,7 +23,9 @@ from sfumato.plugins import Group
 
 __all__ = ["CHECKS", "AssessmentCheck", "giving", "guest_checks", "limited_by"]
 
-CHECKS: tuple[AssessmentCheck, ...] = (*utility.CHECKS, *risk.CHECKS, *attacks.CHECKS, *knowledge.CHECKS)
+CHECKS: tuple[AssessmentCheck, ...] = (
+    *utility.CHECKS, *copies.CHECKS, *risk.CHECKS, *attacks.CHECKS, *knowledge.CHECKS,
+)  # fmt: skip
 
 
 _OURS = tuple(check.name for check in CHECKS)
@@ -51,7 +54,7 @@ def limited_by(check: AssessmentCheck) -> str:
     """The limit that speaks of all checks like this one; nothing for counts of the file alone."""
     if check.package:
         return check.limit
-    names = {p.name: RISK for p in (*attacks.CHECKS, *knowledge.CHECKS)} | {
+    names = {p.name: RISK for p in (*copies.CHECKS, *attacks.CHECKS, *knowledge.CHECKS)} | {
         p.name: UTILITY for p in utility.CHECKS
     }
     return names.get(check.name, "")

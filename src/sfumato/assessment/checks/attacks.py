@@ -67,7 +67,16 @@ def _nearest_value(case: Case) -> list[Score]:
 
     first, second = case.files.original, case.files.released
     return as_far_as_possible(
-        partial(inference, first, second, case.known, wanted, control=case.files.control, seed=case.seed)
+        partial(
+            inference,
+            first,
+            second,
+            case.known,
+            wanted,
+            control=case.files.control,
+            seed=case.seed,
+            attacks=case.draws,
+        )
         for wanted in case.secrets
     )
 
@@ -77,7 +86,12 @@ def _singling_out(case: Case) -> list[Score]:
 
     files = case.files
     return singling_out(
-        files.original, files.released, columns=case.pair.columns, control=files.control, seed=case.seed
+        files.original,
+        files.released,
+        columns=case.pair.columns,
+        control=files.control,
+        seed=case.seed,
+        attacks=case.draws,
     )
 
 
@@ -86,7 +100,9 @@ def _linkability(case: Case) -> list[Score]:
 
     files, half = case.files, len(case.known) // 2
     halves = (case.known[:half], case.known[half:])
-    return linkability(files.original, files.released, halves, control=files.control, seed=case.seed)
+    return linkability(
+        files.original, files.released, halves, control=files.control, seed=case.seed, attacks=case.draws
+    )
 
 
 def _membership(case: Case) -> list[Score]:
@@ -96,7 +112,7 @@ def _membership(case: Case) -> list[Score]:
     assert files.control is not None
     return density_membership(
         files.released, files.original, files.control, key=case.key.derive("membership"),
-        columns=case.pair.columns,
+        columns=case.pair.columns, most=case.draws,
     )  # fmt: skip
 
 
@@ -110,14 +126,17 @@ CHECKS = (
         "inferring sensitive values", ("attribute inference", "homogeneity", "background knowledge of 1"),
         _inferring, (known, secret_known),
     ),
-    AssessmentCheck("inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time)),
-    AssessmentCheck("singling out", ("singling out",), _singling_out, (several, time)),
+    AssessmentCheck(
+        "inferring by the nearest record", ("inference",), _nearest_value, (known, secret, time), drawn=True,
+    ),
+    AssessmentCheck("singling out", ("singling out",), _singling_out, (several, time), drawn=True),
     AssessmentCheck(
         "linking two data sets through the release", ("linkability",), _linkability, (two_known, time),
+        drawn=True,
     ),
     AssessmentCheck(
         "telling who was in the data", ("membership by density", "membership by nearest row"), _membership,
-        (control, time),
+        (control, time), drawn=True,
     ),
     AssessmentCheck(
         "linking a database of the intruder's (Fellegi and Sunter)", ("probabilistic linking",),

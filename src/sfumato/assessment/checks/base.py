@@ -20,6 +20,7 @@ class AssessmentCheck:
 
     gives: the measures it may give, as `thresholds.measure` names them.
     needs: each says why a case cannot be judged here; nothing if it can.
+    drawn: whether it attacks `case.draws` people: it is run again with more while nothing is decided.
     limit: of a check of another package, the limit that speaks of it: "risk", "utility" or none.
     package: whose it is; empty for ours.
     """
@@ -28,6 +29,7 @@ class AssessmentCheck:
     gives: tuple[str, ...]
     run: Callable[[Case], list[Score]]
     needs: tuple[Need, ...] = ()
+    drawn: bool = False
     limit: str = ""
     package: str = ""
 

@@ -13,7 +13,7 @@ from sfumato.assessment.risk.diversity import diversity
 from sfumato.assessment.risk.intervals import exact_interval
 from sfumato.assessment.risk.overview import risks
 from sfumato.assessment.risk.population import population_uniqueness
-from sfumato.assessment.risk.records import copies
+from sfumato.assessment.risk.records import copies, unique_rows
 from sfumato.assessment.risk.reidentification import class_sizes, intruders, presence
 from sfumato.assessment.risk.uniqueness import riskiest, search, uniqueness
 
@@ -31,5 +31,6 @@ __all__ = [
     "riskiest",
     "risks",
     "search",
+    "unique_rows",
     "uniqueness",
 ]

@@ -73,6 +73,21 @@ def copies(
     return scores
 
 
+def unique_rows(released: Table) -> list[Score]:
+    """The share of rows that nobody else has, on all columns of the release together."""
+    names = list(released.columns)
+    counted = as_they_stand(released, names).counts(*names)
+    rows, single = int(counted.n.sum()), int((counted.n == 1).sum())
+    return [
+        Score(
+            "unique on all released columns", "risk", single / rows if rows else 0.0, (0.0, 1.0), "lower",
+            f"share of released rows that nobody else has on all {len(names)} columns: who knows enough of a "
+            "person finds one row at most; in a synthetic file it need not be anybody's",
+            columns=tuple(names), details={"rows": rows, "unique": single},
+        )
+    ]  # fmt: skip
+
+
 def _equal(files: Sequence[Table], names: Sequence[str], where: str, confidence: float) -> list[Score]:
     if not 0 < confidence < 1:
         raise ParameterError("confidence lies between 0 and 1.", hint="confidence=0.95")

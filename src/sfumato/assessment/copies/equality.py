@@ -1,0 +1,131 @@
+"""Released rows that equal a row of the original, counted over all rows of all files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.assessment.copies.rarity import RowTree
+from sfumato.assessment.copies.tails import Tail, detectable, tail
+from sfumato.assessment.risk.classes import as_they_stand, row_keys, shared_codes
+from sfumato.table import Table
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_STRATA = 5
+_Z = 1.96  # of the interval of the share
+_ROOM = 0.02  # strata in which nearly everything is equal by chance say nothing
+
+
+@dataclass(frozen=True, eq=False)
+class EqualRows:
+    """What the files have in common, each different row once.
+
+    n: how many rows of each file are equal to it: original, released, control; the last None without one.
+    rarity: -log p of each different row by chance (`RowTree`).
+    tail: originals that are met in the release, against controls. seen: the smallest share of copied rows
+    that would be seen 95 times in 100.
+    """
+
+    n: tuple[Ints, Ints, Ints | None]
+    rarity: Floats
+    tail: Tail
+    seen: float
+
+    @property
+    def equal(self) -> int:
+        """Released rows that equal an original."""
+        return int(self.n[1][self.n[0] > 0].sum())
+
+    def copied(self) -> tuple[float, float, float]:
+        """The share of released rows that are copies, with its interval.
+
+        A released row is equal to an original because it is a copy, or by chance. Chance is how often rows
+        are equal to one of as many people outside: in a stratum of rows that are about as rare,
+        share(equal to an original) = x + (1 - x) q, share(equal to a control) = q. The strata are averaged by
+        how much each says; the rarest say most.
+        """
+        original, released, control = self.n
+        sizes = float(original.sum()), float(original.sum() if control is None else control.sum())
+        reached = min(1.0, sizes[1] / sizes[0])  # of the originals: no more than there are people outside
+        met = _among(original, reached)
+        if control is not None:
+            rows, chance = released, _among(control, min(1.0, sizes[0] / sizes[1]))
+        else:  # how often another original has the row of an original
+            rows, chance = original, (original > 1).astype(float)
+        values, precisions = [], []
+        for part in self._strata():
+            many, others = float(released[part].sum()), float(rows[part].sum())
+            if not many or not others:
+                continue
+            s = float((released[part] * met[part]).sum()) / many
+            q = float((rows[part] * chance[part]).sum()) / others
+            room = (1 - q) * reached
+            if room < _ROOM:
+                continue
+            noise = (s * (1 - s) + 1 / many) / many + (q * (1 - q) + 1 / others) / others
+            values.append((s - q) / room)
+            precisions.append(room**2 / noise)
+        if not values:
+            return 0.0, 0.0, 1.0
+        weights = np.array(precisions)
+        value = float((weights * values).sum() / weights.sum())
+        half = _Z / float(np.sqrt(weights.sum()))
+        low, mid, high = (min(1.0, max(0.0, x)) for x in (value - half, value, value + half))
+        return mid, low, high
+
+    def _strata(self) -> Iterator[NDArray[np.bool_]]:
+        """Different rows in parts that are about as rare, each with about as many released rows."""
+        here = np.flatnonzero(self.n[1] > 0)
+        order = here[np.argsort(self.rarity[here], kind="stable")]
+        running = np.cumsum(self.n[1][order])
+        marks = np.searchsorted(running, running[-1] * np.arange(1, _STRATA) / _STRATA)
+        edges = [-np.inf, *np.unique(self.rarity[order[marks]]), np.inf]
+        for low, high in pairwise(edges):
+            yield (self.rarity >= low) & (self.rarity < high)
+
+
+def _among(n: Ints, share: float) -> Floats:
+    """The chance that at least one of n rows is in a part of the file."""
+    return np.asarray(1.0 - (1.0 - share) ** n if share < 1 else n > 0, np.float64)
+
+
+def equal_rows(
+    original: Table, released: Table, control: Table | None, columns: Sequence[str], error: float
+) -> EqualRows:
+    """Count all rows by all columns, and compare who is met in the release."""
+    files = [original, released, *([control] if control is not None else [])]
+    n, rarity = counted_rows(files, columns, people=[0, 2] if control is not None else [0])
+    met = np.where(n[1] > 0, rarity, -np.inf)
+    if control is not None:
+        against, weights = met, (n[0], n[2])
+    else:  # originals among the other originals: how often people like them are met by chance
+        against, weights = np.where(n[0] > 1, rarity, -np.inf), (n[0], n[0])
+    found = tail(met, against, weights)
+    seen = detectable(rarity, against, int(n[1].sum()), error, weights)
+    return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
+
+
+def counted_rows(
+    files: Sequence[Table], columns: Sequence[str], people: Sequence[int]
+) -> tuple[list[Ints], Floats]:
+    """How often each different row is in each file, and how rare it is among the people of some of them."""
+    counted = [as_they_stand(f, columns).counts(*columns) for f in files]
+    codes, sizes = shared_codes(counted)
+    rows = np.concatenate(codes)
+    _, first, inverse = np.unique(row_keys(rows, sizes), return_index=True, return_inverse=True)
+    every = rows[first]
+    parts = np.split(inverse, np.cumsum([len(c) for c in codes])[:-1])
+    n = [np.bincount(p, c.n, len(every)).astype(np.int64) for p, c in zip(parts, counted, strict=True)]
+    weights = np.sum([n[i] for i in people], axis=0)
+    there = weights > 0
+    tree = RowTree.fit(every[there], weights[there], sizes)
+    rarity = np.empty(len(every))
+    rarity[there] = -tree.log_probability(every[there], own=True)
+    rarity[~there] = -tree.log_probability(every[~there], own=False)
+    return n, rarity

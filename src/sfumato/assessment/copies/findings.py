@@ -1,0 +1,309 @@
+"""Copies of people in a release: the tests, the scores, and who is given away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.assessment.audit.intervals import share_high, share_low
+from sfumato.assessment.copies.cells import Cells, cells
+from sfumato.assessment.copies.equality import EqualRows, equal_rows
+from sfumato.assessment.copies.identifiers import Survivor, survivors
+from sfumato.assessment.copies.nearness import Evidence, agreeing, evidence, few, own
+from sfumato.assessment.copies.tails import Tail, detectable, tail
+from sfumato.assessment.reading.files import Meanings
+from sfumato.score import Score
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+Ints = NDArray[np.int64]
+
+CONFIDENCE = 0.95
+_CLASS = 3  # rows with generalized cells that so many share are not one person's
+_MOST_COLUMNS = 40
+_LISTED = 1_000
+_TAIL = 50  # of the highest scores of the control, by which the tail is continued
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """What was found.
+
+    p: the chance of as much copying where nothing was copied; every test is paid for.
+    because: one sentence on what weighs most, where the chance is below the error; else nothing.
+    people: originals whom single released rows give away, the clearest first.
+    named_by_chance: how many people would be named in a release that holds nobody.
+    """
+
+    scores: list[Score]
+    p: float
+    because: str
+    people: tuple[Mapping[str, Any], ...]
+    named_by_chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Near:
+    cells: Cells
+    inside: Evidence
+    tail: Tail
+    seen: float
+    named: Ints
+    chance: float
+    drawn: tuple[Ints | None, Ints | None]
+    largest: tuple[float, float, float]
+
+
+def find(
+    original: Table,
+    released: Table,
+    control: Table | None,
+    *,
+    columns: Sequence[str],
+    known: Sequence[str],
+    whole: tuple[Table, Table, Table | None],
+    meanings: Meanings,
+    key: Key,
+    most_work: int,
+    error: float,
+) -> Copies:
+    """Equal rows in all rows; near copies within `most_work` comparisons of cells; identifiers that survive.
+
+    columns: those compared. known: the quasi-identifiers. whole: original, release and control with all their
+    columns. error: the chance at which copying counts as seen.
+    """
+    exact = equal_rows(original, released, control, columns, error)
+    near = _near(original, released, control, columns, known, meanings, key, most_work, error)
+    ids = survivors(*whole)
+    tests = [exact.tail.p, near.tail.p, *([min(1.0, min(s.p for s in ids) * len(ids))] if ids else [])]
+    p = min(1.0, min(tests) * len(tests))
+    scores = [
+        *_copied(exact, control is not None), _nearly(near, control is not None), _largest(near),
+        *([_surviving(ids)] if ids else []),
+    ]  # fmt: skip
+    seen = [s for s in ids if s.p * len(tests) <= error]
+    because = _because(exact, near, seen, error / len(tests)) if p <= error else ""
+    return Copies(scores, p, because, _people(near), near.chance)
+
+
+def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: float) -> str:
+    if ids:
+        worst = max(ids, key=lambda s: s.share)
+        there = "" if worst.column == worst.original else f", in the column '{worst.column}'"
+        return f"{_part(worst.share)} of the released rows hold '{worst.original}' of an original{there}."
+    share = exact.copied()[0]
+    if exact.tail.p <= error and share * 2 >= near.tail.excess:
+        return f"{_part(share)} of the released rows are rows of the original."
+    columns = len(near.cells.columns)
+    return (
+        f"{_part(near.tail.excess)} of the people in the original have a released row that agrees with "
+        f"theirs, or nearly, in all but at most {few(columns)} of {columns} columns."
+    )
+
+
+def _part(share: float) -> str:
+    return "All" if share > 0.995 else "Half" if 0.48 < share < 0.52 else f"{share:.1%}"
+
+
+# -- near copies -----------------------------------------------------------------------------------
+
+
+def _near(
+    original: Table,
+    released: Table,
+    control: Table | None,
+    columns: Sequence[str],
+    known: Sequence[str],
+    meanings: Meanings,
+    key: Key,
+    most_work: int,
+    error: float,
+) -> _Near:
+    sizes = [original.rows(), released.rows(), control.rows() if control is not None else 0]
+    used = list(columns)[:_MOST_COLUMNS] if len(columns) <= _MOST_COLUMNS else _telling(original, columns)
+    people, rows = _most(sizes, len(used), most_work)
+    drawn = [
+        _draw(size, most, key, i)
+        for i, (size, most) in enumerate(zip(sizes, (people, rows, people), strict=True))
+    ]
+    tables = [
+        (original, drawn[0]),
+        (released, drawn[1]),
+        *([(control, drawn[2])] if control is not None else []),
+    ]
+    found = cells(tables, used, meanings, released=1)
+    kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used]))
+    candidates = found.files[1][:, kept]
+    if not len(kept):
+        nothing = Evidence(
+            np.full(found.files[0].shape[1], -np.inf), np.zeros(found.files[0].shape[1], np.int64)
+        )
+        inside = nothing
+        others = np.full(max(1, found.files[-1].shape[1]), -np.inf)
+    else:
+        inside = evidence(found, found.files[0], candidates)
+        if control is not None:
+            others = evidence(found, found.files[2], candidates).score
+        else:  # the originals among themselves: how near people come to others by chance
+            others = evidence(found, found.files[0], found.files[0], themselves=True).score
+    against = tail(inside.score, others)
+    top = float(others.max())
+    named = np.flatnonzero(inside.score > top)
+    named = named[np.argsort(-inside.score[named], kind="stable")]
+    seen = detectable(own(found, found.files[0]), others, rows, error)
+    inside = Evidence(inside.score, kept[inside.row] if len(kept) else inside.row)
+    chance = len(inside.score) / (len(others) + 1)
+    return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), _single(inside, others))
+
+
+def _telling(table: Table, columns: Sequence[str]) -> list[str]:
+    """The columns that tell most about a person, in their order."""
+    counts = table.one_way(columns)
+
+    def entropy(name: str) -> float:
+        shares = counts[name].n / counts[name].n.sum()
+        return float(-(shares * np.log(shares)).sum())
+
+    told = sorted(columns, key=entropy, reverse=True)[:_MOST_COLUMNS]
+    return [c for c in columns if c in told]
+
+
+def _most(sizes: Sequence[int], columns: int, work: int) -> tuple[int, int]:
+    """How many originals (and as many controls) are compared with how many released rows."""
+    pairs = work // max(1, columns)
+    people = min(max(sizes[0], sizes[2]), max(1_000, int((pairs / 4) ** 0.5)))
+    groups = people + min(people, sizes[2] or sizes[0])
+    rows = min(sizes[1], max(1_000, pairs // groups))
+    return max(people, min(max(sizes[0], sizes[2]), pairs // (2 * rows))), rows
+
+
+def _draw(size: int, most: int, key: Key, file: int) -> Ints | None:
+    if size <= most:
+        return None
+    return np.sort(key.generator("copies", file).choice(size, most, replace=False))
+
+
+def _protected(found: Cells, known: Sequence[int]) -> NDArray[np.bool_]:
+    """Released rows with generalized quasi-identifiers that they share with others: no copy of one person."""
+    codes = found.files[1]
+    at = list(known) or list(range(len(codes)))
+    general = np.zeros(codes.shape[1], bool)
+    for c in at:
+        general |= found.general[found.first[c] + codes[c]]
+    _, inverse, sizes = np.unique(codes[at], axis=1, return_inverse=True, return_counts=True)
+    return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
+
+
+def _single(inside: Evidence, others: NDArray[np.float64]) -> tuple[float, float, float]:
+    """The chance that the clearest matches are no accident, and its interval.
+
+    Of a originals above a cut, e are there by chance: the tail of the control, continued as an exponential
+    beyond its highest scores. The interval rests on the counts a and b above the cut alone.
+    """
+    scores, n, c = inside.score, len(inside.score), len(others)
+    finite = np.sort(scores[np.isfinite(scores)])[::-1]
+    best = (0.0, 0.0, 0.0)
+    for place in np.unique(np.geomspace(1, max(1, len(finite)), 60).astype(int)) - 1 if len(finite) else ():
+        cut = finite[place]
+        a, b = int((scores >= cut).sum()), int((others >= cut).sum())
+        low, high = (
+            min(1.0, max(0.0, 1 - (1 - s) / s * (n / c))) if s > 0 else 0.0
+            for s in (float(f(a, a + b, (1 - CONFIDENCE) / 2)) for f in (share_low, share_high))
+        )
+        value = min(high, max(low, 1 - _by_chance(others, float(cut)) * n / a))
+        best = max(best, (value, low, high), key=lambda found: (found[0], found[1]))
+    return best
+
+
+def _by_chance(others: NDArray[np.float64], cut: float) -> float:
+    """The chance that a person outside scores as high: counted, and continued beyond the highest of them."""
+    top = np.sort(others[np.isfinite(others)])[::-1][:_TAIL]
+    counted = float((others >= cut).mean())
+    if len(top) < 2 or cut <= top[-1]:
+        return counted if counted else 1.0 / (len(others) + 1)
+    mean = float((top - top[-1]).mean()) or 1e-9
+    return len(top) / len(others) * float(np.exp(-(cut - top[-1]) / mean))
+
+
+def _people(near: _Near) -> tuple[Mapping[str, Any], ...]:
+    rows, released = near.drawn
+    out = []
+    for person in near.named[:_LISTED]:
+        row = int(near.inside.row[person])
+        same, other = agreeing(near.cells, near.cells.files[0][:, person], near.cells.files[1][:, row])
+        out.append(
+            {
+                "row of the original": int(rows[person]) if rows is not None else int(person),
+                "row of the release": int(released[row]) if released is not None else row,
+                "columns that agree": len(same),
+                "columns": len(near.cells.columns),
+                "columns that differ": other,
+                "evidence": round(float(near.inside.score[person]), 1),
+            }
+        )
+    return tuple(out)
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+_NO_CONTROL = "; no control was given: how often originals equal each other stands for chance"
+
+
+def _copied(exact: EqualRows, control: bool) -> list[Score]:
+    value, low, high = exact.copied()
+    return [
+        Score(
+            "copied rows", "risk", value, (0.0, 1.0), "lower",
+            "share of released rows that are rows of the original, beyond those that are equal by chance"
+            + ("" if control else _NO_CONTROL),
+            min(low, value), max(high, value), CONFIDENCE,
+            details={
+                "p": exact.tail.p, "equal": exact.equal, "released": int(exact.n[1].sum()),
+                "seen 95 times in 100": exact.seen,
+            },
+        )
+    ]  # fmt: skip
+
+
+def _nearly(near: _Near, control: bool) -> Score:
+    low, high = near.tail.interval((1 - CONFIDENCE) / 2)
+    value = near.tail.excess
+    return Score(
+        "people nearly copied", "risk", value, (0.0, 1.0), "lower",
+        f"share of people with a released row that agrees with theirs, or nearly, in all but at most "
+        f"{few(len(near.cells.columns))} of {len(near.cells.columns)} columns, beyond how often that happens "
+        "to people who are not in the data" + ("" if control else _NO_CONTROL),
+        min(low, value), max(high, value), CONFIDENCE, columns=near.cells.columns,
+        details={
+            "p": near.tail.p, "people": near.tail.originals, "control": near.tail.controls,
+            "seen 95 times in 100": near.seen, "named": len(near.named), "named by chance": near.chance,
+        },
+    )  # fmt: skip
+
+
+def _largest(near: _Near) -> Score:
+    value, low, high = near.largest
+    return Score(
+        "largest risk of a single record", "risk", min(1.0, value), (0.0, 1.0), "lower",
+        "the chance that the clearest match between a person and a released row is no accident",
+        min(low, value), max(high, value), CONFIDENCE, columns=near.cells.columns,
+    )  # fmt: skip
+
+
+def _surviving(ids: Sequence[Survivor]) -> Score:
+    worst = max(ids, key=lambda s: (-s.p, s.share))
+    return Score(
+        "identifiers that survive", "risk", worst.share, (0.0, 1.0), "lower",
+        "share of released rows that hold a number or name of a record of the original",
+        columns=(worst.original,),
+        details={
+            "columns": [
+                {"original": s.original, "released": s.column, "rows": s.rows, "share": s.share, "p": s.p}
+                for s in ids
+            ]
+        },
+    )  # fmt: skip

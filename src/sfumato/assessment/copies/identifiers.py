@@ -1,0 +1,147 @@
+"""Numbers and names of records that are still in the release, under any column's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.assessment.reading.same_values import same_text
+from sfumato.schema import Kind, Role
+from sfumato.table import Table
+
+_NAMES_RECORDS = (Role.IDENTIFIER, Role.PERSON)
+_SHARE = 0.5  # different values per row from which a column names records
+_SURE = 5.0  # standard errors by which rows joined by a running number must agree more than others
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """An identifier of the original that released cells hold.
+
+    rows: released rows that hold one, of `released`. p: the chance of as many by chance.
+    """
+
+    original: str
+    column: str
+    rows: int
+    released: int
+    p: float
+
+    @property
+    def share(self) -> float:
+        """Of the released rows."""
+        return self.rows / self.released
+
+
+def survivors(original: Table, released: Table, control: Table | None) -> list[Survivor]:
+    """Every identifier of the original against every column of the release that could hold it."""
+    named = list(_naming(original))
+    if not named:
+        return []
+    held = [n for n in released.columns if _could_hold(released, n)]
+    found = []
+    for name in named:
+        for column in dict.fromkeys([*([name] if name in released.schema else []), *held]):
+            other = control if control is not None and name in control.schema else None
+            survivor = _survives(original, released, other, name, column)
+            if survivor is not None:
+                found.append(survivor)
+    return found
+
+
+def _naming(table: Table) -> Iterator[str]:
+    rows = table.rows()
+    for column in table.schema:
+        names = column.kind in (Kind.NOMINAL, Kind.TEXT) and not column.declared and rows > 1
+        if column.role in _NAMES_RECORDS or (
+            names and len(pc.unique(_cells(table, column.name))) > _SHARE * rows
+        ):
+            yield column.name
+
+
+def _could_hold(table: Table, name: str) -> bool:
+    cells = _cells(table, name)
+    return table.schema[name].role is not Role.WEIGHT and len(pc.unique(cells)) > _SHARE * len(cells)
+
+
+def _cells(table: Table, name: str) -> pa.ChunkedArray:
+    return pa.chunked_array([b.column(0) for b in table.batches([name])])
+
+
+def _survives(
+    original: Table, released: Table, control: Table | None, name: str, column: str
+) -> Survivor | None:
+    from scipy.stats import binom, hypergeom
+
+    parts = [_cells(original, name), _cells(released, column)]
+    if control is not None:
+        parts.append(_cells(control, name))
+    texts = [pc.utf8_lower(pc.utf8_trim_whitespace(_flat(t))) for t in same_text(parts)]
+    ids, there = (pc.unique(t).drop_null() for t in texts[:2])
+    if not len(ids) or not len(there):
+        return None
+    rows = _held(texts[1], ids)
+    if not rows or (_runs(there) and not _joined(original, released, texts[0], texts[1], {name, column})):
+        return None
+    if control is not None:
+        met = [
+            int(pc.sum(pc.is_in(t, value_set=there, skip_nulls=True)).as_py() or 0)
+            for t in (texts[0], texts[2])
+        ]
+        sizes = len(texts[0]), len(texts[2])
+        p = float(hypergeom.sf(met[0] - 1, sum(sizes), sum(met), sizes[0]))
+    else:
+        p = float(binom.sf(rows - 1, len(texts[1]), _density(ids)))
+    return Survivor(name, column, rows, len(texts[1]), p)
+
+
+def _held(cells: pa.Array, values: pa.Array) -> int:
+    return int(pc.sum(pc.is_in(cells, value_set=values, skip_nulls=True)).as_py() or 0)
+
+
+def _flat(text: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+
+
+def _wholes(texts: pa.Array) -> NDArray[np.int64] | None:
+    if not pc.all(pc.match_substring_regex(texts, r"^\d{1,15}(\.0)?$")).as_py():
+        return None
+    return np.asarray(pc.cast(pc.cast(texts, pa.float64()), pa.int64()).to_numpy(zero_copy_only=False))
+
+
+def _density(ids: pa.Array) -> float:
+    """The chance to hit an id with a number of their range; names are not hit by chance."""
+    numbers = _wholes(ids)
+    if numbers is None:
+        return 1e-9
+    return min(0.999, len(ids) / (int(numbers.max()) - int(numbers.min()) + 1))
+
+
+def _runs(values: pa.Array) -> bool:
+    """Whether they are running numbers, as a program gives to rows: everyone's file has those."""
+    numbers = _wholes(values)
+    return numbers is not None and int(numbers.min()) in (0, 1) and int(numbers.max()) <= len(numbers)
+
+
+def _joined(original: Table, released: Table, ids: pa.Array, numbers: pa.Array, apart: set[str]) -> bool:
+    """Whether rows with the same running number agree more than rows at random: then it is no row number."""
+    at = pc.index_in(numbers, value_set=ids, skip_nulls=True)
+    row = at.fill_null(-1).to_numpy(zero_copy_only=False)
+    here = np.flatnonzero(row >= 0)
+    shuffled = np.roll(row[here], max(1, len(here) // 2))
+    for name in original.columns:
+        if name not in released.schema or name in apart:
+            continue
+        first, second = (_flat(t) for t in same_text([_cells(original, name), _cells(released, name)]))
+        mine = pc.fill_null(pc.equal(second.take(pa.array(here)), first.take(pa.array(row[here]))), False)
+        other = pc.fill_null(pc.equal(second.take(pa.array(here)), first.take(pa.array(shuffled))), False)
+        a, b = (float(np.asarray(x.to_numpy(zero_copy_only=False), float).mean()) for x in (mine, other))
+        spread = np.sqrt(max(1e-12, (a * (1 - a) + b * (1 - b)) / len(here)))
+        if a - b > _SURE * spread and len(here) > 1:
+            return True
+    return False

@@ -1,0 +1,91 @@
+"""How likely a row is by chance: a tree of the columns that hang together most (Chow and Liu 1968).
+
+log p(row) = sum over columns c of log p(x_c | x_parent(c)). The tree is fitted to originals and controls
+together, so that it prefers neither. A row does not count for itself, and rare pairs are drawn towards the
+column's own shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_SHRINK = 5.0  # people at whose number a pair counts as much as its columns apart
+_MOST_ROWS = 50_000  # that the tree is chosen by
+_MOST_COLUMNS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class RowTree:
+    """Parents of the columns (-1 for the first), and what was counted."""
+
+    order: tuple[int, ...]
+    parents: tuple[int, ...]
+    codes: Ints
+    weights: Ints
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def fit(cls, codes: Ints, weights: Ints, sizes: Sequence[int]) -> RowTree:
+        """codes: (rows, columns), each row standing for `weights` people."""
+        some = codes[:_MOST_ROWS] if len(codes) <= _MOST_ROWS else codes[:: len(codes) // _MOST_ROWS]
+        w = weights[:_MOST_ROWS] if len(codes) <= _MOST_ROWS else weights[:: len(codes) // _MOST_ROWS]
+        entropies = np.array([_entropy(some[:, c], w)[0] for c in range(codes.shape[1])])
+        columns = np.argsort(-entropies, kind="stable")[:_MOST_COLUMNS]
+        tied = np.full((codes.shape[1],) * 2, -1.0)
+        for i, a in enumerate(columns):
+            for b in columns[i + 1 :]:
+                joint, cells = _entropy(some[:, a] * sizes[b] + some[:, b], w)
+                spare = (cells - _levels(some[:, a]) - _levels(some[:, b]) + 1) / (2 * w.sum())
+                tied[a, b] = tied[b, a] = entropies[a] + entropies[b] - joint - spare
+        inside, parents = [int(columns[0])], [-1]
+        rest = [int(c) for c in columns[1:]]
+        while rest:
+            part = tied[np.ix_(inside, rest)]
+            at = np.unravel_index(int(part.argmax()), part.shape)
+            parents.append(inside[at[0]])
+            inside.append(rest.pop(int(at[1])))
+        return cls(tuple(inside), tuple(parents), codes, weights, tuple(sizes))
+
+    def log_probability(self, codes: Ints, *, own: bool) -> Floats:
+        """Of rows; own: the rows are among those counted, and are not counted for themselves."""
+        out = np.zeros(len(codes))
+        less = 1.0 if own else 0.0
+        total = float(self.weights.sum())
+        for column, parent in zip(self.order, self.parents, strict=True):
+            alone = np.bincount(self.codes[:, column], self.weights, self.sizes[column])[codes[:, column]]
+            share = np.maximum(alone - less, 0.5) / total
+            if parent < 0:
+                out += np.log(share)
+                continue
+            above = np.bincount(self.codes[:, parent], self.weights, self.sizes[parent])[codes[:, parent]]
+            both = _pair_counts(self, parent, column, codes)
+            pairs = np.maximum(both - less, 0.0) + _SHRINK * share
+            out += np.log(pairs / (np.maximum(above - less, 0.0) + _SHRINK))
+        return out
+
+
+def _pair_counts(tree: RowTree, a: int, b: int, codes: Ints) -> Floats:
+    keys = tree.codes[:, a] * tree.sizes[b] + tree.codes[:, b]
+    wanted = codes[:, a] * tree.sizes[b] + codes[:, b]
+    values, inverse = np.unique(keys, return_inverse=True)
+    counts = np.bincount(inverse, tree.weights)
+    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.where(values[at] == wanted, counts[at], 0.0)
+
+
+def _entropy(keys: Ints, weights: Ints) -> tuple[float, int]:
+    values, inverse = np.unique(keys, return_inverse=True)
+    shares = np.bincount(inverse, weights) / weights.sum()
+    shares = shares[shares > 0]
+    return float(-(shares * np.log(shares)).sum()), len(values)
+
+
+def _levels(codes: Ints) -> int:
+    return len(np.unique(codes))

@@ -1,0 +1,303 @@
+"""Which released column is which of the original, and what its values are called there: judged by the values.
+
+A release may rename columns, write 'MALE' for 'male', 1 for 'male', or inches for centimetres, and hold the
+same people. So columns are matched by name, then by values; a column whose values are not the original's is
+read through the spelling, the code or the scale that explains it best, if one does. What is generalized ('*',
+'[20, 30)') or merely noisy is left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.assessment.reading import notation
+from sfumato.assessment.reading.same_values import is_number, same_text
+from sfumato.table import Table
+
+Floats = NDArray[np.float64]
+Levels = dict[str, float]  # a value and its share
+
+_ROWS = 20_000  # looked at, evenly spread over a file
+_ENOUGH = 0.5  # of the released cells with values of the original: then they are its values
+_ALIKE = 0.1  # total variation of two lists of shares, or distance of two distributions, that are alike
+_COUNTS = 0.002  # the share from which a value counts
+_MOST_CODES = 200  # values a recoded column has at most
+_QUANTILES = np.linspace(0.02, 0.98, 25)
+
+
+@dataclass(frozen=True)
+class ColumnMatch:
+    """One released column as a column of the original.
+
+    values: what released values are called there. scale: (a, b): a number x there is a + b x.
+    """
+
+    released: str
+    original: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    scale: tuple[float, float] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was understood, for the notes."""
+        name = f"'{self.released}'"
+        said = [] if self.released == self.original else [f"is read as '{self.original}'"]
+        if self.values:
+            pairs = [f"{a!r} as {b!r}" for a, b in list(self.values.items())[:3]]
+            more = ", ..." if len(self.values) > 3 else ""
+            said.append(f"its values are read as the original's ({', '.join(pairs)}{more})")
+        if self.scale:
+            said.append(f"its numbers are read as {self.scale[0]:.4g} + {self.scale[1]:.4g} x")
+        return f"In the release {name} {' and '.join(said)}, judged by the values."
+
+
+def match_columns(
+    original: Table, released: Table, meanings: Mapping[str, Mapping[str, object]] | None = None
+) -> list[ColumnMatch]:
+    """Every released column that has to be read anew; those that stand as they are are not listed.
+
+    meanings: what generalized values stand for, by column: these are no codes.
+    """
+    first, second = _Sample(original), _Sample(released, meanings or {})
+    same = _by_name(original.columns, released.columns)
+    rest = [c for c in released.columns if c not in same]
+    open_ = [c for c in original.columns if c not in same.values()]
+    pairs = dict(same)
+    for score, theirs, ours in sorted(
+        ((_likeness(first, second, o, r), r, o) for r in rest for o in open_), key=lambda t: -t[0]
+    ):
+        if score > 1 - 2 * _ALIKE and theirs not in pairs and ours not in pairs.values():
+            pairs[theirs] = ours
+    anchors = [(r, o) for r, o in pairs.items() if first.shared(o, second, r) >= _ENOUGH]
+    found = [_read(first, second, o, r, anchors) for r, o in pairs.items()]
+    return [m for m in found if m.released != m.original or m.values or m.scale]
+
+
+def understood(released: Table, matches: Sequence[ColumnMatch]) -> pa.Table:
+    """The released rows under the original's names, values and scales."""
+    rows = released.to_arrow()
+    names, columns = list(rows.column_names), list(rows.columns)
+    taken = {m.original: m.released for m in matches}
+    for i, name in enumerate(rows.column_names):
+        found = next((m for m in matches if m.released == name), None)
+        if found is None:
+            if name in taken:  # the name of a column that is another one
+                names[i] = f"{name} (as released)"
+            continue
+        names[i] = found.original
+        columns[i] = _translated(columns[i], found)
+    return pa.table(columns, names=names)
+
+
+def _translated(cells: pa.ChunkedArray, match: ColumnMatch) -> pa.ChunkedArray:
+    if match.scale:
+        a, b = match.scale
+        return pc.round(pc.add(pc.multiply(pc.cast(cells, pa.float64()), b), a), 6)
+    if not match.values:
+        return cells
+    text = same_text([cells])[0]
+    old = pa.array(list(match.values), pa.string())
+    at = pc.index_in(text, value_set=old)
+    return pc.coalesce(pa.array(list(match.values.values()), pa.string()).take(at), text)
+
+
+# -- what is in a column -------------------------------------------------------------------------
+
+
+class _Sample:
+    """Evenly spread rows of a file, column by column as they are asked for."""
+
+    def __init__(self, table: Table, meanings: Mapping[str, Mapping[str, object]] | None = None) -> None:
+        self.columns = tuple(table.columns)
+        self.meanings = meanings or {}
+        step = max(1, math.ceil(table.rows() / _ROWS))
+        kept, seen = [], 0
+        for batch in table.batches(self.columns):
+            start = -seen % step
+            kept.append(batch.take(pa.array(np.arange(start, batch.num_rows, step))))
+            seen += batch.num_rows
+        empty = pa.table({n: pa.array([], pa.string()) for n in self.columns})
+        self.rows = pa.Table.from_batches(kept) if kept else empty
+        self._levels: dict[str, Levels] = {}
+
+    def text(self, name: str) -> pa.Array:
+        """The cells as text."""
+        text = same_text([self.rows.column(name)])[0]
+        return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+
+    def levels(self, name: str) -> Levels:
+        """The values and their shares of the cells that are not missing."""
+        if name not in self._levels:
+            counted = pc.value_counts(self.text(name).drop_null())
+            total = max(1, pc.sum(counted.field("counts")).as_py() or 0)
+            self._levels[name] = {
+                v: n / total
+                for v, n in zip(
+                    counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True
+                )
+            }
+        return self._levels[name]
+
+    def numbers(self, name: str) -> Floats | None:
+        """The cells as numbers, days for dates; None where they are names."""
+        cells = self.rows.column(name)
+        if pa.types.is_temporal(cells.type):
+            cells = pc.cast(pc.cast(cells, pa.timestamp("us"), safe=False), pa.int64())
+        elif not is_number(cells.type):
+            return None
+        out = pc.cast(cells, pa.float64(), safe=False).drop_null().to_numpy()
+        return out[np.isfinite(out)] if len(out) else None
+
+    def shared(self, name: str, other: _Sample, theirs: str) -> float:
+        """The share of the other file's cells with values that are here too, or that are general."""
+        here, general = self.levels(name), other.meanings.get(name, {})
+        return sum(
+            share for v, share in other.levels(theirs).items() if v in here or v in general or _is_general(v)
+        )
+
+
+def _is_general(value: str) -> bool:
+    if "*" in value or notation.members(value) is not None:
+        return True
+    span = notation.spans([value])[0] or notation.spans([value], "date")[0]
+    return span is not None and not span.point
+
+
+def _plain(text: str) -> str:
+    """Text without case, accents, spaces and punctuation: '  M\u00e4nnlich ' is 'mannlich'; 01.0 is 1."""
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    kept = "".join(c for c in folded if not unicodedata.combining(c))
+    kept = re.sub(r"\.0+$", "", kept.strip())
+    return re.sub(r"[\s_\-./,;:'\"()]+", "", kept).lstrip("0") or "0"
+
+
+def _by_name(original: Sequence[str], released: Sequence[str]) -> dict[str, str]:
+    """Released columns with the original's name; then with one that differs in spelling only."""
+    same = {c: c for c in released if c in original}
+    plain: dict[str, list[str]] = {}
+    for c in original:
+        plain.setdefault(_plain(c), []).append(c)
+    for c in released:
+        ours = plain.get(_plain(c), [])
+        if c not in same and len(ours) == 1 and ours[0] not in same.values():
+            same[c] = ours[0]
+    return same
+
+
+# -- how alike two columns are -------------------------------------------------------------------
+
+
+def _likeness(first: _Sample, second: _Sample, ours: str, theirs: str) -> float:
+    """From 0 to 1: the same values about as often; else numbers, or shares, that are distributed alike."""
+    a, b = first.levels(ours), second.levels(theirs)
+    if not a or not b:
+        return 0.0
+    common = sum(min(share, b[v]) for v, share in a.items() if v in b)
+    x, y = first.numbers(ours), second.numbers(theirs)
+    if x is not None and y is not None and len(a) > 2:
+        distance = _distance(x, y)
+        if distance > _ALIKE:
+            moved = _scale(x, y)
+            distance = 1.0 if moved is None else _distance(x, moved[0] + moved[1] * y) + _ALIKE / 2
+        return max(common, 1 - distance)
+    if max(len(a), len(b)) > _MOST_CODES or (x is not None and len(a) > 20):
+        return common
+    spelt = {_plain(v): share for v, share in b.items()}
+    alike = sum(min(share, spelt.get(_plain(v), 0.0)) for v, share in a.items())
+    return max(common, alike, 1 - _profile_gap(a, b) - _ALIKE / 2)
+
+
+def _distance(x: Floats, y: Floats) -> float:
+    """Kolmogorov and Smirnov's."""
+    both = np.sort(np.concatenate([x, y]))
+    place = [np.searchsorted(np.sort(v), both, "right") / len(v) for v in (x, y)]
+    return float(np.abs(place[0] - place[1]).max())
+
+
+def _profile_gap(a: Levels, b: Levels) -> float:
+    """Total variation of the two lists of shares, the largest first; 1 where one has fewer values that count.
+
+    Fewer values are general ones, not codes: continents are no codes for countries.
+    """
+    many, more = (sum(share > _COUNTS for share in v.values()) for v in (a, b))
+    if abs(many - more) > max(many, more) / 5:
+        return 1.0
+    size = max(len(a), len(b))
+    first, second = (np.sort(np.pad(list(v.values()), (0, size - len(v))))[::-1] for v in (a, b))
+    return float(np.abs(first - second).sum() / 2)
+
+
+def _scale(x: Floats, y: Floats) -> tuple[float, float] | None:
+    """a, b with x ~ a + b y, where the quantiles lie on a line."""
+    p, q = np.quantile(x, _QUANTILES), np.quantile(y, _QUANTILES)
+    if np.ptp(q) == 0 or np.ptp(p) == 0:
+        return None
+    b, a = np.polyfit(q, p, 1)
+    straight = np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p)
+    return (float(a), float(b)) if straight and b > 0 else None
+
+
+# -- what the values of one column are called ----------------------------------------------------
+
+
+def _read(
+    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[tuple[str, str]]
+) -> ColumnMatch:
+    if first.shared(ours, second, theirs) >= _ENOUGH:
+        return ColumnMatch(theirs, ours)
+    x, y = first.numbers(ours), second.numbers(theirs)
+    if x is not None and y is not None:
+        if _distance(x, y) > 2 * _ALIKE:
+            moved = _scale(x, y)
+            if moved is not None and _distance(x, moved[0] + moved[1] * y) <= _ALIKE:
+                return ColumnMatch(theirs, ours, scale=moved)
+        return ColumnMatch(theirs, ours)
+    a, b = first.levels(ours), second.levels(theirs)
+    spelt: dict[str, str] = {}
+    for v in a:
+        spelt.setdefault(_plain(v), v)
+    values = {v: spelt[_plain(v)] for v in b if _plain(v) in spelt}
+    if sum(b[v] for v in values) >= _ENOUGH:
+        return ColumnMatch(theirs, ours, {v: w for v, w in values.items() if v != w})
+    if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= _ALIKE:
+        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors))
+    return ColumnMatch(theirs, ours)
+
+
+def _codes(
+    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """The original's value of each code: as frequent, and beside the same values of the other columns."""
+    from scipy.optimize import linear_sum_assignment
+
+    a, b = first.levels(ours), second.levels(theirs)
+    mine, other = list(a), list(b)
+    cost = np.abs(np.array([a[v] for v in mine])[:, None] - np.array([b[v] for v in other])[None, :])
+    for their_anchor, our_anchor in anchors:
+        if our_anchor == ours or len(first.levels(our_anchor)) > _MOST_CODES:
+            continue
+        beside = list(first.levels(our_anchor))
+        p = _beside(first, ours, mine, our_anchor, beside)
+        q = _beside(second, theirs, other, their_anchor, beside)
+        cost = cost + np.abs(p[:, None, :] - q[None, :, :]).sum(axis=2)  # joint shares, not conditional ones
+    rows, columns = linear_sum_assignment(cost)
+    return {other[j]: mine[i] for i, j in zip(rows, columns, strict=True)}
+
+
+def _beside(sample: _Sample, name: str, values: list[str], anchor: str, levels: list[str]) -> Floats:
+    """The joint shares of values and the levels of another column."""
+    at = pc.index_in(sample.text(name), value_set=pa.array(values, pa.string())).fill_null(len(values))
+    to = pc.index_in(sample.text(anchor), value_set=pa.array(levels, pa.string())).fill_null(len(levels))
+    i, j = (x.to_numpy(zero_copy_only=False) for x in (at, to))
+    table = np.zeros((len(values) + 1, len(levels) + 1))
+    np.add.at(table, (i, j), 1)
+    return np.asarray(table[:-1, :-1] / max(1, len(i)))

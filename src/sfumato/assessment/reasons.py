@@ -1,0 +1,95 @@
+"""Why a release is judged as it is, in one sentence, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.assessment.case import Case
+from sfumato.assessment.gains import gain
+from sfumato.assessment.thresholds import RISK, Evidence, Threshold, measure
+from sfumato.errors import listed
+from sfumato.score import Score
+
+
+def reasons(
+    case: Case, outcomes: Sequence[Threshold], scores: Sequence[Score], evidence: Evidence
+) -> tuple[str, tuple[str, ...]]:
+    """The sentence that decides, and the next steps, the first thing first."""
+    named = {s.name: s for s in scores}
+    missed = [t for t in outcomes if t.outcome != "met"]
+    worst = min(missed, key=lambda t: _ORDER.index(t.outcome), default=None)
+    copied = evidence.copied <= evidence.alpha
+    if copied:
+        because = evidence.because
+    elif worst is not None and worst.worst in named:
+        because = _sentence(named[worst.worst], worst, evidence)
+    elif worst is not None:
+        because = f"{worst.sentence[0].upper()}{worst.sentence[1:]}."
+    elif outcomes:
+        because = "Every limit was examined and met."
+    else:
+        because = "No limit was set: what follows was measured, and judged against nothing."
+    return because, tuple(_advice(case, worst, named, copied))
+
+
+_ORDER = ("not met", "not examined", "undecided", "met")
+
+
+def _sentence(score: Score, threshold: Threshold, evidence: Evidence) -> str:
+    if threshold.name != RISK:
+        return f"{threshold.sentence[0].upper()}{threshold.sentence[1:]}."
+    found = gain(score, evidence.error(score))
+    who = f"who knows {listed(score.columns, 6)}" if score.columns else "with the release alone"
+    other = {
+        "control": f"against {_share(score.control)} of people who are not in the data",
+        "guess": f"against {_share(score.baseline)} by a plain guess",
+        "nothing": "",
+    }[found.against]
+    sentence = f"An intruder {who} succeeds for {_share(score.value)} of the people {other} ({score.name})"
+    if threshold.outcome == "undecided":
+        return (
+            f"{sentence}: with so few people and draws the gain may be as low as {max(0.0, found.low):.3g}."
+        )
+    return f"{sentence.rstrip()}."
+
+
+def _share(value: float | None) -> str:
+    return "nobody" if not value else "everybody" if value >= 0.9995 else f"{value:.1%}"
+
+
+def _advice(case: Case, worst: Threshold | None, named: dict[str, Score], copied: bool) -> list[str]:
+    out = []
+    survives = named.get("identifiers that survive")
+    if copied and survives is not None and survives.value > 0:
+        column = survives.details["columns"][0]["released"]
+        out.append(f"Drop '{column}', or replace its values by new pseudonyms.")
+    if copied:
+        out.append(
+            "Release no rows of the original: generalize the quasi-identifiers, exchange them within groups, "
+            "or release synthetic rows."
+        )
+    if worst is not None and worst.outcome == "not met" and worst.worst in named and not copied:
+        columns = named[worst.worst].columns
+        what = listed([repr(c) for c in columns], 6) if columns else "the columns that single people out"
+        if worst.name == RISK or measure(worst.name) in _OF_CLASSES:
+            out.append(f"Generalize or drop some of {what}.")
+    if worst is not None and worst.outcome == "undecided":
+        out.append(
+            "Take more effort (effort='thorough'), or give a larger control: what was seen fits both sides."
+        )
+    if case.files.control is None and worst is not None and worst.name == RISK:
+        out.append(
+            "Hold people back before the release is made and give them as the control: afterwards every row "
+            "was input."
+        )
+    if worst is not None and worst.outcome == "not examined":
+        out.append(f"Have it examined: {worst.sentence}.")
+    if worst is None:
+        out.append("Read what was not examined, then sign.")
+    return out
+
+
+_OF_CLASSES = {
+    "k", "average class", "prosecutor risk", "journalist risk", "marketer risk", "linking",
+    "unique on all quasi-identifiers",
+}  # fmt: skip

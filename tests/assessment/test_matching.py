@@ -1,0 +1,95 @@
+"""Columns are understood by their values: renamed, recased, recoded, on another scale; and no further."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.table import Table
+
+ROWS = 3_000
+
+
+def frame(seed: int) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["female", "male"], ROWS, p=[0.52, 0.48])
+    return {
+        "age": rng.integers(18, 95, ROWS),
+        "sex": sex,
+        "marital-status": rng.choice(["married", "single", "widowed"], ROWS, p=[0.5, 0.35, 0.15]),
+        "pregnant": np.where((sex == "female") & (rng.random(ROWS) < 0.3), "yes", "no"),
+        "height_cm": rng.normal(170, 10, ROWS).round(1),
+        "stay": rng.poisson(4, ROWS),
+    }
+
+
+def scan(columns: dict[str, object]) -> Table:
+    return sf.scan(pa.table(columns))
+
+
+@pytest.fixture(scope="module")
+def original() -> Table:
+    return scan(frame(1))
+
+
+def test_the_same_columns_need_no_reading(original: Table) -> None:
+    assert match_columns(original, scan(frame(2))) == []
+
+
+def test_other_names_are_read_by_values(original: Table) -> None:
+    new = {f"v{i}": values for i, values in enumerate(frame(2).values())}
+    found = {m.released: m.original for m in match_columns(original, scan(new))}
+    assert found == {f"v{i}": name for i, name in enumerate(frame(2))}
+
+
+def test_other_spellings_are_read(original: Table) -> None:
+    columns = frame(2)
+    columns["Marital_Status"] = [f" {v.upper()}" for v in columns.pop("marital-status")]  # type: ignore[attr-defined]
+    released = scan(columns)
+    (match,) = match_columns(original, released)
+    assert (match.released, match.original) == ("Marital_Status", "marital-status")
+    assert set(understood(released, [match]).column("marital-status").to_pylist()) == {
+        "married", "single", "widowed",
+    }  # fmt: skip
+
+
+def test_codes_are_read_by_what_stands_beside_them(original: Table) -> None:
+    """Two sexes about as frequent: who is pregnant tells which is which."""
+    columns = frame(2)
+    columns["sex"] = np.where(columns["sex"] == "female", 1, 2)  # type: ignore[comparison-overlap]
+    released = scan(columns)
+    (match,) = match_columns(original, released)
+    assert match.original == "sex"
+    read = understood(released, [match]).column("sex").to_pylist()
+    assert read == list(frame(2)["sex"])  # type: ignore[call-overload]
+
+
+def test_another_scale_is_read(original: Table) -> None:
+    columns = frame(2)
+    columns["height_in"] = np.round(columns.pop("height_cm") / 2.54, 2)  # type: ignore[operator]
+    (match,) = match_columns(original, scan(columns))
+    assert match.original == "height_cm" and match.scale is not None
+    assert match.scale[1] == pytest.approx(2.54, rel=0.05)
+
+
+def test_general_values_are_no_codes(original: Table) -> None:
+    columns = frame(2)
+    columns["age"] = [f"[{v // 10 * 10}, {v // 10 * 10 + 10})" for v in columns["age"]]  # type: ignore[attr-defined]
+    columns["marital-status"] = ["*"] * ROWS
+    assert match_columns(original, scan(columns)) == []
+
+
+def test_nodes_of_a_hierarchy_are_no_codes(original: Table) -> None:
+    columns = frame(2)
+    columns["marital-status"] = np.where(columns["marital-status"] == "married", "together", "alone")  # type: ignore[comparison-overlap]
+    assert match_columns(original, scan(columns)) == []
+
+
+def test_a_new_column_is_not_taken_for_a_dropped_one(original: Table) -> None:
+    columns = frame(2)
+    del columns["sex"]
+    columns["score"] = np.random.default_rng(0).normal(size=ROWS)
+    assert match_columns(original, scan(columns)) == []
