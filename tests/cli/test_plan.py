@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cli_support import Sfumato, environment, everything
-from planned import CANARY, PLAN, rows, written
+from planned import CANARY, PLAN, rows, unjudged, written
 
 from sfumato.plan.spec import json_schema_text
 
@@ -27,9 +27,7 @@ def test_from_a_file_to_a_signed_release(tmp_path: Path, sfumato: Sfumato) -> No
     answer = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path, "--k", "3")
     assert answer.code == 0 and "3 quasi-identifier" in answer.out and CANARY not in answer.all
     plan = tmp_path / "plan.toml"
-    plan.write_text(
-        plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true"), encoding="utf-8"
-    )
+    plan.write_text(unjudged(plan.read_text(encoding="utf-8")), encoding="utf-8")
     assert sfumato("plan", "check", plan).code == 0
     answer = sfumato("run", plan, "--out", tmp_path / "release")
     assert answer.code == 0 and "DRAFT release written" in answer.out and CANARY not in answer.all
@@ -74,9 +72,20 @@ def test_the_schema_for_editors(sfumato: Sfumato) -> None:
 
 def test_thresholds_and_exit_codes(tmp_path: Path, sfumato: Sfumato) -> None:
     path = written(tmp_path, QUICK + "\n[thresholds]\nutility = 0.999\n")
+    refusing = path.read_text(encoding="utf-8") + '\n[outputs]\nunmet = "refuse"\n'
+    (tmp_path / "refuse.toml").write_text(refusing, encoding="utf-8")
+    answer = sfumato("run", tmp_path / "refuse.toml", "--out", tmp_path / "none")
+    assert answer.code == 1 and "Nothing was released" in answer.out and not (tmp_path / "none").exists()
+    assert (tmp_path / "none-refused.html").exists()
     answer = sfumato("run", path, "--out", tmp_path / "release")
-    assert answer.code == 1 and "Nothing was released" in answer.out and not (tmp_path / "release").exists()
-    assert (tmp_path / "release-refused.html").exists()
+    assert answer.code == 1 and "elease written" not in answer.out
+    assert "NOT RELEASED" in answer.out and "A draft was written to release" in answer.out
+    assert "utility at least 0.999" in answer.out
+    for again in (("run", path, "--out", tmp_path / "release"), ("verify", tmp_path / "release" / "public")):
+        answer = sfumato(*again)
+        assert answer.code == (again[0] == "run")
+        assert "DRAFT" in answer.out and "not meet" in " ".join(answer.out.split())
+    assert "not meet the limits" in parsed(sfumato("verify", tmp_path / "release", "--json").out)["draft"]
     path.write_text(QUICK + "\n[thresholds]\nutility = 0.01\n", encoding="utf-8")
     answer = sfumato("run", path, "--out", tmp_path / "release")
     assert answer.code == 0 and "met: utility at least 0.01" in answer.out and "report" in answer.out
@@ -134,7 +143,7 @@ def test_no_file_and_no_message_holds_a_password(
     answer = sfumato("init", url, "--out", tmp_path / "plan", "--k", "3", "--json")
     assert answer.code == 0 and parsed(answer.out)["variables"] == ["SFUMATO_PASSWORD", "SFUMATO_TOKEN"]
     plan = tmp_path / "plan" / "plan.toml"
-    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    text = unjudged(plan.read_text(encoding="utf-8"))
     plan.write_text(text, encoding="utf-8")
     unset = sfumato("run", plan, "--out", tmp_path / "release")
     assert unset.code == 2 and "$SFUMATO_PASSWORD" in unset.err
@@ -167,7 +176,7 @@ def test_a_database_in_a_file_is_meant_from_the_plans_folder(
     monkeypatch.chdir(tmp_path / "some where")
     assert sfumato("init", "duckdb:///visits.duckdb", "--out", "../plans", "--k", "3").code == 0
     plan = tmp_path / "plans" / "plan.toml"
-    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    text = unjudged(plan.read_text(encoding="utf-8"))
     assert '"duckdb:///../some%20where/visits.duckdb"' in text
     plan.write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
