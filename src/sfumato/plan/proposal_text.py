@@ -169,7 +169,7 @@ def _limit(limit: Limit) -> str:
         LARGEST_RISK: "The largest prosecutor risk",
         GAIN: "What an attack gains over people outside the data, or over a guess",
     }[limit.name]
-    return f"# {meaning}. {limit.source}.\n{_key(limit.name)} = {limit.value:g}\n"
+    return f"# {meaning} ({limit.source}).\n{_key(limit.name)} = {limit.value:g}\n"
 
 
 def schema_text(schema: Schema) -> str:
