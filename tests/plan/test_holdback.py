@@ -195,7 +195,7 @@ def test_the_same_people_are_held_back_when_rows_are_taken_over(
 def test_a_stopped_run_holds_the_same_people_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Seen(monkeypatch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "written", lambda *_: 1 / 0)
+        patch.setattr(run, "written", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ran(tmp_path, HELD)
     found = ran(tmp_path, HELD)

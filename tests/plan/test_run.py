@@ -218,6 +218,21 @@ def test_a_draft_says_so_wherever_it_is_looked_at(tmp_path: Path) -> None:
     assert not sf.verify(public).ok
 
 
+def test_a_draft_does_not_take_the_place_of_a_release(tmp_path: Path) -> None:
+    """Next quarter's run overwrites, and misses its limits: the release of this quarter is still there."""
+    sign(written(tmp_path), "A. Miller", on=date(2026, 3, 1)).run(tmp_path / "release")
+    before = public_bytes(tmp_path / "release")
+    other = PLAN.replace("k = 3", "k = 4").replace("skip = true", 'effort = "quick"')
+    limits = "\n[thresholds]\nutility = 0.999\n"
+    found = ran(tmp_path, other + limits, overwrite=True)
+    assert found.refused and not found.passed and any("does not replace" in n for n in found.notes)
+    assert public_bytes(tmp_path / "release") == before and sf.verify(tmp_path / "release").ok
+    easy = ran(tmp_path, other + limits.replace("0.999", "0.01"), overwrite=True)
+    assert easy.met and easy.resumed == ("step-1",) and public_bytes(tmp_path / "release") != before
+    draft = ran(tmp_path, other.replace("k = 4", "k = 5") + limits, overwrite=True)  # for a draft it does
+    assert not draft.refused and not draft.met and draft.load().draft
+
+
 REASON = "agreed with the recipient, A. Miller 2026-03-01"
 
 

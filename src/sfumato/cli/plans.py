@@ -166,7 +166,7 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(_shown(found), _plain(found))
+    terminal.result(_shown(found, read), _plain(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.passed else 1
@@ -185,7 +185,9 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         yield frame
 
 
-def _shown(found: Run) -> list[Any]:
+def _shown(found: Run, plan: Plan) -> list[Any]:
+    from sfumato.plan.page import compared_with
+
     parts: list[Any] = []
     if found.drift is not None:
         parts += [Text("Since the earlier release", "bold")]
@@ -205,8 +207,8 @@ def _shown(found: Run) -> list[Any]:
         parts.append(Padding(Text(release.guarantee.text()), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
-    if found.assessments and found.split is not None:
-        parts += [Text(_compared(found)), ""]
+    if found.assessments:
+        parts += [Text(compared_with(plan, found)), ""]
     parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
     parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
@@ -231,13 +233,6 @@ def _standing(found: Run) -> str:
     if not found.passed:
         return ", a DRAFT: it does not meet its limits"
     return f"; it misses limits, which is accepted ({found.accepted})" if found.accepted else ""
-
-
-def _compared(found: Run) -> str:
-    assert found.split is not None
-    if found.split.held is not None:
-        return f"{found.split.sentence}."
-    return "Every row was input to the release: nobody was held back."
 
 
 def _decision(found: Assessment | None, title: str = "") -> list[Any]:

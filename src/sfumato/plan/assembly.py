@@ -29,10 +29,12 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 
-def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = ()) -> Run:
+def written(
+    bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = (), *, instead_of: bool = False
+) -> Run:
     """Put the releases together, check them as a stranger would, and rename; or refuse.
 
-    previous: marks of the earlier release it was held against.
+    previous: marks of the earlier release it was held against. instead_of: another one is there, no draft.
     """
     plan, place = bench.plan, bench.place
     met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.aggregates)
@@ -40,8 +42,11 @@ def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str
     found = replace(
         found, draft=drafted(plan.draft, not found.passed), notes=(*found.notes, *_notes(plan, met))
     )
-    if not found.passed and plan.table("outputs").get("unmet") == "refuse":
-        return replace(found, refused=True, reports=tuple(_refused(bench, found)))
+    kept = instead_of and not found.passed  # a draft takes the place of nothing that may have left
+    if not found.passed and (kept or plan.table("outputs").get("unmet") == "refuse"):
+        said = (f"'{found.out.name}' is another release, which a draft does not replace.",) if kept else ()
+        notes = (*found.notes, *said)
+        return replace(found, refused=True, notes=notes, reports=tuple(_refused(bench, found)))
     shutil.rmtree(place.draft, ignore_errors=True)
     parts = folders(plan, place.draft)
     if len(parts) > 1:

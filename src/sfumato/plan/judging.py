@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.methods.declaration import Does
 from sfumato.plan.checks import hierarchies
@@ -84,8 +85,8 @@ class _Case:
         ends = {n: e for n, e in entries.items() if {"top", "bottom"} & set(e) and n in release.schema}
         for batch in self.read.batches(list(ends)) if ends else ():
             for (_, entry), column in zip(ends.items(), batch.columns, strict=True):
-                values = column.drop_null().to_pylist()
-                if any(v > entry.get("top", v) or v < entry.get("bottom", v) for v in values):
+                least, most = pc.min_max(column).as_py().values()
+                if most is not None and (most > entry.get("top", most) or least < entry.get("bottom", least)):
                     return True
         return False
 

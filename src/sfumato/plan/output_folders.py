@@ -113,6 +113,14 @@ def as_it_was(plan: PlanDocument, out: Path) -> Run:
     return Run(out, folders(plan, out), draft, met=met, accepted=accepted, unchanged=True)
 
 
+def is_draft(out: Path) -> bool:
+    """Whether what a run has made there is a draft: unsigned, or without its limits."""
+    return any(
+        document["stamp"].get("draft") or not (document.get("met", True) or document.get("accepted"))
+        for _, document in records(out)
+    )
+
+
 def drafted(unsigned: str, missed: bool) -> str:
     """Why a release is a draft; empty if it is none."""
     return ", and ".join(w for w in ("it does not meet its limits" if missed else "", unsigned) if w)

@@ -31,6 +31,7 @@ from sfumato.plan.judging import judged
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import (
     as_it_was,
+    is_draft,
     keep_who_was_held_back,
     records,
     refuse_folder,
@@ -96,11 +97,12 @@ def run(
         earlier_ones = [Path(f) for f in (out if found == "restamp" else None, record) if f is not None]
         for folder in earlier_ones:
             keep_who_was_held_back(plan, folder, opened.table, place)
-        mark = f"{fingerprint(opened.table, place.key)}{place.split_mark}"
+        wanted = plan.table("assess").get("hold_back")
+        mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
         bench = Workbench(plan, place, mark, spend_again, source or plan.source(input), other_people)
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
-        split = split_off(opened.table, plan.table("assess").get("hold_back"), place.split_key)
+        split = split_off(opened.table, wanted, place.split_key)
         prepared = prepare(plan, split.steps)
         resumed = tuple(_do_steps(bench, prepared.table))
         earlier = before(plan, opened.table, previous, other_input=input is not None)
@@ -109,7 +111,8 @@ def run(
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
                    prepared=prepared, split=split, notes=said, together=earlier.note,
                    aggregates=judged_aggregates(plan, opened.table))  # fmt: skip
-        return written(bench, done, opened, marks(previous))
+        instead_of = found == "other" and not is_draft(out)
+        return written(bench, done, opened, marks(previous), instead_of=instead_of)
 
 
 # -- doing ---------------------------------------------------------------------------------------------
