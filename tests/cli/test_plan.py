@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Any
 
 import pytest
 from cli_support import Sfumato, environment, everything
-from planned import CANARY, PLAN, rows, written
+from planned import CANARY, PLAN, rows, unjudged, written
 
+from sfumato.plan import Plan
 from sfumato.plan.spec import json_schema_text
 
 SECRET = "hunter2-zebra"
@@ -27,9 +30,7 @@ def test_from_a_file_to_a_signed_release(tmp_path: Path, sfumato: Sfumato) -> No
     answer = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path, "--k", "3")
     assert answer.code == 0 and "3 quasi-identifier" in answer.out and CANARY not in answer.all
     plan = tmp_path / "plan.toml"
-    plan.write_text(
-        plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true"), encoding="utf-8"
-    )
+    plan.write_text(unjudged(plan.read_text(encoding="utf-8")), encoding="utf-8")
     assert sfumato("plan", "check", plan).code == 0
     answer = sfumato("run", plan, "--out", tmp_path / "release")
     assert answer.code == 0 and "DRAFT release written" in answer.out and CANARY not in answer.all
@@ -45,6 +46,109 @@ def test_from_a_file_to_a_signed_release(tmp_path: Path, sfumato: Sfumato) -> No
     assert sfumato("verify", tmp_path / "release").code == 0
     again = sfumato("run", plan, "--out", tmp_path / "release", "--quiet")
     assert again.code == 0 and "is there already" in again.out and again.err == ""
+
+
+def thresholds_of(plan: Path) -> dict[str, Any]:
+    return dict(Plan.read(plan).table("thresholds"))
+
+
+K, HIGHEST = "k, the smallest class", "prosecutor risk, highest"
+
+
+def test_who_receives_the_file_decides_the_limits(tmp_path: Path, sfumato: Sfumato) -> None:
+    (tmp_path / "visits.csv").write_text(rows(200), encoding="utf-8")
+
+    def asked(*more: object) -> Any:
+        answer = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path, "--force", *more)
+        assert answer.code == 0, answer.err
+        return answer
+
+    assert "limits are those for the public" in asked().err  # nobody was there to ask
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    assert thresholds_of(tmp_path / "plan.toml") == {
+        "recipient": "public",
+        K: 11,
+        HIGHEST: 0.091,
+        "risk": 0.09,
+    }
+    assert "CMS" in text and "policy 0070" in text and "\nk = 11 " in text
+    assert "for the public" not in asked("--recipient", "agreement").err
+    assert thresholds_of(tmp_path / "plan.toml") == {
+        "recipient": "agreement",
+        K: 5,
+        HIGHEST: 0.2,
+        "risk": 0.2,
+    }
+    assert "El Emam" in (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    asked("--k", "3", "--recipient", "public")
+    assert thresholds_of(tmp_path / "plan.toml") == {
+        "recipient": "public",
+        K: 3,
+        HIGHEST: 0.334,
+        "risk": 0.09,
+    }
+    misspelt = sfumato("init", tmp_path / "visits.csv", "--out", tmp_path / "no", "--recipient", "agrement")
+    assert (
+        misspelt.code == 2 and "did you mean 'agreement'" in misspelt.err and not (tmp_path / "no").exists()
+    )
+    plan = tmp_path / "plan.toml"
+    plan.write_text(text.replace('recipient = "public"', 'recipient = "pubic"'), encoding="utf-8")
+    answer = sfumato("plan", "check", plan)
+    assert answer.code == 1 and "did you mean 'public'" in " ".join(answer.out.split())
+
+
+def test_at_a_terminal_init_asks_who_receives_the_file(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text(rows(200), encoding="utf-8")
+    pid, screen = pty.fork()
+    if not pid:
+        os.chdir(tmp_path)
+        os.execve(sys.executable, [sys.executable, "-m", "sfumato", "init", "visits.csv"], environment())
+    said, answers = b"", [b"everybody\n", b"agreement\n"]
+    while True:
+        try:
+            more = os.read(screen, 4096)
+        except OSError:  # it has ended
+            break
+        said += more
+        if answers and said.count(b"[public]:") > 2 - len(answers):
+            os.write(screen, answers.pop(0))
+        if not more:
+            break
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, said
+    assert b"Who receives the file?" in said and b"please write public or agreement" in said
+    assert thresholds_of(tmp_path / "plan.toml")["recipient"] == "agreement"
+
+
+def test_a_default_run_is_judged_by_those_held_back(tmp_path: Path, sfumato: Sfumato) -> None:
+    """As a newcomer would: init and run. What it says of itself is a draft, and who was held back."""
+    (tmp_path / "visits.csv").write_text(rows(2_400), encoding="utf-8")
+    assert sfumato("init", tmp_path / "visits.csv", "--out", tmp_path).code == 0
+    plan = tmp_path / "plan.toml"
+    text = plan.read_text(encoding="utf-8")
+    assert "\nhold_back = 0.1 " in text
+    plan.write_text(text.replace('effort = "normal"', 'effort = "quick"'), encoding="utf-8")
+    answer = sfumato("run", plan, "--out", tmp_path / "release", "--json")
+    said = parsed(answer.out)
+    assert answer.code == (0 if said["met"] else 1) and CANARY not in answer.all
+    outcomes = {t["name"]: t["outcome"] for t in said["assessments"]["step-1"]["thresholds"]}
+    assert outcomes[K] == outcomes[HIGHEST] == "met" and set(outcomes) == {K, HIGHEST, "risk"}
+    held = said["held_back"]
+    assert held["of"] == 2_400 and 100 < held["held_back"] < 400 and held["unit"] == "row"
+    assert said["assessments"]["step-1"]["rows"]["original"] == 2_400 - held["held_back"]
+
+
+def test_a_reason_is_said_where_limits_are_missed(tmp_path: Path, sfumato: Sfumato) -> None:
+    reason = "agreed with the board, A. Miller"
+    path = written(tmp_path, QUICK + f'\n[thresholds]\nutility = 0.999\naccepted = "{reason}"\n')
+    signed = sfumato("sign", path, "--name", "A. Miller")
+    assert signed.code == 0 and reason in " ".join(signed.out.split())
+    answer = sfumato("run", path, "--out", tmp_path / "release")
+    assert answer.code == 0 and "elease written" not in answer.out
+    assert reason in " ".join(answer.out.split()) and "not met: utility" in answer.out
+    again = sfumato("run", path, "--out", tmp_path / "release")
+    assert again.code == 0 and reason in " ".join(again.out.split())
+    assert sfumato("verify", tmp_path / "release").code == 0
 
 
 def test_init_keeps_what_is_there(tmp_path: Path, sfumato: Sfumato) -> None:
@@ -74,9 +178,20 @@ def test_the_schema_for_editors(sfumato: Sfumato) -> None:
 
 def test_thresholds_and_exit_codes(tmp_path: Path, sfumato: Sfumato) -> None:
     path = written(tmp_path, QUICK + "\n[thresholds]\nutility = 0.999\n")
+    refusing = path.read_text(encoding="utf-8") + '\n[outputs]\nunmet = "refuse"\n'
+    (tmp_path / "refuse.toml").write_text(refusing, encoding="utf-8")
+    answer = sfumato("run", tmp_path / "refuse.toml", "--out", tmp_path / "none")
+    assert answer.code == 1 and "Nothing was released" in answer.out and not (tmp_path / "none").exists()
+    assert (tmp_path / "none-refused.html").exists()
     answer = sfumato("run", path, "--out", tmp_path / "release")
-    assert answer.code == 1 and "Nothing was released" in answer.out and not (tmp_path / "release").exists()
-    assert (tmp_path / "release-refused.html").exists()
+    assert answer.code == 1 and "elease written" not in answer.out
+    assert "NOT RELEASED" in answer.out and "A draft was written to release" in answer.out
+    assert "utility at least 0.999" in answer.out
+    for again in (("run", path, "--out", tmp_path / "release"), ("verify", tmp_path / "release" / "public")):
+        answer = sfumato(*again)
+        assert answer.code == (again[0] == "run")
+        assert "DRAFT" in answer.out and "not meet" in " ".join(answer.out.split())
+    assert "not meet the limits" in parsed(sfumato("verify", tmp_path / "release", "--json").out)["draft"]
     path.write_text(QUICK + "\n[thresholds]\nutility = 0.01\n", encoding="utf-8")
     answer = sfumato("run", path, "--out", tmp_path / "release")
     assert answer.code == 0 and "met: utility at least 0.01" in answer.out and "report" in answer.out
@@ -134,7 +249,7 @@ def test_no_file_and_no_message_holds_a_password(
     answer = sfumato("init", url, "--out", tmp_path / "plan", "--k", "3", "--json")
     assert answer.code == 0 and parsed(answer.out)["variables"] == ["SFUMATO_PASSWORD", "SFUMATO_TOKEN"]
     plan = tmp_path / "plan" / "plan.toml"
-    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    text = unjudged(plan.read_text(encoding="utf-8"))
     plan.write_text(text, encoding="utf-8")
     unset = sfumato("run", plan, "--out", tmp_path / "release")
     assert unset.code == 2 and "$SFUMATO_PASSWORD" in unset.err
@@ -167,7 +282,7 @@ def test_a_database_in_a_file_is_meant_from_the_plans_folder(
     monkeypatch.chdir(tmp_path / "some where")
     assert sfumato("init", "duckdb:///visits.duckdb", "--out", "../plans", "--k", "3").code == 0
     plan = tmp_path / "plans" / "plan.toml"
-    text = plan.read_text(encoding="utf-8").replace('effort = "normal"', "skip = true")
+    text = unjudged(plan.read_text(encoding="utf-8"))
     assert '"duckdb:///../some%20where/visits.duckdb"' in text
     plan.write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

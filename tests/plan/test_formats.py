@@ -159,3 +159,15 @@ def test_what_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
         sf.Plan.of(
             "data.csv", [sf.step(sf.AdditiveScore(), target="dx")], schema="schema.toml", folder=tmp_path
         )
+
+
+@pytest.mark.parametrize("outputs", ["", '\n[outputs]   # as parquet\nformat = "csv"\n'])
+def test_limits_that_refused_without_saying_so(outputs: str) -> None:
+    """A plan of format 2 writes a draft where one of format 1 wrote nothing: what was meant is said."""
+    limits = "\n[thresholds]   # by the board\nutility = 0.5\n"
+    after = upgraded(OLD.replace("skip = true", 'effort = "quick"') + limits + outputs)
+    assert tomllib.loads(after)["outputs"]["unmet"] == "refuse" and "# by the board" in after
+    assert ("# as parquet" in after) == bool(outputs)
+    said = upgraded(OLD + limits + '\n[outputs]\nunmet = "mark"\n')
+    assert tomllib.loads(said)["outputs"] == {"unmet": "mark"}
+    assert "outputs" not in tomllib.loads(upgraded(OLD))

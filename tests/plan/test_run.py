@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from planned import CANARY, HEADER, PLAN, SCHEMA, public_bytes, ran, rows, with_
 import sfumato as sf
 from sfumato.errors import BudgetError, DataError, OutputError, PlanError, SchemaError
 from sfumato.plan import Plan
+from sfumato.plan.judging import meanings
+from sfumato.plan.preparation import open_input, prepare
 from sfumato.plan.signature import sign
 from sfumato.privacy import Ledger
 
@@ -183,13 +186,150 @@ def test_a_signature_covers_what_was_signed(tmp_path: Path) -> None:
 
 def test_a_threshold_that_is_not_met_refuses_or_marks(tmp_path: Path) -> None:
     strict = PLAN.replace("skip = true", 'effort = "quick"') + "\n[thresholds]\nutility = 0.999\n"
-    found = ran(tmp_path, strict)
+    found = ran(tmp_path, strict + '\n[outputs]\nunmet = "refuse"\n')
     assert found.refused and not found.met and not (tmp_path / "release").exists()
     (report,) = found.reports
     assert report.name == "release-refused.html" and "utility at least" in report.read_text(encoding="utf-8")
-    marked = ran(tmp_path, strict + '\n[outputs]\nunmet = "mark"\n')
-    assert not marked.refused and not marked.met and marked.resumed == ("step-1",)
-    assert "MARKED" in card(tmp_path / "release") and sf.verify(tmp_path / "release").ok
+    for said in ("", '\n[outputs]\nunmet = "mark"\n'):  # the earlier word means the same
+        out = f"release{len(said)}"
+        drafted = ran(tmp_path, strict + said, out=out)
+        assert not drafted.refused and not drafted.met and not drafted.passed and sf.verify(drafted.out).ok
+        assert "DRAFT: it does not meet the limits" in card(drafted.out)
+    assert "does not meet its limits" in drafted.draft
+
+
+def test_a_draft_says_so_wherever_it_is_looked_at(tmp_path: Path) -> None:
+    """Signed, and its limits missed: what a tired person might do is send public/ away."""
+    strict = PLAN.replace("skip = true", 'effort = "quick"') + "\n[thresholds]\nutility = 0.999\n"
+    plan = sign(written(tmp_path, strict), "A. Miller", on=date(2026, 3, 1))
+    out = tmp_path / "release"
+    assert plan.run(out).draft == "it does not meet its limits"
+    public = tmp_path / "sent"
+    shutil.copytree(out / "public", public)
+    for folder in (out, public):
+        found = sf.verify(folder)
+        assert found.ok and "DRAFT" in found.verdict and "not to be passed on" in found.verdict
+        assert "limits" in sf.Release.load(folder).draft and "DRAFT" in repr(sf.Release.load(folder))
+    assert (public / "DRAFT.txt").read_text(encoding="utf-8").startswith("DRAFT: it does not meet")
+    assert (public / "card.md").read_text(encoding="utf-8").startswith("# DRAFT")
+    again = plan.run(out)  # found as it is: still no release
+    assert again.unchanged and not again.met and not again.passed and "limits" in again.draft
+    (public / "DRAFT.txt").unlink()
+    assert not sf.verify(public).ok
+
+
+def test_a_draft_does_not_take_the_place_of_a_release(tmp_path: Path) -> None:
+    """Next quarter's run overwrites, and misses its limits: the release of this quarter is still there."""
+    sign(written(tmp_path), "A. Miller", on=date(2026, 3, 1)).run(tmp_path / "release")
+    before = public_bytes(tmp_path / "release")
+    other = PLAN.replace("k = 3", "k = 4").replace("skip = true", 'effort = "quick"')
+    limits = "\n[thresholds]\nutility = 0.999\n"
+    found = ran(tmp_path, other + limits, overwrite=True)
+    assert found.refused and not found.passed and any("does not replace" in n for n in found.notes)
+    assert public_bytes(tmp_path / "release") == before and sf.verify(tmp_path / "release").ok
+    easy = ran(tmp_path, other + limits.replace("0.999", "0.01"), overwrite=True)
+    assert easy.met and easy.resumed == ("step-1",) and public_bytes(tmp_path / "release") != before
+    draft = ran(tmp_path, other.replace("k = 4", "k = 5") + limits, overwrite=True)  # for a draft it does
+    assert not draft.refused and not draft.met and draft.load().draft
+
+
+REASON = "agreed with the recipient, A. Miller 2026-03-01"
+
+
+def test_a_missed_limit_is_accepted_with_a_reason(tmp_path: Path) -> None:
+    limits = "\n[thresholds]\nutility = 0.999\n"
+    strict = PLAN.replace("skip = true", 'effort = "quick"') + limits
+    first = ran(tmp_path, strict)
+    before = public_bytes(first.out)
+    path = written(tmp_path, strict + f'accepted = "{REASON}"\n')
+    accepted = sign(path, "A. Miller", on=date(2026, 3, 1)).run(first.out)
+    assert accepted.passed and not accepted.met and accepted.accepted == REASON and accepted.draft == ""
+    assert accepted.resumed == ("step-1",) and public_bytes(first.out) == before  # not drawn anew
+    assert "DRAFT" not in card(first.out) and "does not meet all limits" in card(first.out)
+    assert REASON not in card(first.out) and not (first.out / "public" / "DRAFT.txt").exists()
+    report = (first.out / "internal" / "report.html").read_text(encoding="utf-8")
+    assert REASON in report and "Signed by A. Miller" in report
+    record = json.loads((first.out / "internal" / "run.json").read_text(encoding="utf-8"))
+    assert record["accepted"] == REASON and record["met"] is False
+    again = Plan.read(path).run(first.out)
+    assert again.unchanged and again.passed and again.accepted == REASON
+    path.write_text(path.read_text(encoding="utf-8").replace("agreed", "not agreed"), encoding="utf-8")
+    assert "changed after" in Plan.read(path).draft  # the signature covers the reason
+
+
+def test_an_acceptance_that_is_not_needed_is_said(tmp_path: Path) -> None:
+    easy = PLAN.replace("skip = true", 'effort = "quick"') + "\n[thresholds]\nutility = 0.01\n"
+    found = ran(tmp_path, easy + f'accepted = "{REASON}"\n')
+    assert found.met and found.accepted == "" and any("not needed" in n for n in found.notes)
+    assert "was not needed" in (found.out / "internal" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("blank", ["", "   ", "\\t"])
+def test_an_acceptance_says_something(tmp_path: Path, blank: str) -> None:
+    easy = PLAN.replace("skip = true", 'effort = "quick"') + "\n[thresholds]\nutility = 0.01\n"
+    with pytest.raises(PlanError, match=r"\[thresholds\] accepted is empty"):
+        ran(tmp_path, easy + f'accepted = "{blank}"\n')
+    with pytest.raises(PlanError, match="no limit is set"):
+        ran(tmp_path, PLAN + '\n[thresholds]\naccepted = "whatever, by whom"\n')
+    with pytest.raises(PlanError, match="must be text"):
+        ran(tmp_path, easy + "accepted = true\n")
+
+
+# -- what came in ------------------------------------------------------------------------------------
+
+
+def test_a_run_judges_what_came_in(tmp_path: Path) -> None:
+    """Most costs are cut off: the distance is that to the file as it was read, not to what was left of it."""
+    schema = SCHEMA.replace("edges = [0, 100, 200, 400]\nconfirmed = true\n", "")
+    cut = "cost = { top = 100 }\ndx = { drop = true }\n[[steps]]"
+    plan = with_steps('method = "pseudonymize"\ncolumns = ["id"]').replace("[[steps]]", cut, 1)
+    path = written(tmp_path, plan.replace("skip = true", 'effort = "quick"'), **{"schema.toml": schema})
+    found = Plan.read(path).run(tmp_path / "release")
+    distance = found.assessments["step-1"]["total variation, column cost"].value
+    costs = [int(line.split(",")[5]) for line in rows().splitlines()[1:]]
+    assert distance == pytest.approx(sum(c > 100 for c in costs) / len(costs), abs=1 / 20)  # twenty bins
+    read = sf.scan(tmp_path / "data.csv", tmp_path / "schema.toml")
+    judged = sf.assess(read, tmp_path / "release" / "public", effort="quick")  # by somebody else
+    assert judged["total variation, column cost"].value == distance > 0.6
+    report = (tmp_path / "release" / "internal" / "report.html").read_text(encoding="utf-8")
+    for words in ("compared with the file as it was read", "&#x27;cost&#x27; above 100 was written as 100",
+                  "&#x27;dx&#x27; was left out", "Every row was input"):  # fmt: skip
+        assert words in report, words
+
+
+def test_an_intruder_knows_where_numbers_were_cut_off(tmp_path: Path) -> None:
+    """Whoever is above the top is looked for at the top: they are not out of reach because 97 is not 90."""
+    schema = SCHEMA.replace("edges = [0, 20, 40, 60, 80, 120]\nconfirmed = true\n", "")
+    lines = [HEADER, *(f"p{i},{'fm'[i % 2]},{20 + i},{'east'},a,{i}" for i in range(60))]
+    plan = with_steps('method = "pseudonymize"\ncolumns = ["id"]').replace("top = 90", "top = 21")
+    path = written(
+        tmp_path,
+        plan.replace("skip = true", 'effort = "quick"'),
+        **{"schema.toml": schema, "data.csv": "\n".join(lines) + "\n"},
+    )
+    found = Plan.read(path).run(tmp_path / "release").assessments["step-1"]
+    plain = sf.assess(
+        sf.scan(tmp_path / "data.csv", tmp_path / "schema.toml"),
+        tmp_path / "release" / "public",
+        effort="quick",
+    )
+    worse = [s.name for s in found.of("attack") if s.name in plain.names and s.value > plain[s.name].value]
+    assert worse and any("tried twice" in note for note in found.notes)
+    utility = {s.name: s.value for s in found.of("utility")}
+    assert utility == pytest.approx({s.name: s.value for s in plain.of("utility")}, nan_ok=True)
+
+
+def test_labels_stand_for_what_was_cut_off_too(tmp_path: Path) -> None:
+    """'old' is the label of 90, to which 94 was cut: in the original, 94 is old."""
+    ages = "\n".join(f"{a};{'young' if a < 50 else 'old'};*" for a in range(91)) + "\n"
+    schema = SCHEMA.replace("edges = [0, 20, 40, 60, 80, 120]\nconfirmed = true\n", "")
+    plan = PLAN.replace('{ recipe = "ages", widths = [5, 20] }', '{ recipe = "levels", file = "ages.csv" }')
+    path = written(tmp_path, plan, **{"ages.csv": ages, "schema.toml": schema})
+    read = Plan.read(path)
+    opened = open_input(read).table
+    meant = meanings(read, read.steps[0], prepare(read, opened).table, opened)
+    above = {int(line.split(",")[2]) for line in rows().splitlines()[1:]} - set(range(91))
+    assert above and above <= set(meant["age"]["old"]) and not above & set(meant["age"]["young"])
 
 
 # -- several steps ---------------------------------------------------------------------------------

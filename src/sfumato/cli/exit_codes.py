@@ -1,4 +1,8 @@
-"""The exit codes that all commands share; beside them 0: done, and 1: what a command checks does not hold."""
+"""The exit codes that all commands share; beside them 0: done, and 1: what a command checks does not hold.
+
+Of `run`, 1 is a release that misses a limit, or of which a limit is undecided or was not examined: it was
+written as a draft, or not at all. It is 0 where the plan says why that is accepted.
+"""
 
 from __future__ import annotations
 

@@ -34,17 +34,29 @@ def init(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where plan.toml and schema.toml go.")
     ] = Path("."),
-    k: Annotated[int, typer.Option("--k", metavar="K", min=2, help="How many each must hide among.")] = 5,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", metavar="K", min=2, help="How many each must hide among; by the recipient."),
+    ] = None,
+    recipient: Annotated[
+        str | None,
+        typer.Option(
+            "--recipient", metavar="WHO", help="Who receives the file: public, or someone under agreement."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Look at data and write a plan and a schema: every guess with its reason, to be reviewed.
 
     The plan runs as it is, and k-anonymizes; what it makes is stamped DRAFT until a person has signed it.
+    Who receives the file decides its limits: asked at a terminal, else --recipient, else the public.
     """
+    from sfumato.plan.limits import recipient as known
     from sfumato.plan.proposal import propose, write
     from sfumato.schema import Role
 
-    found = propose(data, folder=out, k=k, **reading.options())
+    who = known(recipient or _asked_recipient(terminal))
+    found = propose(data, folder=out, k=k, recipient=who.name, **reading.options())
     files = write(found, out, overwrite=force)
     plan = files[0]
     grid = Grid.grid(padding=(0, 2, 0, 0))
@@ -68,6 +80,7 @@ def init(
         ],
         {
             "written": [str(p) for p in files],
+            "recipient": who.name,
             "roles": {str(role): list(columns) for role, columns in roles.items()},
             "left_out": dropped,
             "hierarchies": {g.column.name: g.hierarchy for g in found.guesses if g.hierarchy is not None},
@@ -78,6 +91,27 @@ def init(
         terminal.note(f"{plan.name} holds no password: set {name} in the environment before it is run.")
     if not roles[Role.QUASI_IDENTIFIER]:
         terminal.note("no column was taken for a quasi-identifier: give some that role in plan.toml.")
+
+
+def _asked_recipient(terminal: Terminal) -> str:
+    """Who receives the file, from the person at the terminal; the public where nobody is there to ask."""
+    from sfumato.plan.limits import RECIPIENTS
+
+    if terminal.json or terminal.quiet or not (sys.stdin.isatty() and terminal.err.is_terminal):
+        terminal.note("the limits are those for the public; --recipient agreement sets those for a contract.")
+        return "public"
+    terminal.err.print(Text("Who receives the file?", "bold"))
+    for name, who in RECIPIENTS.items():
+        limits = ", ".join(f"{limit.name} {limit.value:g}" for limit in who.limits)
+        terminal.err.print(Text(f"  {name:<10} {who.words}: {limits}"))
+    while True:
+        terminal.err.print(Text("public or agreement [public]: "), end="")
+        answer = sys.stdin.readline().strip().lower()
+        if not answer:
+            return "public"
+        if answer in RECIPIENTS:
+            return answer
+        terminal.err.print(Text("please write public or agreement", "yellow"))
 
 
 def run(
@@ -114,7 +148,8 @@ def run(
     """Do what a plan says, and write the release: whole or not at all.
 
     A run that was stopped goes on where it was. The same plan on the same data leaves the release as it is.
-    Exit code 1 if a threshold is not met.
+    A release that misses a limit, or of which a limit could not be examined, is written as a draft, with exit
+    code 1, unless the plan says why it is accepted.
     """
     from sfumato.plan import Plan
     from sfumato.plan.run import run as go
@@ -131,10 +166,10 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(_shown(found), _plain(found))
+    terminal.result(_shown(found, read), _plain(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
-    return 0 if found.met else 1
+    return 0 if found.passed else 1
 
 
 @contextmanager
@@ -150,37 +185,64 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         yield frame
 
 
-def _shown(found: Run) -> list[Any]:
+def _shown(found: Run, plan: Plan) -> list[Any]:
+    from sfumato.plan.page import compared_with
+
     parts: list[Any] = []
     if found.drift is not None:
         parts += [Text("Since the earlier release", "bold")]
         parts += [Padding(Text(line), (0, 0, 0, 2)) for line in found.drift.sentences()] + [""]
     if found.unchanged:
-        return [
-            *parts,
-            Text(f"{found.out.name} is there already, made by this plan from this data.", "green"),
-        ]
+        words = f"{found.out.name} is there already, made by this plan from this data"
+        return [*parts, Text(f"{words}{_standing(found)}.", "green" if found.passed else "bold red")]
     if found.refused:
-        parts.append(Text("Nothing was released: a threshold is not met.", "bold red"))
+        parts.append(Text("Nothing was released: a limit is not met.", "bold red"))
         for name, assessment in found.assessments.items():
-            unmet = [t.sentence for t in assessment.thresholds if t.outcome != "met"]
-            parts += [Padding(Text(f"{name}: {line}"), (0, 0, 0, 2)) for line in unmet]
+            parts += _decision(assessment, f"{name}: ")
         parts += [Padding(Text(one.sentence), (0, 0, 0, 2)) for one in found.aggregates if not one.met]
         return [*parts, Text(f"Why: {', '.join(p.name for p in found.reports)} (internal)")]
     for name, folder in found.releases.items():
         release = found.load(name)
-        title = f"{'DRAFT release' if found.draft else 'Release'} written to {folder.name}: "
-        parts += [
-            Text(f"{title}{len(release.columns)} columns.", "yellow" if found.draft else "green"),
-            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-        ]
+        parts += [_headline(found, folder, len(release.columns)), *_decision(found.assessments.get(name))]
+        parts.append(Padding(Text(release.guarantee.text()), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
+    if found.assessments:
+        parts += [Text(compared_with(plan, found)), ""]
     parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
-    if not found.met:
-        parts.append(Text("MARKED: a threshold is not met.", "bold red"))
     parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
+
+
+def _headline(found: Run, folder: Path, width: int) -> Text:
+    """What was written: it is called a release only where its limits are met."""
+    columns = f"{width} columns."
+    if not found.passed:
+        words = f"NOT RELEASED: its limits are not met. A draft was written to {folder.name}: {columns}"
+        return Text(words, "bold red")
+    if found.accepted:
+        words = (
+            f"Limits are missed, and that is accepted ({found.accepted}). Written to {folder.name}: {columns}"
+        )
+        return Text(f"DRAFT. {words}" if found.draft else words, "bold yellow")
+    title = f"{'DRAFT release' if found.draft else 'Release'} written to {folder.name}: {columns}"
+    return Text(title, "yellow" if found.draft else "green")
+
+
+def _standing(found: Run) -> str:
+    if not found.passed:
+        return ", a DRAFT: it does not meet its limits"
+    return f"; it misses limits, which is accepted ({found.accepted})" if found.accepted else ""
+
+
+def _decision(found: Assessment | None, title: str = "") -> list[Any]:
+    """Where a limit is missed: the sentence that decides, else the limits; and what to do next."""
+    if found is None or found.met:
+        return []
+    because = [found.because] if found.because else []
+    missed = [f"{t.outcome}: {t.sentence}" for t in found.thresholds if t.outcome != "met"]
+    lines = [*(because or missed), *(f"Next: {words}" for words in found.advice[:1])]
+    return [Padding(Text(f"{title}{line}"), (0, 0, 0, 2)) for line in lines]
 
 
 _HEADLINES = ("total variation, columns", "total variation, pairs")
@@ -210,6 +272,10 @@ def _plain(found: Run) -> dict[str, Any]:
         "released": {name: str(folder) for name, folder in found.releases.items()},
         "draft": found.draft or None,
         "met": found.met,
+        "accepted": found.accepted or None,
+        "held_back": None
+        if found.split is None or found.split.held is None
+        else {"unit": found.split.unit, "held_back": found.split.people[0], "of": found.split.people[1]},
         "refused": found.refused,
         "unchanged": found.unchanged,
         "resumed": list(found.resumed),
@@ -244,7 +310,10 @@ def sign(
     assert after.signed is not None
     by, on = after.signed
     said = f"{plan.name} is signed by {by}, {on.isoformat()}."
-    terminal.result(Text(said, "green"), {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest})
+    if after.accepted:
+        said += f" The signature covers that missed limits are accepted: {after.accepted}"
+    plain = {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest}
+    terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
 
 
 def check(terminal: Terminal, plan: PlanPath) -> int:

@@ -90,18 +90,23 @@ def verify(
         ),
     ] = False,
 ) -> int:
-    """Check a release: its files, its data, its claims; exit code 1 if it is not what it says."""
+    """Check a release: its files, its data, its claims; exit code 1 if it is not what it says.
+
+    A draft that is whole is verified as a draft, and the last line says that it is one.
+    """
     from sfumato.release import verify as recount
 
     found = recount(directory, guests=guests)
     plain = {
         "ok": found.ok,
+        "draft": found.draft or None,
         "checks": [
             dict(zip(("outcome", "subject", "how", "detail"), row, strict=True)) for row in found.rows()
         ],
     }
     grid = _lines(found.rows() if every else _gathered(found.rows()))
-    colour = "bold red" if not found.ok else "bold yellow" if found.unproven else "bold green"
+    doubtful = found.unproven or found.draft
+    colour = "bold red" if not found.ok else "bold yellow" if doubtful else "bold green"
     last = Text(found.verdict, colour)
     terminal.result([grid, "", last], plain)
     return 0 if found.ok else 1

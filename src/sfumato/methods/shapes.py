@@ -212,10 +212,14 @@ class ListOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table with names of the user's own, such as columns, and one kind of thing under each."""
+    """A table with names of the user's own, such as columns, and one kind of thing under each.
+
+    known: entries with a meaning of their own beside them.
+    """
 
     of: Shape
     doc: str = ""
+    known: Mapping[str, Shape] = field(default_factory=dict)
 
     def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
         """No table, or wrong entries."""
@@ -223,7 +227,7 @@ class TableOf:
             yield at, "must be a table"
             return
         for name, item in value.items():
-            yield from self.of.faults(item, (*at, name))
+            yield from self.known.get(name, self.of).faults(item, (*at, name))
 
     def words(self) -> str:
         """The same in a few words, for a table."""
@@ -231,7 +235,8 @@ class TableOf:
 
     def json(self) -> dict[str, Any]:
         """An object with any names."""
-        return {"type": "object", "additionalProperties": described(self.of)}
+        own = {"properties": {n: described(s) for n, s in self.known.items()}} if self.known else {}
+        return {"type": "object", **own, "additionalProperties": described(self.of)}
 
 
 @dataclass(frozen=True)

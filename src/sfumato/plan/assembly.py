@@ -13,36 +13,47 @@ from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
 from sfumato.plan.determination import determination_of
 from sfumato.plan.document import FORM, PlanDocument
+from sfumato.plan.limits import looser
 from sfumato.plan.outcome import Run
-from sfumato.plan.output_folders import KEY, RECORD, folders, form_mark, stamp
+from sfumato.plan.output_folders import KEY, RECORD, drafted, folders, form_mark, stamp
 from sfumato.plan.page import page_of
 from sfumato.plan.preparation import Opened
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
+from sfumato.plan.workplace import SPLIT_KEY
 from sfumato.privacy import Guarantee
-from sfumato.release import Release, fingerprint, manifest, read_key, verify
+from sfumato.release import Release, fingerprint, manifest, read_key, verify, write_key
 from sfumato.report import Page
 from sfumato.report.json import to_json
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 
-def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = ()) -> Run:
+def written(
+    bench: Workbench, found: Run, opened: Opened, previous: Sequence[str] = (), *, instead_of: bool = False
+) -> Run:
     """Put the releases together, check them as a stranger would, and rename; or refuse.
 
-    previous: marks of the earlier release it was held against.
+    previous: marks of the earlier release it was held against. instead_of: another one is there, no draft.
     """
     plan, place = bench.plan, bench.place
     met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.aggregates)
-    if not met and plan.table("outputs").get("unmet", "refuse") == "refuse":
-        return replace(found, met=False, refused=True, reports=tuple(_refused(bench, found)))
+    found = replace(found, met=met, accepted="" if met else plan.accepted)
+    found = replace(
+        found, draft=drafted(plan.draft, not found.passed), notes=(*found.notes, *_notes(plan, met))
+    )
+    kept = instead_of and not found.passed  # a draft takes the place of nothing that may have left
+    if not found.passed and (kept or plan.table("outputs").get("unmet") == "refuse"):
+        said = (f"'{found.out.name}' is another release, which a draft does not replace.",) if kept else ()
+        notes = (*found.notes, *said)
+        return replace(found, refused=True, notes=notes, reports=tuple(_refused(bench, found)))
     shutil.rmtree(place.draft, ignore_errors=True)
     parts = folders(plan, place.draft)
     if len(parts) > 1:
         place.draft.mkdir()
     profile = drifting.profile(opened.table)
     for step in plan.released:
-        _assemble(bench, step, parts[step.name], found, met, opened.table, previous)
+        _assemble(bench, step, parts[step.name], found, opened.table, previous)
         drifting.write(parts[step.name] / "internal", profile)
         manifest.seal(parts[step.name], read_key(parts[step.name] / "internal" / KEY))
         if not verify(parts[step.name]).ok:
@@ -56,24 +67,28 @@ def written(bench: Workbench, found: Run, opened: Opened, previous: Sequence[str
     final = folders(plan, found.out)
     reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("*"))
                if p.stem in ("report", "determination")]  # fmt: skip
-    return replace(found, releases=final, met=met, reports=tuple(reports))
+    return replace(found, releases=final, reports=tuple(reports))
+
+
+def _notes(plan: PlanDocument, met: bool) -> Iterator[str]:
+    """What a person should know about the limits themselves."""
+    yield from (f"{words}." for words in looser(plan.table("thresholds")))
+    if met and plan.accepted:
+        yield "every limit is met: 'accepted' in [thresholds] is not needed."
 
 
 def _assemble(
-    bench: Workbench,
-    step: Step,
-    folder: Path,
-    found: Run,
-    met: bool,
-    table: Table,
-    previous: Sequence[str],
+    bench: Workbench, step: Step, folder: Path, found: Run, table: Table, previous: Sequence[str]
 ) -> None:
     """One release: the finished step under its stamp, with the plan, the report and the record of the run."""
     plan = bench.plan
     release = result(bench, step)
     outputs = plan.table("outputs")
     stamped = replace(
-        release, about=_about(plan, step, release.about, met), guarantee=_promised(plan, release)
+        release,
+        about=_about(plan, step, release.about, found),
+        draft=_public_draft(plan, found),
+        guarantee=_promised(plan, release, found.met),
     )
     stamped.save(folder, format=outputs.get("format", "parquet"))
     internal = folder / "internal"
@@ -88,9 +103,12 @@ def _assemble(
         else:
             page.save(internal / f"report.{suffix}")
     if FORM in outputs and judged is not None:
-        signed_for = determination_of(plan, step, stamped, found.prepared, judged)
+        signed_for = determination_of(plan, step, stamped, found, judged)
         signed_for.save(internal / "determination.html")
     key: Key = read_key(internal / KEY)
+    held = found.split is not None and found.split.held is not None
+    if held:
+        write_key(internal / SPLIT_KEY, bench.place.split_key)
     document = {
         "note": "internal: must not leave the house",
         "sfumato_run": 1,
@@ -100,7 +118,9 @@ def _assemble(
         "stamp": stamp(plan),
         "about": release.about,
         "guarantee": json.loads(release.guarantee.to_json()),
-        "met": met,
+        "met": found.met,
+        "accepted": found.accepted or None,
+        "held_back": found.split.sentence if held and found.split is not None else None,
         "aggregates": [one.sentence for one in found.aggregates],
         "previous": list(previous),
         "form": form_mark(plan),
@@ -111,25 +131,30 @@ def _assemble(
     owner_only(internal)
 
 
-def _promised(plan: PlanDocument, release: Release) -> Guarantee:
-    """A release that was refused otherwise tells, by being there, that it met its limits on the data."""
-    if not plan.table("thresholds") and "aggregates" not in plan.document:
+def _promised(plan: PlanDocument, release: Release, met: bool) -> Guarantee:
+    """A release that would be a draft otherwise tells, by being none, that it met its limits on the data."""
+    if not plan.limits and "aggregates" not in plan.document:
         return release.guarantee
     chosen = (
         "That it was released says that it met limits that were measured on the data; that is not covered"
+        if met
+        else "That it says it missed limits tells what was measured on the data; that is not covered"
     )
     return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in release.guarantee.claims))
 
 
-def _about(plan: PlanDocument, step: Step, own: str, met: bool) -> str:
-    """What the card says first. Nothing of the data is in it but whether thresholds were met."""
+def _public_draft(plan: PlanDocument, found: Run) -> str:
+    """Why it is a draft, as its public part may say it: no number, no name of a column."""
+    missed = "" if found.passed else "it does not meet the limits that its publisher set"
+    unsigned = "no person has signed for this release" if plan.draft else ""
+    return ", and ".join(w for w in (missed, unsigned) if w)
+
+
+def _about(plan: PlanDocument, step: Step, own: str, found: Run) -> str:
+    """What the card says first. Nothing of the data is in it but whether limits were met."""
     parts = []
-    if plan.draft:
-        parts.append(
-            "DRAFT: no person has signed for this release. It is not to be passed on or relied upon."
-        )
-    if not met:
-        parts.append("MARKED: it does not meet what its publisher asked of it.")
+    if found.accepted:
+        parts.append("It does not meet all limits that its publisher set, who has accepted that.")
     title = " ".join(str(plan.document.get("title", "")).split())
     if title:
         parts.append(f"{title.rstrip('.')}.")
@@ -146,9 +171,7 @@ def _page(plan: PlanDocument, step: Step, release: Release, found: Run) -> Page:
     assert found.prepared is not None
     notable = plan.table("drift").get("notable", 0.1)
     judged = found.assessments.get(step.name)
-    return page_of(
-        plan, step, release, found.prepared, judged, found.drift, notable, found.aggregates, found.together
-    )
+    return page_of(plan, step, release, found, judged, notable)
 
 
 def _refused(bench: Workbench, found: Run) -> Iterator[Path]:

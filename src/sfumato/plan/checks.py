@@ -12,6 +12,7 @@ from sfumato.io.addresses import has_secret, is_url
 from sfumato.methods.declaration import Does
 from sfumato.methods.shapes import Fault
 from sfumato.plan.document import FORM, INPUT, PlanDocument, said
+from sfumato.plan.limits import ACCEPTED
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
@@ -28,6 +29,7 @@ def faults_of(plan: PlanDocument) -> Iterator[Fault]:
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
+    yield from _held_back(plan)
     data, ledger = plan.table(INPUT)["data"], plan.table("budget").get("ledger", "")
     if is_url(data) and has_secret(data):
         yield (
@@ -153,13 +155,46 @@ def _limits(plan: PlanDocument) -> Iterator[Fault]:
     from sfumato.assessment.thresholds import require_known
 
     known = [m for check in (*CHECKS, *guest_checks()) for m in check.gives]
-    for name, limit in plan.table("thresholds").items():
+    for name, limit in plan.limits.items():
         try:
             require_known({name: limit}, known)
         except SfumatoError as error:
             yield ("thresholds", name), f": {said(error)} ({error.hint})"
-    if plan.table("thresholds") and plan.table("assess").get("skip"):
+    if plan.limits and plan.table("assess").get("skip"):
         yield ("assess", "skip"), "cannot be: thresholds are set"
+    if plan.accepted and not plan.limits and "aggregates" not in plan.document:
+        yield ("thresholds", ACCEPTED), "accepts that a limit is missed, and no limit is set"
+
+
+def _held_back(plan: PlanDocument) -> Iterator[Fault]:
+    """People that are held back: how many, and what does not go with it."""
+    at, wanted = ("assess", "hold_back"), plan.table("assess").get("hold_back")
+    if wanted is None:
+        return
+    if wanted >= 1 and (wanted == 1 or not float(wanted).is_integer()):
+        yield at, "must be a share below 1, or a whole number of people from 2 up"
+    if plan.table("assess").get("skip"):
+        yield at, "holds people back for the assessment, and [assess] skips it"
+    if "control" in plan.table("assess"):
+        yield at, "and 'control' are two controls: keep one of them"
+    for step in plan.steps:
+        if step.of == INPUT and wanted >= 1 and _spends(plan, step):
+            yield (
+                at,
+                f"must be a share: the epsilon of '{step.name}' must not hang on how many people there are",
+            )
+        if "declared_rows" in step.settings:
+            yield (
+                ("steps", step.place, "declared_rows"),
+                "is the number of all rows, and [assess] hold_back leaves some out: keep one of them",
+            )
+
+
+def _spends(plan: PlanDocument, step: Step) -> bool:
+    try:
+        return step.spends(plan.folder).claimed
+    except SfumatoError:
+        return False  # said among the steps
 
 
 def _columns(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:

@@ -14,7 +14,8 @@ from sfumato.assessment.thresholds import counts_as_risk, excess
 from sfumato.errors import listed
 from sfumato.io.addresses import last_name
 from sfumato.plan.document import FORM, INPUT, PlanDocument
-from sfumato.plan.page import fate, gained, short
+from sfumato.plan.outcome import Run
+from sfumato.plan.page import compared_with, fate, gained, short
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
@@ -29,19 +30,24 @@ _WORST = 5
 
 
 def determination_of(
-    plan: PlanDocument, step: Step, release: Release, prepared: Prepared, assessment: Assessment
+    plan: PlanDocument, step: Step, release: Release, run: Run, assessment: Assessment
 ) -> Page:
     """The page for one released step, to be printed and signed."""
+    assert run.prepared is not None
     said = Said.read(plan.path(plan.table("outputs")[FORM]))
     facts = {
-        "data": Section("The run", (), [_data(plan, step, release, prepared)]),
+        "data": Section("The run", (), [_data(plan, step, release, run.prepared)]),
         "knowledge": Section("The run", (), [_known(plan, release)]),
         "residual_risk": _risk(assessment),
-        "limits": Section("The run", tuple(_limits(plan, assessment))),
+        "limits": Section("The run", (*_limits(plan, assessment), compared_with(plan, run), *_accepted(run))),
     }
-    page = determination(said, assessment.to_dict(), facts, [plan.draft] if plan.draft else [])
+    page = determination(said, assessment.to_dict(), facts, [run.draft] if run.draft else [])
     title = str(plan.document.get("title", "")).strip() or last_name(str(plan.table(INPUT)["data"]))
     return replace(page, title=f"{page.title}: {title}")
+
+
+def _accepted(run: Run) -> tuple[str, ...]:
+    return (f"A limit is missed, and that is accepted: {run.accepted}",) if run.accepted else ()
 
 
 def _data(plan: PlanDocument, step: Step, release: Release, prepared: Prepared) -> DataTable:
@@ -90,6 +96,6 @@ def _limits(plan: PlanDocument, assessment: Assessment) -> Iterator[str]:
     )
     if assessment.skipped:
         yield f"{len(assessment.skipped)} parts of the assessment were not examined; they are listed below."
-    if not plan.table("thresholds"):
+    if not plan.limits:
         yield "The plan sets no threshold: nobody but who signs says whether the numbers are small enough."
     yield from assessment.notes

@@ -18,6 +18,7 @@ from typing import Any
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.io.addresses import from_folder, noted
 from sfumato.methods.shapes import Fault, as_day
+from sfumato.plan.limits import ACCEPTED, RECIPIENT
 from sfumato.plan.lines import Place, line_of
 from sfumato.plan.step import Step
 from sfumato.schema import Role, Schema
@@ -107,6 +108,18 @@ class PlanDocument:
                 schema = schema.with_(name, role=Role(entry["role"]))
         return schema
 
+    # -- limits --------------------------------------------------------------------------------------
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits by the name of a score."""
+        return {n: v for n, v in self.table("thresholds").items() if n not in (RECIPIENT, ACCEPTED)}
+
+    @property
+    def accepted(self) -> str:
+        """Why a release may leave although it misses a limit, and who says so; empty if nobody does."""
+        return " ".join(str(self.table("thresholds").get(ACCEPTED, "")).split())
+
     # -- review --------------------------------------------------------------------------------------
 
     @property
@@ -146,11 +159,13 @@ class PlanDocument:
         """Of everything that decides what a step makes of given data: runs that agree in it share the result.
 
         Thresholds, the assessment, outputs and the signature are not in it, so that changing them never draws
-        anything anew.
+        anything anew; but for who is held back, as the release is made of the others.
         """
         chain = [(s.method, dict(s.settings)) for s in (*self.before(step), step)]
         reading = {k: v for k, v in self.table(INPUT).items() if k not in ("data", "schema")}
-        parts = {"steps": chain, "columns": self._columns(), "prepare": self.table("prepare")}
+        parts: dict[str, Any] = {"steps": chain, "columns": self._columns(), "prepare": self.table("prepare")}
+        if "hold_back" in self.table("assess"):
+            parts["hold_back"] = self.table("assess")["hold_back"]
         return _digest({**parts, "reading": reading, "files": self._files})
 
     def _columns(self) -> dict[str, Any]:

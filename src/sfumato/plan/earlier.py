@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sfumato.errors import SfumatoError
 from sfumato.plan.document import PlanDocument
 from sfumato.plan.output_folders import KEY, records
-from sfumato.plan.preparation import as_prepared, open_input
+from sfumato.plan.preparation import open_input
 from sfumato.release import Release, fingerprint, read_key
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Role
@@ -34,9 +34,7 @@ class Before:
     note: str = ""
 
 
-def before(
-    plan: PlanDocument, opened: Table, prepared: Table, previous: str | Path | None, *, other_input: bool
-) -> Before:
+def before(plan: PlanDocument, opened: Table, previous: str | Path | None, *, other_input: bool) -> Before:
     """The earlier releases as the attacks want them.
 
     other_input: the run is on other data than the plan names, so that the plan's may be the earlier ones.
@@ -57,7 +55,7 @@ def before(
             "the data of the earlier release is not at hand: its people are taken to be the same, which "
             "overstates what both releases together give away of those who came or left.",
         )
-    grown = tuple((as_prepared(plan, then, prepared), release) for release in releases)
+    grown = tuple((then, release) for release in releases)
     still = _still_there(then, opened)
     if still == 0:
         return Before(grown, "nobody of the earlier release is in the new data.")

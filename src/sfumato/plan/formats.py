@@ -53,11 +53,20 @@ def left_out(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return ("max_suppressed",) if unset else ()
 
 
+def refusing(document: Mapping[str, Any]) -> bool:
+    """Whether a plan of format 1 meant, without saying it, that nothing is written if a limit is missed."""
+    limited = bool(document.get("thresholds") or document.get("aggregates"))
+    outputs = document.get("outputs", {})
+    return limited and isinstance(outputs, Mapping) and "unmet" not in outputs
+
+
 def earlier_format(document: Mapping[str, Any]) -> Iterator[Fault]:
     """What has to be changed in a plan of format 1; nothing in others."""
     if document.get("sfumato_plan") != OLD or isinstance(document.get("sfumato_plan"), bool):
         return
     yield ("sfumato_plan",), f"is {OLD}, an earlier format: some words mean something else now, write {NEW}"
+    if refusing(document):
+        yield ("outputs",), "meant unmet = 'refuse', which has to be said now"
     steps = document.get("steps")
     for i, entry in enumerate(steps if isinstance(steps, list) else []):
         if not isinstance(entry, Mapping):
@@ -104,6 +113,8 @@ def upgraded(text: str) -> str:
 def _upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
     out = {k: v for k, v in document.items() if k != "review"}
     out["sfumato_plan"] = NEW
+    if refusing(document):
+        out["outputs"] = {"unmet": "refuse", **document.get("outputs", {})}
     if "steps" in out:
         out["steps"] = [_step(entry) for entry in out["steps"]]
     return out
@@ -138,6 +149,10 @@ def _by_lines(text: str, document: Mapping[str, Any]) -> str:
             continue
         entry = document.get("steps", [{}])[step] if table == "steps" and step >= 0 else {}
         out.append(_line(line, table, entry))
+        if header and table == "outputs" and refusing(document):
+            out.append('unmet = "refuse"')
+    if refusing(document) and "outputs" not in document:
+        out += ["[outputs]", 'unmet = "refuse"', ""]
     return "\n".join(out)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.plan.drift import Drift
+from sfumato.plan.holdback import Split
 from sfumato.plan.preparation import Prepared
 from sfumato.release import Release
 
@@ -21,7 +22,8 @@ class Run:
     """What came of a run.
 
     releases: the folder of each released step. draft: why it is a draft; empty if it is none.
-    met: whether every threshold was met. refused: nothing was released because one was not.
+    met: whether every limit was met. accepted: why it may leave although one was not, and who says so.
+    refused: nothing was written because a limit was missed. split: who was held back, as its control.
     aggregates: what aggregates give away that are to be published beside it.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
     together: whose release the earlier one is, with which this one was attacked.
@@ -31,6 +33,7 @@ class Run:
     releases: Mapping[str, Path] = field(default_factory=dict)
     draft: str = ""
     met: bool = True
+    accepted: str = ""
     refused: bool = False
     unchanged: bool = False
     resumed: tuple[str, ...] = ()
@@ -39,8 +42,14 @@ class Run:
     drift: Drift | None = None
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None
+    split: Split | None = None
     notes: tuple[str, ...] = ()
     together: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether its limits are met, or the plan says why they need not be."""
+        return self.met or bool(self.accepted)
 
     def load(self, step: str | None = None) -> Release:
         """The release, or that of a named step."""

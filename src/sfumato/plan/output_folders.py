@@ -11,8 +11,10 @@ from typing import Any
 
 from sfumato.errors import DataError, OutputError, VerificationError
 from sfumato.plan.document import FORM, PlanDocument
+from sfumato.plan.outcome import Run
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench
+from sfumato.plan.workplace import SPLIT_KEY, Workplace
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, read_key, verify
 from sfumato.table import Table
@@ -88,6 +90,42 @@ def form_mark(plan: PlanDocument) -> str | None:
     return None if name is None else hashlib.blake2b(plan.path(name).read_bytes(), digest_size=16).hexdigest()
 
 
+def keep_who_was_held_back(plan: PlanDocument, source: Path, table: Table, place: Workplace) -> None:
+    """Rows that are taken from an earlier release were made without certain people: the same are held back.
+
+    Others would be compared with a control that is in the release.
+    """
+    steps = {s.name: s for s in plan.released}
+    for folder, document in records(source) if "hold_back" in plan.table("assess") else ():
+        step = steps.get(document["step"])
+        if step is not None and _is_of(document, folder, plan, step, table):
+            place.keep_split(read_key(folder / "internal" / SPLIT_KEY))
+            return
+
+
+def as_it_was(plan: PlanDocument, out: Path) -> Run:
+    """What a run says that finds its release already there: whether it met its limits, too."""
+    found = [document for _, document in records(out)]
+    met = all(document.get("met", True) for document in found)
+    accepted = "" if met else plan.accepted
+    missed = not met and not accepted
+    draft = drafted(plan.draft, missed)
+    return Run(out, folders(plan, out), draft, met=met, accepted=accepted, unchanged=True)
+
+
+def is_draft(out: Path) -> bool:
+    """Whether what a run has made there is a draft: unsigned, or without its limits."""
+    return any(
+        document["stamp"].get("draft") or not (document.get("met", True) or document.get("accepted"))
+        for _, document in records(out)
+    )
+
+
+def drafted(unsigned: str, missed: bool) -> str:
+    """Why a release is a draft; empty if it is none."""
+    return ", and ".join(w for w in ("it does not meet its limits" if missed else "", unsigned) if w)
+
+
 def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> None:
     """The results of an earlier release as finished steps: the very bytes, with the record they came with."""
     steps = {s.name: s for s in bench.plan.released}
@@ -101,7 +139,7 @@ def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> N
             continue
         release = Release.load(folder)
         own = Guarantee.from_json(json.dumps(document["guarantee"]))
-        replace(release, about=document["about"], guarantee=own).save(bench.folder(step))
+        replace(release, about=document["about"], draft="", guarantee=own).save(bench.folder(step))
     if asked and taken < len(steps):
         raise DataError(
             f"'{source.name}' is not what this plan makes of this data.", hint="run without --record"

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.thresholds import counts_as_risk
+from sfumato.errors import listed
 from sfumato.io.addresses import last_name
-from sfumato.plan.aggregates import Published, aggregates_section
+from sfumato.plan.aggregates import aggregates_section
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
+from sfumato.plan.limits import RECIPIENT, RECIPIENTS, looser
+from sfumato.plan.outcome import Run
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
 from sfumato.release import Release
@@ -32,14 +35,13 @@ def page_of(
     plan: PlanDocument,
     step: Step,
     release: Release,
-    prepared: Prepared,
+    run: Run,
     assessment: Assessment | None,
-    drift: Drift | None,
     notable: float,
-    aggregates: tuple[Published, ...] = (),
-    together: str = "",
 ) -> Page:
-    """The page for one released step; INTERNAL on every sheet, and DRAFT until somebody has signed."""
+    """The page for one released step; INTERNAL on every sheet, and DRAFT if it is one."""
+    prepared = run.prepared
+    assert prepared is not None
     if assessment is not None:
         page = assessment.page()
     else:
@@ -52,18 +54,18 @@ def page_of(
     first = page.sections[0]
     first = replace(
         first,
-        prose=(*_signature(plan), *summary, *first.prose),
+        prose=(*_signature(plan, run), *summary, *_before(plan, release, run), *first.prose),
         blocks=tuple(_shorter(b, assessment) for b in first.blocks),
     )
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
-    own += [_drift(drift, notable, together)] if drift is not None else []
-    own += [aggregates_section(aggregates)] if aggregates else []
+    own += [_drift(run.drift, notable, run.together)] if run.drift is not None else []
+    own += [aggregates_section(run.aggregates)] if run.aggregates else []
     data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(
         page,
-        title=f"DRAFT: {title}" if plan.draft else title,
+        title=f"DRAFT: {title}" if run.draft else title,
         stamp=f"{plan.name}, {step.name}. {page.stamp}",
         sections=(first, *page.sections[1:2], *own, *page.sections[2:]),
     )
@@ -119,16 +121,55 @@ def _shorter(block: Block, assessment: Assessment | None) -> Block:
     return replace(block, not_examined=(*limits, rest))
 
 
-def _signature(plan: PlanDocument) -> tuple[str, ...]:
+def _signature(plan: PlanDocument, run: Run) -> tuple[str, ...]:
+    said = []
+    if run.draft:
+        said.append(f"DRAFT: {run.draft}. Do not let it leave the house.")
     if plan.draft:
-        return (
-            f"DRAFT: {plan.draft}. Roles, hierarchies and limits below may be guesses of a program. Do not "
-            f"let this release leave the house before a person has looked at every one of them and signed "
-            f"the plan.",
+        said.append(
+            "Roles, hierarchies and limits below may be guesses of a program, until a person has looked at "
+            "every one of them and signed the plan."
         )
-    assert plan.signed is not None
-    by, on = plan.signed
-    return (f"Signed by {by} on {on.isoformat()}.",)
+    elif plan.signed is not None:
+        by, on = plan.signed
+        said.append(f"Signed by {by} on {on.isoformat()}.")
+    if run.accepted:
+        said.append(f"A limit is missed, and the plan says why that is accepted: {run.accepted.rstrip('.')}.")
+    elif plan.accepted:
+        said.append("The plan accepts that a limit is missed, which was not needed: every limit is met.")
+    return tuple(said)
+
+
+def _before(plan: PlanDocument, release: Release, run: Run) -> tuple[str, ...]:
+    """What was done to the file before the steps, in words; for whom the limits are; and the control."""
+    assert run.prepared is not None
+    entries = plan.table("columns")
+    cut = [
+        f"'{name}' {'above' if end == 'top' else 'below'} {entry[end]:g} was written as {entry[end]:g}"
+        for name, entry in entries.items()
+        for end in ("bottom", "top")
+        if end in entry and name in release.schema
+    ]
+    gone = [f"'{name}' was left out" for name, _ in run.prepared.dropped]
+    done = listed([*cut, *gone], 12) or "nothing was changed or left out"
+    out = [f"The release is compared with the file as it was read. Before the steps: {done}."]
+    thresholds = plan.table("thresholds")
+    if RECIPIENT in thresholds:
+        out.append(f"The limits are those for {RECIPIENTS[thresholds[RECIPIENT]].words}, as the plan says.")
+        out += [f"Asked less than is usual: {words}." for words in looser(thresholds)]
+    return (*out, *([] if plan.table("assess").get("skip") else [compared_with(plan, run)]))
+
+
+def compared_with(plan: PlanDocument, run: Run) -> str:
+    """Whom attacks are compared with; that there is nobody, if there is nobody."""
+    if run.split is not None and run.split.held is not None:
+        return f"{run.split.sentence}."
+    if "control" in plan.table("assess"):
+        return "Every row was input; attacks are compared with the people of the control file."
+    return (
+        "Every row was input: nobody was held back and there is no control, so that attacks can be compared "
+        "with a plain guess only."
+    )
 
 
 def _run(plan: PlanDocument, step: Step, release: Release) -> Section:

@@ -25,7 +25,10 @@ from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
-from sfumato.plan.proposal_text import Guess, plan_text, schema_text
+from sfumato.plan.holdback import suggested
+from sfumato.plan.limits import PUBLIC, asked_of
+from sfumato.plan.limits import recipient as recipient_of
+from sfumato.plan.proposal_text import Asked, Guess, plan_text, schema_text
 from sfumato.plan.recipes import band, recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.schema import Column, Kind, Role, Schema
@@ -57,13 +60,24 @@ class Proposal:
 
 
 def propose(
-    data: str, *, folder: str | Path = ".", k: int = 5, schema: str = "schema.toml", **options: Any
+    data: str,
+    *,
+    folder: str | Path = ".",
+    k: int | None = None,
+    recipient: str = PUBLIC.name,
+    schema: str = "schema.toml",
+    **options: Any,
 ) -> Proposal:
     """Look at data and propose how to release it.
 
-    folder: where the plan will lie; the data is named from there. options: how the data is read, as for
-        `scan`. A password in the address of a database is left out: the plan names a variable in its place.
+    folder: where the plan will lie; the data is named from there.
+    recipient: who receives the file, the "public" or someone under "agreement": sets the limits.
+    k: another one than is usual for them.
+    options: how the data is read, as for `scan`. A password in the address of a database is left out: the
+        plan names a variable in its place.
     """
+    who = recipient_of(recipient)
+    k = who.k if k is None else k
     table = _without_blanks(scan(data, keep_text=True, **options))
     meant = update(None, table)
     values = _values(table.with_schema(meant))
@@ -71,12 +85,19 @@ def propose(
     where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
     where = with_relative_file(where, lambda path: _from(path, Path(folder)))
     guesses = tuple(_guess(c, values.get(c.name, []), rows / (_COMMON * k)) for c in meant)
+    asked = Asked(who, asked_of(who, k), k, suggested(_people(table.with_schema(meant), rows)))
     return Proposal(
         guesses,
-        plan_text(guesses, where, schema, options, k, rows, _nodes(guesses, values)),
+        plan_text(guesses, where, schema, options, asked, rows, _nodes(guesses, values)),
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
     )
+
+
+def _people(table: Table, rows: int) -> int:
+    """How many people there are, where a column says so; rows otherwise."""
+    person = next(iter(table.schema.of_role(Role.PERSON)), None)
+    return rows if person is None else table.codebooks([person])[person].size
 
 
 def suggested_hierarchies(table: Table, k: int = 5) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tomli_w
 
+from sfumato.plan.limits import GAIN, LARGEST_RISK, SMALLEST_CLASS, Limit, Recipient
 from sfumato.plan.spec import NAME, VERSION
 from sfumato.schema import Column, Kind, Role, Schema
 
@@ -60,13 +61,16 @@ redundant = "report"         # or "drop": columns that say what another one says
 
 [assess]
 effort = "{effort}"           # quick, normal or thorough
-# target = "..."             # what models predict: trained on the release, tried on the data
-# control = "..."            # people who are not in the data: attacks are held against them
+{hold_back}# target = "..."             # what models predict: trained on the release, tried on the data
+# control = "..."            # or, instead of hold_back, a file of people who are not in the data
 
-# Limits that must hold, or nothing is released (outputs.unmet = "mark" releases it marked).
-# [thresholds]
-# risk = 0.05                # no attack gains more than this over people who are not in the data, or a guess
-# utility = 0.8              # no score of the whole table below this
+# Limits for who receives the file: "public", or someone under "agreement" (k = 5, a largest risk of 0.2). The
+# numbers do not follow by themselves: change them with the recipient. A release that misses one is written as
+# a DRAFT, with exit code 1, unless somebody says here why it is accepted.
+[thresholds]
+recipient = "{recipient}"
+{limits}# utility = 0.8              # no score of the whole table below this
+# accepted = "why it may leave although a limit is missed, and who says so"
 
 # [register]                 # earlier releases of the same people: together they must not give them away
 # folder = "register"
@@ -74,7 +78,7 @@ effort = "{effort}"           # quick, normal or thorough
 [outputs]
 format = "parquet"
 reports = ["html"]
-unmet = "refuse"
+unmet = "draft"              # what comes of a missed limit: a "draft", or nothing at all ("refuse")
 # determination = "determination.toml"  # a form (sfumato determination new), printed with the numbers
 """
 
@@ -93,6 +97,16 @@ _GROUPS: tuple[tuple[str, Callable[[Guess], bool]], ...] = (
 
 
 @dataclass(frozen=True)
+class Asked:
+    """For whom the file is, and what follows: limits, k, and how many people are held back (None: nobody)."""
+
+    recipient: Recipient
+    limits: tuple[Limit, ...]
+    k: int
+    hold_back: float | int | None
+
+
+@dataclass(frozen=True)
 class Guess:
     """What is proposed for one column, and why."""
 
@@ -108,7 +122,7 @@ def plan_text(
     data: str,
     schema: str,
     options: Mapping[str, Any],
-    k: int,
+    asked: Asked,
     rows: int,
     nodes: int,
 ) -> str:
@@ -122,6 +136,7 @@ def plan_text(
     )
     known = sum(g.column.role is Role.QUASI_IDENTIFIER and not g.drop for g in guesses)
     large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
+    k = asked.k
     parts = [
         _HEAD.format(name=NAME, k=k, version=VERSION),
         *_input(data, schema, options),
@@ -132,9 +147,29 @@ def plan_text(
             unit="persons" if persons else "rows",
             l=diverse,
             effort="quick" if large else "normal",
+            hold_back=_hold_back(asked.hold_back),
+            recipient=asked.recipient.name,
+            limits="".join(map(_limit, asked.limits)),
         ),
     ]
     return "".join(parts)
+
+
+def _hold_back(share: float | int | None) -> str:
+    words = "people kept out of the release: attacks on it are compared with them"
+    if share is None:
+        few = "too few here for a control: "
+        return f"# hold_back = 0.1            # {few}{words}\n"
+    return f"{f'hold_back = {share}':<29}# {words}\n"
+
+
+def _limit(limit: Limit) -> str:
+    meaning = {
+        SMALLEST_CLASS: "How many share a combination of quasi-identifiers, at least",
+        LARGEST_RISK: "The largest prosecutor risk",
+        GAIN: "What an attack gains over people outside the data, or over a guess",
+    }[limit.name]
+    return f"# {meaning} ({limit.source}).\n{_key(limit.name)} = {limit.value:g}\n"
 
 
 def schema_text(schema: Schema) -> str:

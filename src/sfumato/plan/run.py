@@ -1,4 +1,4 @@
-"""A plan is run: open, compare, prepare, do the steps, judge, write. It reads as what is done.
+"""A plan is run: open, compare, hold back, prepare, do the steps, judge, write. It reads as what is done.
 
 Guarantee: at every moment the release is either not there, or there as a whole; noise is drawn once for what
     the
@@ -14,27 +14,36 @@ Tested by: tests/plan/test_kill.py, tests/plan/test_resume.py
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
-from sfumato.methods.declaration import Does
 from sfumato.plan import drift as drifting
 from sfumato.plan.aggregates import judged_aggregates
 from sfumato.plan.assembly import written
-from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
+from sfumato.plan.holdback import Split
+from sfumato.plan.holdback import split as split_off
+from sfumato.plan.judging import judged
 from sfumato.plan.outcome import Run
-from sfumato.plan.output_folders import folders, records, refuse_folder, require_sound, take_over, there
-from sfumato.plan.preparation import as_prepared, open_input, prepare
-from sfumato.plan.step import Step
+from sfumato.plan.output_folders import (
+    as_it_was,
+    is_draft,
+    keep_who_was_held_back,
+    records,
+    refuse_folder,
+    require_sound,
+    take_over,
+    there,
+)
+from sfumato.plan.preparation import Prepared, open_input, prepare
 from sfumato.plan.steps import Workbench, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
 from sfumato.progress import report
 from sfumato.release import fingerprint
-from sfumato.schema import Role
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -79,26 +88,31 @@ def run(
         if found == "same":
             require_sound(plan, out)
             place.remove()  # of a run that was killed after its last rename
-            return Run(out, folders(plan, out), plan.draft, unchanged=True, drift=drift, notes=tuple(notes))
+            return replace(as_it_was(plan, out), drift=drift, notes=tuple(notes))
         if found == "other" and not overwrite:
             raise OutputError(
                 f"'{out.name}' was made by another plan or from other data.",
                 hint="choose a new folder; --overwrite replaces it, and the old record is gone",
             )
-        mark = fingerprint(opened.table, place.key)
+        earlier_ones = [Path(f) for f in (out if found == "restamp" else None, record) if f is not None]
+        for folder in earlier_ones:
+            keep_who_was_held_back(plan, folder, opened.table, place)
+        wanted = plan.table("assess").get("hold_back")
+        mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
         bench = Workbench(plan, place, mark, spend_again, source or plan.source(input), other_people)
-        for folder in (out if found == "restamp" else None, record):
-            if folder is not None:
-                take_over(bench, Path(folder), opened.table, asked=folder is record)
-        prepared = prepare(plan, opened.table)
+        for folder in earlier_ones:
+            take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
+        split = split_off(opened.table, wanted, place.split_key)
+        prepared = prepare(plan, split.steps)
         resumed = tuple(_do_steps(bench, prepared.table))
-        earlier = before(plan, opened.table, prepared.table, previous, other_input=input is not None)
-        judged = _judged(bench, prepared.table, earlier.given)
+        earlier = before(plan, opened.table, previous, other_input=input is not None)
+        found_by_step = _judged(bench, split, prepared, earlier.given)
         said = tuple(n for n in (*notes, earlier.note) if n)
-        done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=judged, prepared=prepared,
-                   aggregates=judged_aggregates(plan, opened.table), notes=said,
-                   together=earlier.note)  # fmt: skip
-        return written(bench, done, opened, marks(previous))
+        done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
+                   prepared=prepared, split=split, notes=said, together=earlier.note,
+                   aggregates=judged_aggregates(plan, opened.table))  # fmt: skip
+        instead_of = found == "other" and not is_draft(out)
+        return written(bench, done, opened, marks(previous), instead_of=instead_of)
 
 
 # -- doing ---------------------------------------------------------------------------------------------
@@ -153,51 +167,7 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
     report(_LABEL, len(steps), len(steps))
 
 
-def _judged(bench: Workbench, table: Table, earlier: Sequence[Any]) -> dict[str, Assessment]:
-    wanted = bench.plan.table("assess")
-    if wanted.get("skip"):
-        return {}
-    from sfumato.assessment.assess import assess
-
-    control = None
-    if "control" in wanted:
-        people = open_input(bench.plan, str(bench.plan.path(wanted["control"]))).table
-        control = as_prepared(bench.plan, people, table)
-    return {
-        step.name: assess(
-            table,
-            result(bench, step),
-            control=control,
-            target=wanted.get("target"),
-            weight=wanted.get("weight"),
-            population=wanted.get("population"),
-            thresholds=dict(bench.plan.table("thresholds")),
-            hierarchies=_meanings(bench.plan, step, table),
-            key=bench.place.key.derive("assessment"),
-            effort=wanted.get("effort", "normal"),
-            earlier=earlier,
-        )
-        for step in bench.plan.released
-    }
-
-
-def _meanings(plan: PlanDocument, step: Step, table: Table) -> dict[str, dict[str, list[Any]]] | None:
-    """What generalized values stand for, so that the assessment need not guess it from their spelling."""
-    chain = (*plan.before(step), step)
-    if not any(s.declaration.does is Does.GENERALIZE for s in chain):
-        return None
-    found: dict[str, dict[str, list[Any]]] = {}
-    given = hierarchies(plan)
-    for name in table.schema.of_role(Role.QUASI_IDENTIFIER):
-        if name not in given or table.schema[name].edges is not None:
-            continue
-        levels = table.codebooks([name])[name].levels.to_pylist()
-        if not levels:
-            continue
-        hierarchy = given[name].over(levels)
-        place = {label: i for i, label in enumerate(hierarchy.labels[0])}
-        for height in range(1, len(hierarchy.labels) - 1):
-            for value in levels:
-                label = hierarchy.labels[height][hierarchy.ancestors[height, place[str(value)]]]
-                found.setdefault(name, {}).setdefault(label, []).append(value)
-    return found or None
+def _judged(
+    bench: Workbench, split: Split, prepared: Prepared, earlier: Sequence[Any]
+) -> dict[str, Assessment]:
+    return judged(bench, split, prepared, earlier)

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.methods.declaration import Does
 from sfumato.methods.names import MethodTable
 from sfumato.methods.shapes import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
+from sfumato.plan.limits import ACCEPTED, RECIPIENT, RECIPIENTS
 from sfumato.plan.recipes import HIERARCHY
 from sfumato.plan.step import entry_of
 from sfumato.schema import Role
@@ -108,6 +109,12 @@ PLAN = Record(
                 "effort": Text("How hard.", ("quick", "normal", "thorough")),
                 "target": Text("What models predict, trained on the release."),
                 "control": Text("A file of people who are not in the data, same columns."),
+                "hold_back": Number(
+                    "People that are held back before the release is made, as its control: a share below 1, "
+                    "or how many (rows, where no column says whose they are).",
+                    0,
+                    above=True,
+                ),
                 "population": Number("How many people the data is a sample of.", 1, whole=True),
                 "weight": Text("The survey weight."),
             },
@@ -131,7 +138,12 @@ PLAN = Record(
             "Aggregates to be published beside the release: LUDIA tries to reconstruct people from them.",
         ),
         "thresholds": TableOf(
-            Number(), "Limits by the name of a score; 'risk' for all attacks, 'utility' for all of utility."
+            Number(),
+            "Limits by the name of a score; 'risk' for all attacks, 'utility' for all of utility.",
+            {
+                RECIPIENT: Text("Who receives the file, for whom the limits are.", tuple(RECIPIENTS)),
+                ACCEPTED: Text("Why a release that misses a limit may leave all the same, and who says so."),
+            },
         ),
         "drift": Record(
             {
@@ -148,7 +160,11 @@ PLAN = Record(
                 "determination": Text(
                     "The form that sfumato determination new writes: its page goes with it."
                 ),
-                "unmet": Text("What happens if a threshold is not met.", ("refuse", "mark")),
+                "unmet": Text(
+                    "What happens if a limit is missed and nobody accepts it: a draft is written, or "
+                    "nothing. 'mark' is an earlier word for 'draft'.",
+                    ("draft", "refuse", "mark"),
+                ),
             },
             "What is written.",
         ),

@@ -2,6 +2,7 @@
 
     .release.sfumato/
       run.key          the secret everything of this run is drawn from
+      held-back.key    who is held back, where that was decided by an earlier release
       steps/DIGEST     a finished step: a release by itself
       steps/DIGEST.log one line for each time privacy noise was about to be drawn for it
       draft/           the release while it is put together; renamed into place when it is whole
@@ -29,6 +30,8 @@ from sfumato.io.atomic import explained, owner_only
 from sfumato.release import read_key, write_key
 from sfumato.seeds import Key
 
+SPLIT_KEY = "held-back.key"
+
 
 class Workplace:
     """The hidden folder of one run. Made by `workplace`, which also keeps others out."""
@@ -52,6 +55,26 @@ class Workplace:
             os.replace(fresh, path)
             _to_disk(self.folder)
         return read_key(path)
+
+    @property
+    def split_key(self) -> Key:
+        """What decides who is held back: of this run, or of the release that it takes over."""
+        path = self.folder / SPLIT_KEY
+        return read_key(path) if path.exists() else self.key.derive("held back")
+
+    @property
+    def split_mark(self) -> str:
+        """Names it among others without telling it."""
+        return self.split_key.derive("mark").to_bytes().hex()[-16:]
+
+    def keep_split(self, key: Key) -> None:
+        """Hold back whom an earlier run held back."""
+        fresh = self.folder / "fresh.key"
+        fresh.unlink(missing_ok=True)
+        write_key(fresh, key)
+        _to_disk(fresh)
+        os.replace(fresh, self.folder / SPLIT_KEY)
+        _to_disk(self.folder)
 
     # -- finished steps --------------------------------------------------------------------------------
 

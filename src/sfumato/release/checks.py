@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sfumato.errors import VerificationError, listed
+from sfumato.release.dictionary import draft_words
 
 
 class Outcome(StrEnum):
@@ -35,11 +36,15 @@ class VerificationCheck:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found about a saved release: its files, its data against the schema, its claims."""
+    """What was found about a saved release: its files, its data against the schema, its claims.
+
+    draft: why it says of itself that it is not to be passed on; a whole copy of a draft is still a draft.
+    """
 
     files: tuple[VerificationCheck, ...]
     data: tuple[VerificationCheck, ...]
     claims: tuple[VerificationCheck, ...]
+    draft: str = ""
 
     @property
     def checks(self) -> tuple[VerificationCheck, ...]:
@@ -64,6 +69,10 @@ class Verification:
     @property
     def verdict(self) -> str:
         """The last line: verified or not, and how many claims rest on the word of the maker."""
+        return f"{self._verdict} {draft_words(self.draft)}" if self.draft else self._verdict
+
+    @property
+    def _verdict(self) -> str:
         if not self.ok:
             return f"NOT VERIFIED: {len(self.failures)} of {len(self.checks)} checks failed."
         if not self.unproven:

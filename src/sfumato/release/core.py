@@ -26,7 +26,7 @@ from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
 from sfumato.privacy import Guarantee
 from sfumato.release import manifest
-from sfumato.release.dictionary import LevelsSeen, card
+from sfumato.release.dictionary import DRAFT_NOTE, LevelsSeen, card, draft_words
 from sfumato.release.fingerprint import in_blocks
 from sfumato.release.record import InternalRecord
 from sfumato.schema import Role, Schema
@@ -49,6 +49,7 @@ class Release:
     origin: the source the input came from, so that `to_native` gives back the same kind of object.
     parts: of a release that executors wrote: its data, and the folder of their files, which are not written
         again when it is saved elsewhere.
+    draft: why it is not to be passed on, as its files then say; empty if it is no draft.
     """
 
     data: Table
@@ -57,6 +58,7 @@ class Release:
     about: str = ""
     origin: Source | None = field(default=None, repr=False)
     parts: tuple[Table, Path] | None = field(default=None, repr=False)
+    draft: str = ""
 
     @property
     def schema(self) -> Schema:
@@ -94,8 +96,8 @@ class Release:
         """Whether two releases say the same: reads the data of both, batch by batch."""
         if not isinstance(other, Release):
             return NotImplemented
-        mine = (self.guarantee, self.internal, self.about, self.columns)
-        if mine != (other.guarantee, other.internal, other.about, other.columns):
+        mine = (self.guarantee, self.internal, self.about, self.draft, self.columns)
+        if mine != (other.guarantee, other.internal, other.about, other.draft, other.columns):
             return False
         seen, theirs = LevelsSeen(self.schema), LevelsSeen(other.schema)
         pairs = zip_longest(
@@ -108,7 +110,8 @@ class Release:
     def __repr__(self) -> str:
         claims = ", ".join(claim.title for claim in self.guarantee.claims) or "nothing"
         record = "with" if self.internal is not None else "without"
-        return f"Release({self.data!r}; promises {claims}; {record} internal record)"
+        draft = "DRAFT; " if self.draft else ""
+        return f"Release({draft}{self.data!r}; promises {claims}; {record} internal record)"
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -159,9 +162,13 @@ class Release:
             schema = _write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
-        page = card(schema, self.guarantee, about=self.about, data=name)
+        page = card(schema, self.guarantee, about=self.about, data=name, draft=self.draft)
         (folder / "card.md").write_text(page, encoding="utf-8")
-        manifest.write_public(folder, {"sfumato_release": 1, "about": self.about, "data": name})
+        details = {"sfumato_release": 1, "about": self.about, "data": name}
+        if self.draft:  # a file by itself, for who looks at the folder alone
+            (folder / DRAFT_NOTE).write_text(f"{draft_words(self.draft)}\n", encoding="utf-8")
+            details["draft"] = self.draft
+        manifest.write_public(folder, details)
 
     def _refuse_identifiers(self) -> None:
         """A column that names people never leaves as it is, whatever a method did with the others."""
@@ -193,6 +200,7 @@ class Release:
             guarantee=read_guarantee(public),
             internal=record,
             about=str(details.get("about", "")),
+            draft=manifest.draft_of(details),
             parts=(data, files) if files.is_dir() else None,
         )
 

@@ -78,10 +78,19 @@ def _public_column(column: Column, seen: set[object]) -> Column:
 # -- the card ------------------------------------------------------------------------------------
 
 
-def card(schema: Schema, guarantee: Guarantee, *, about: str, data: str) -> str:
+DRAFT_NOTE = "DRAFT.txt"
+
+
+def draft_words(why: str) -> str:
+    """What the files of a draft say of it."""
+    return f"DRAFT: {why.rstrip('.')}. It is not to be passed on or relied upon."
+
+
+def card(schema: Schema, guarantee: Guarantee, *, about: str, data: str, draft: str = "") -> str:
     """What the release is, what it promises and what not, and its columns, for a reader without tools."""
     parts = [
-        "# About this data",
+        "# DRAFT: about this data" if draft else "# About this data",
+        *([f"**{draft_words(draft)}**"] if draft else ()),
         about or "A table of person-level data, prepared for release with Sfumato.",
         f"The data are in `{data}`, the meaning of the columns in `schema.toml`, the promises as a program "
         "reads them in `guarantee.json`. `sha256sum -c SHA256SUMS` tells whether this copy is whole.",

@@ -88,6 +88,11 @@ def data_name(details: Mapping[str, Any]) -> str:
     return name
 
 
+def draft_of(details: Mapping[str, Any]) -> str:
+    """Why a release says that it is a draft; empty if it does not. It may be anybody's file: it is cut."""
+    return " ".join(str(details.get("draft", "")).split())[:400]
+
+
 def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
     """The details and the list of a manifest; a name that would lead out of the folder is refused."""
     try:

@@ -48,7 +48,8 @@ def verify(directory: str | Path, *, guests: bool = False) -> Verification:
     guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
     data = [*faults, *(_agreement(table, public) if table is not None else ())]
     claims = [*doubts, *(_claims(guarantee, table, internal, guests) if guarantee is not None else ())]
-    return Verification(tuple(files), tuple(data), tuple(claims))
+    details, _ = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST)[0])
+    return Verification(tuple(files), tuple(data), tuple(claims), manifest.draft_of(details or {}))
 
 
 def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[VerificationCheck]]:
