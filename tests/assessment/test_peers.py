@@ -106,8 +106,8 @@ def test_links_agree_with_anonymeter_where_records_tie(
 ) -> None:
     """Everybody is attacked, so that nothing differs but which of equally near records it happens to take.
 
-    Ours is the sum of chances; theirs one draw, which strays by six standard deviations and five links at most
-    (people who share their values share its choice).
+    Ours is the sum of chances; theirs one draw, which strays by six standard deviations and five links at
+    most (people who share their values share its choice).
     """
     paths = {name: str(path) for name, path in files.items()}
     theirs = peer("anonymeter", **paths, attacks=2_000, linkability=halves)["linkability"]

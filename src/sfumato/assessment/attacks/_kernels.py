@@ -143,8 +143,8 @@ def surround(
     """Distances d = sum over columns, of each person to each row: counts, sums and minima of them.
 
     people: (n, columns); rows: (m, columns). The last `ranked` columns are numbers, the others codes, of
-    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n,), the sum of exp(-2 d) over
-    rows with d <= far; best: (n,), the smallest d. The last three are added to.
+    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n, 2), the sums of exp(-2 d) and
+    of exp(-16 d) over rows with d <= far; best: (n,), the smallest d. The last three are added to.
     """
     width = people.shape[1]
     codes = width - ranked
@@ -164,7 +164,11 @@ def surround(
                 continue
             best[i] = min(best[i], d)
             if d <= far:
-                kernel[i] += math.exp(-2.0 * d)
+                weight = math.exp(-2.0 * d)
+                kernel[i, 0] += weight
+                weight *= weight  # exp(-4 d), and twice more
+                weight *= weight
+                kernel[i, 1] += weight * weight
                 for k in range(3):
                     if d <= k + 1e-6:
                         near[i, k] += 1.0
