@@ -16,7 +16,6 @@ from sfumato import samples
 from sfumato.assessment import risk
 from sfumato.assessment.risk import _kernels
 from sfumato.assessment.risk.distance import WARNING
-from sfumato.assessment.risk.reidentification import expected_inverse
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -103,16 +102,6 @@ def test_intruders_by_hand() -> None:
     assert delta.value == 1 and delta.details["lowest"] == 0 and delta.baseline == 4 / 20
     smaller = risk.classes(oracle.table([("x",), ("y",)], ("a",)), ["a"])
     assert risk.presence(smaller, population)[0].value == 0.25
-
-
-@pytest.mark.parametrize("fraction", [0.001, 0.05, 0.5, 0.99])
-@pytest.mark.parametrize("f", [1, 2, 7, 100])
-def test_expected_inverse_is_the_series(f: int, fraction: float) -> None:
-    from scipy.stats import nbinom
-
-    failures = np.arange(int(nbinom.isf(1e-13, f, fraction)) + 1)
-    series = (nbinom.pmf(failures, f, fraction) / (f + failures)).sum()
-    assert expected_inverse(np.array([f]), fraction)[0] == pytest.approx(series, rel=1e-6)
 
 
 def test_a_population_that_lacks_classes_is_not_flattering() -> None:
