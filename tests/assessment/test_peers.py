@@ -53,6 +53,27 @@ def test_k_l_t_and_classes_agree_with_pycanon(peer: Ask, made_elsewhere: Path) -
     # pycanon rounds the entropy's l down to a whole number, and t to few digits.
     assert math.floor(named(ours, "entropy l, occupation")) == math.floor(theirs["entropy_l"])
     assert named(ours, "t, equal distance, occupation") == pytest.approx(theirs["t"], abs=2e-3)
+    ratios_agree(ours, theirs, "occupation")
+
+
+def ratios_agree(ours: list[Any], theirs: dict[str, Any], column: str) -> None:
+    assert named(ours, f"alpha, {column}") == pytest.approx(theirs["alpha"])
+    assert named(ours, f"beta, basic, {column}") == pytest.approx(theirs["beta"])
+    assert named(ours, f"beta, enhanced, {column}") == pytest.approx(theirs["enhanced_beta"])
+    assert named(ours, f"delta disclosure, {column}") == pytest.approx(theirs["delta"])
+
+
+@pytest.mark.parametrize(
+    ("quasi", "sensitive"),
+    [(["sex", "race"], "pay"), (["sex"], "disp"), (["sex", "race", "mdc"], "disp"), (["zip"], "mdc")],
+)
+def test_alpha_beta_delta_agree_with_pycanon(
+    peer: Ask, files: dict[str, Path], quasi: list[str], sensitive: str
+) -> None:
+    theirs = peer("pycanon", file=str(files["original"]), quasi=quasi, sensitive=[sensitive])
+    ours = risk.diversity(scan(files["original"]), quasi, [sensitive])
+    assert named(ours, f"distinct l, {sensitive}") == theirs["l"]
+    ratios_agree(ours, theirs, sensitive)
 
 
 @pytest.fixture(scope="module")

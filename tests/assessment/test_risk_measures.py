@@ -85,6 +85,26 @@ def test_persons_count_once_per_value() -> None:
     )
 
 
+def test_alpha_beta_and_delta_by_hand() -> None:
+    """Two classes of four: u is half of the file, three quarters of the first class; v occurs there only."""
+    rows = [("x", s) for s in "uuuv"] + [("y", s) for s in "uwww"]
+    found = by_name(risk.diversity(oracle.table(rows, ("a", "s")), ["a"], ["s"]))
+    assert found["alpha, s"].value == 0.75 and found["alpha, s"].details["k"] == 4
+    assert found["beta, basic, s"].value == pytest.approx(1.0)  # w: 3/4 against 3/8; v: 1/4 against 1/8
+    assert found["beta, enhanced, s"].value == pytest.approx(1.0)
+    # u in the first: .75 / .5 - 1 = .5 <= log 2; w: 1 > log(8 / 3); v: 1 <= log 8.
+    assert found["beta, enhanced, s"].details == {"holds": False, "values of classes beyond their bound": 1}
+    assert found["delta disclosure, s"].value == pytest.approx(math.log(2))
+    assert found["delta disclosure, s"].details["classes that lack a value"] == 2
+
+
+def test_a_file_of_one_class_or_one_value_tells_nothing_more() -> None:
+    for rows in ([("x", "u"), ("x", "v"), ("x", "v")], [("x", "u"), ("y", "u")], [("x", "u")]):
+        found = by_name(risk.diversity(oracle.table(rows, ("a", "s")), ["a"], ["s"]))
+        for name in ("beta, basic, s", "beta, enhanced, s", "delta disclosure, s"):
+            assert found[name].value == pytest.approx(0, abs=1e-12), name
+
+
 # -- intruders and presence ----------------------------------------------------------------------
 
 
