@@ -33,7 +33,7 @@ _LARGEST_SHAPE = 30.0  # a gamma factor that hardly varies; more is not told apa
 _PAIR_CELLS = 50_000  # cells from which it is learnt which columns are tied
 _SATURATED = 0.5  # parameters per class from which columns explain a sample by itself
 _UNTIED = 0.05  # the shape below which columns that say each other were taken for independent
-_PITMAN_ALPHA = 0.9  # above, next to everybody is alone, and the fit says little
+_ALONE = 0.95  # classes per member above which next to everybody is alone, and Pitman's fit says little
 _SMALL = 20_000  # classes among which the smallest of the population is looked for
 _PER_TENTH = 0.125  # error of the models, in log odds, for each tenth of the population not seen: measured
 
@@ -266,9 +266,11 @@ class BySizes:
 
 
 def by_sizes(sizes: Sizes) -> BySizes | None:
-    """Pitman's model; none where it does not fit, or says that next to nobody shares a class."""
+    """Pitman's model; none where it does not fit, or next to everybody is alone in the sample."""
+    if sizes.classes > _ALONE * sizes.total:
+        return None
     found = pitman(sizes)
-    if math.isnan(found.probability) or found.parameters["alpha"] > _PITMAN_ALPHA:
+    if math.isnan(found.probability):
         return None
     return BySizes("Pitman", found.parameters["alpha"], found.parameters["theta"], sizes)
 
@@ -326,13 +328,14 @@ class PopulationClasses:
     def smallest(self) -> Estimated:
         """1 / F of the sample's smallest class in the population.
 
-        F is the size up to which a class is there as likely as not, by the first model; the ends are where
-        all models say that there is one, and where one of them says that there may be.
+        F is the size up to which a class is there as likely as not, by the first model, or by the last where
+        it counts and says less; the ends are where all models say that there is one, and where one of them
+        says that there may be.
         """
         sizes = {m.name: _size_reached(m, math.log(2), self.sizes.population) for m in self._models}
         sure = max(_size_reached(m, 3.0, self.sizes.population) for m in self._models)
         least = min(_size_reached(m, 0.05, self.sizes.population) for m in self._models)
-        value = sizes[self.first.name]
+        value = min(sizes.values()) if self.weight else sizes[self.first.name]
         return Estimated(1 / value, 1 / sure, 1 / least, {name: 1 / s for name, s in sizes.items()})
 
     @property
