@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.risk.population import Sizes, pitman
+from sfumato.seeds import Key
 
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -156,7 +157,7 @@ def _forest(codes: Codes, f: Floats) -> list[tuple[int, int]]:
     column all but says the other: a sample must not be explained by itself.
     """
     if len(codes) > _PAIR_CELLS:
-        some = np.random.default_rng(0).permutation(len(codes))[:_PAIR_CELLS]
+        some = Key.from_seed(0).generator("tied columns").permutation(len(codes))[:_PAIR_CELLS]
         codes, f = codes[some], f[some]
     width, total = codes.shape[1], f.sum()
     counts = [np.bincount(codes[:, c].astype(np.int64), f) for c in range(width)]
