@@ -1,4 +1,4 @@
-"""k, l and t of a file, as pycanon measures them: {"file", "quasi", "sensitive"} in, numbers out."""
+"""k, l, t, alpha, beta and delta as pycanon measures them: {"file", "quasi", "sensitive"} in, numbers out."""
 
 import json
 import sys
@@ -14,6 +14,10 @@ answer = {
     "l": int(anonymity.l_diversity(data, quasi, sensitive)),
     "entropy_l": float(anonymity.entropy_l_diversity(data, quasi, sensitive)),
     "t": float(anonymity.t_closeness(data, quasi, sensitive)),
+    "alpha": float(anonymity.alpha_k_anonymity(data, quasi, sensitive)[0]),
+    "beta": float(anonymity.basic_beta_likeness(data, quasi, sensitive)),
+    "enhanced_beta": float(anonymity.enhanced_beta_likeness(data, quasi, sensitive)),
+    "delta": float(anonymity.delta_disclosure(data, quasi, sensitive)),
     "classes": len(anonymity.utils.aux_anonymity.get_equiv_class(data, quasi)),
 }
 json.dump(answer, sys.stdout)

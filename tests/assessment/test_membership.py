@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import samples
-from sfumato.assessment.attacks import _kernels, points
+from sfumato.assessment.attacks import _kernels, game, points
 from sfumato.assessment.attacks.membership import density_membership, shadow_membership
 from sfumato.assessment.audit import intervals
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -191,14 +191,15 @@ def test_the_kernel_agrees_with_the_obvious_loop(seed: int, width: int, n: int) 
         ).astype(np.float32)
         for k in (3, n)
     )
-    near, kernel, best = np.zeros((3, 3)), np.zeros(3), np.full(3, np.inf)
+    near, kernel, best = np.zeros((3, 3)), np.zeros((3, 2)), np.full(3, np.inf)
     for function in (_kernels.surround, _kernels.surround.py_func):
         near[:], kernel[:], best[:] = 0, 0, np.inf
         with np.errstate(invalid="ignore"):
             function(people, rows, int(ranked.sum()), 6.0, near, kernel, best)
         d = sum(points._gaps(people, rows, ranked, j).astype(float) for j in range(width))
         assert best == pytest.approx(d.min(axis=1))
-        assert kernel == pytest.approx(np.exp(-2 * d).sum(axis=1))
+        for i, b in enumerate((2, 16)):
+            assert kernel[:, i] == pytest.approx(np.exp(-b * d).sum(axis=1))
         for k in range(3):
             assert (near[:, k] == (d <= k + 1e-6).sum(axis=1)).all()
 
@@ -233,3 +234,45 @@ def test_ties_are_tossed() -> None:
     """Two thousand ties: the tossed pairs stay within 0.1 of a half, at 1e-12."""
     value, low, high = intervals.area(np.ones(2_000), np.ones(2_000), 0.95, np.random.default_rng())
     assert value == 0.5 and 0.35 < low <= high < 0.65
+
+
+# -- ties and false alarms -------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.floats(0.001, 0.999))
+def test_the_rate_of_false_alarms_holds_whatever_ties(scores: list[int], wished: float) -> None:
+    """Whoever of m + 1 is judged by the others: the mean chance to be named is the rate, exactly."""
+    whole = np.array(scores, float)
+    chances = []
+    for i in range(len(whole)):
+        ((alarm, _),) = game.alarms(np.delete(whole, i), [wished])
+        chances.append(alarm.named(whole[i : i + 1])[0])
+    assert np.mean(chances) == pytest.approx(max(wished, 1 / len(whole)))
+
+
+def test_everybody_in_a_copy_is_found_and_nobody_by_a_release_of_stars(key: Key) -> None:
+    members, holdout = people(1_000, 0), people(1_000, 1_000)
+    for name, score in by_name(density_membership(members, members, holdout, key=key)).items():
+        if "found at" in name:
+            assert score.value > 0.95, name
+    stars = Table.from_arrow(pa.table({c: ["*"] * 300 for c in members.columns}))
+    for score in density_membership(stars, members, holdout, key=key):
+        expected = 0.0 if "advantage" in score.name else score.baseline
+        assert score.value == pytest.approx(expected), score.name
+        if "found at 0.01" in score.name:
+            assert score.low is not None and score.high is not None and score.high - score.low < 0.05
+
+
+def test_strangers_who_look_like_members_are_named_as_often_as_was_said(key: Key) -> None:
+    """Rows of two values: most of the holdout is equal to a released row, and the tie is tossed."""
+    generator = np.random.default_rng()
+    members, holdout = (
+        Table.from_arrow(pa.table({c: generator.choice(["u", "v"], 2_000).tolist() for c in "ab"}))
+        for _ in range(2)
+    )
+    for score in density_membership(members, members, holdout, key=key, most=2_000, confidence=SURE):
+        assert score.low is not None and score.high is not None and score.baseline is not None
+        assert score.low <= score.baseline <= score.high, score.name
+        if "found at" in score.name:
+            alarms = stats.binom.isf(1e-6, 1_000, score.baseline)
+            assert score.control is not None and score.control < 2 * alarms / 1_000

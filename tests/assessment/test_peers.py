@@ -13,6 +13,7 @@ import pytest
 
 from sfumato import samples, scan, write
 from sfumato.assessment import attacks, risk
+from sfumato.assessment.attacks.frames import frames, linked
 
 Ask = Callable[..., dict[str, Any]]
 QUASI = ["age", "sex", "race", "marital-status", "education"]
@@ -52,6 +53,27 @@ def test_k_l_t_and_classes_agree_with_pycanon(peer: Ask, made_elsewhere: Path) -
     # pycanon rounds the entropy's l down to a whole number, and t to few digits.
     assert math.floor(named(ours, "entropy l, occupation")) == math.floor(theirs["entropy_l"])
     assert named(ours, "t, equal distance, occupation") == pytest.approx(theirs["t"], abs=2e-3)
+    ratios_agree(ours, theirs, "occupation")
+
+
+def ratios_agree(ours: list[Any], theirs: dict[str, Any], column: str) -> None:
+    assert named(ours, f"alpha, {column}") == pytest.approx(theirs["alpha"])
+    assert named(ours, f"beta, basic, {column}") == pytest.approx(theirs["beta"])
+    assert named(ours, f"beta, enhanced, {column}") == pytest.approx(theirs["enhanced_beta"])
+    assert named(ours, f"delta disclosure, {column}") == pytest.approx(theirs["delta"])
+
+
+@pytest.mark.parametrize(
+    ("quasi", "sensitive"),
+    [(["sex", "race"], "pay"), (["sex"], "disp"), (["sex", "race", "mdc"], "disp"), (["zip"], "mdc")],
+)
+def test_alpha_beta_delta_agree_with_pycanon(
+    peer: Ask, files: dict[str, Path], quasi: list[str], sensitive: str
+) -> None:
+    theirs = peer("pycanon", file=str(files["original"]), quasi=quasi, sensitive=[sensitive])
+    ours = risk.diversity(scan(files["original"]), quasi, [sensitive])
+    assert named(ours, f"distinct l, {sensitive}") == theirs["l"]
+    ratios_agree(ours, theirs, sensitive)
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +111,31 @@ def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]
         within = 5 * math.sqrt(2 * 0.25 / (300 if attack == "singling_out" else 1_000))
         for mine, name in ((rate, "attack"), (outside, "control")):
             assert abs(mine - theirs[attack][name]["value"]) < within, (attack, name)
+
+
+@pytest.mark.parametrize(
+    "halves",
+    [
+        (["age_years", "sex", "race"], ["zip", "pay", "los_days", "mdc", "disp"]),
+        (["sex", "race"], ["pay", "disp"]),
+        (["sex", "age_years"], ["pay", "mdc"]),
+    ],
+    ids=["few ties", "mostly ties", "many ties"],
+)
+def test_links_agree_with_anonymeter_where_records_tie(
+    peer: Ask, files: dict[str, Path], halves: tuple[list[str], list[str]]
+) -> None:
+    """Everybody is attacked, so that nothing differs but which of equally near records it happens to take.
+
+    Ours is the sum of chances; theirs one draw, which strays by six standard deviations and five links at
+    most (people who share their values share its choice).
+    """
+    paths = {name: str(path) for name, path in files.items()}
+    theirs = peer("anonymeter", **paths, attacks=2_000, linkability=halves)["linkability"]
+    data = frames([scan(files[n]) for n in ("original", "released", "control")], [*halves[0], *halves[1]])
+    z = 1.959964  # theirs is Wilson's rate: back to the number of links
+    for name, people in (("attack", data.cells[0]), ("control", data.cells[2])):
+        chances = linked(data, halves, people, data.cells[1], 1)
+        n = len(chances)
+        links = theirs[name]["value"] * (n + z * z) - z * z / 2
+        assert abs(chances.sum() - links) < 6 * math.sqrt((chances * (1 - chances)).sum()) + 5, name

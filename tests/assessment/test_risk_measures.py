@@ -16,7 +16,6 @@ from sfumato import samples
 from sfumato.assessment import risk
 from sfumato.assessment.risk import _kernels
 from sfumato.assessment.risk.distance import WARNING
-from sfumato.assessment.risk.reidentification import expected_inverse
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -86,6 +85,26 @@ def test_persons_count_once_per_value() -> None:
     )
 
 
+def test_alpha_beta_and_delta_by_hand() -> None:
+    """Two classes of four: u is half of the file, three quarters of the first class; v occurs there only."""
+    rows = [("x", s) for s in "uuuv"] + [("y", s) for s in "uwww"]
+    found = by_name(risk.diversity(oracle.table(rows, ("a", "s")), ["a"], ["s"]))
+    assert found["alpha, s"].value == 0.75 and found["alpha, s"].details["k"] == 4
+    assert found["beta, basic, s"].value == pytest.approx(1.0)  # w: 3/4 against 3/8; v: 1/4 against 1/8
+    assert found["beta, enhanced, s"].value == pytest.approx(1.0)
+    # u in the first: .75 / .5 - 1 = .5 <= log 2; w: 1 > log(8 / 3); v: 1 <= log 8.
+    assert found["beta, enhanced, s"].details == {"holds": False, "values of classes beyond their bound": 1}
+    assert found["delta disclosure, s"].value == pytest.approx(math.log(2))
+    assert found["delta disclosure, s"].details["classes that lack a value"] == 2
+
+
+def test_a_file_of_one_class_or_one_value_tells_nothing_more() -> None:
+    for rows in ([("x", "u"), ("x", "v"), ("x", "v")], [("x", "u"), ("y", "u")], [("x", "u")]):
+        found = by_name(risk.diversity(oracle.table(rows, ("a", "s")), ["a"], ["s"]))
+        for name in ("beta, basic, s", "beta, enhanced, s", "delta disclosure, s"):
+            assert found[name].value == pytest.approx(0, abs=1e-12), name
+
+
 # -- intruders and presence ----------------------------------------------------------------------
 
 
@@ -103,16 +122,6 @@ def test_intruders_by_hand() -> None:
     assert delta.value == 1 and delta.details["lowest"] == 0 and delta.baseline == 4 / 20
     smaller = risk.classes(oracle.table([("x",), ("y",)], ("a",)), ["a"])
     assert risk.presence(smaller, population)[0].value == 0.25
-
-
-@pytest.mark.parametrize("fraction", [0.001, 0.05, 0.5, 0.99])
-@pytest.mark.parametrize("f", [1, 2, 7, 100])
-def test_expected_inverse_is_the_series(f: int, fraction: float) -> None:
-    from scipy.stats import nbinom
-
-    failures = np.arange(int(nbinom.isf(1e-13, f, fraction)) + 1)
-    series = (nbinom.pmf(failures, f, fraction) / (f + failures)).sum()
-    assert expected_inverse(np.array([f]), fraction)[0] == pytest.approx(series, rel=1e-6)
 
 
 def test_a_population_that_lacks_classes_is_not_flattering() -> None:

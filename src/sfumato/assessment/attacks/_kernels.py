@@ -131,89 +131,6 @@ def nearest_rows(
 
 
 @compiled
-def nearest_few(
-    people_numbers: NDArray[np.float64],
-    people_codes: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    few: int,
-    out: NDArray[np.int64],
-) -> None:
-    """The nearest records by Gower's distance: |difference| of scaled numbers, 1 for unequal codes.
-
-    Of equally near records the first is taken. numbers: (m, numeric columns); out: (n, few).
-    """
-    best = np.empty(few, np.float64)
-    for i in range(out.shape[0]):
-        best[:] = np.inf
-        out[i, :] = -1
-        for j in range(codes.shape[0]):
-            total = 0.0
-            for c in range(numbers.shape[1]):
-                gap = abs(people_numbers[i, c] - numbers[j, c])
-                total += 1.0 if np.isnan(gap) else gap
-            for c in range(codes.shape[1]):
-                if people_codes[i, c] != codes[j, c]:
-                    total += 1.0
-            if total < best[few - 1]:
-                place = few - 1
-                while place > 0 and best[place - 1] > total:
-                    best[place] = best[place - 1]
-                    out[i, place] = out[i, place - 1]
-                    place -= 1
-                best[place] = total
-                out[i, place] = j
-
-
-@compiled
-def count_queries(
-    rows: NDArray[np.float64],
-    columns: NDArray[np.int64],
-    signs: NDArray[np.int64],
-    values: NDArray[np.float64],
-    most: int,
-    out: NDArray[np.int64],
-) -> None:
-    """How many rows meet all conditions of each query.  rows: (columns, n); the rest: (queries, conditions).
-
-    signs: 0 equal, 1 at least, 2 at most, 3 other, 4 above, 5 below. A value that is NaN asks for missing
-    cells (sign 0) or for cells that are not; a missing cell meets no other condition. Counting stops past
-    `most`, because most queries are asked only whether they single out.
-    """
-    for q in range(columns.shape[0]):
-        found = 0
-        for i in range(rows.shape[1]):
-            meets = True
-            for c in range(columns.shape[1]):
-                cell = rows[columns[q, c], i]
-                value = values[q, c]
-                sign = signs[q, c]
-                if np.isnan(value):
-                    meets = np.isnan(cell) == (sign == 0)
-                elif np.isnan(cell):
-                    meets = False
-                elif sign == 0:
-                    meets = cell == value
-                elif sign == 1:
-                    meets = cell >= value
-                elif sign == 2:
-                    meets = cell <= value
-                elif sign == 3:
-                    meets = cell != value
-                elif sign == 4:
-                    meets = cell > value
-                else:
-                    meets = cell < value
-                if not meets:
-                    break
-            if meets:
-                found += 1
-                if found > most:
-                    break
-        out[q] = found
-
-
-@compiled
 def surround(
     people: NDArray[np.float32],
     rows: NDArray[np.float32],
@@ -226,8 +143,8 @@ def surround(
     """Distances d = sum over columns, of each person to each row: counts, sums and minima of them.
 
     people: (n, columns); rows: (m, columns). The last `ranked` columns are numbers, the others codes, of
-    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n,), the sum of exp(-2 d) over
-    rows with d <= far; best: (n,), the smallest d. The last three are added to.
+    which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n, 2), the sums of exp(-2 d) and
+    of exp(-16 d) over rows with d <= far; best: (n,), the smallest d. The last three are added to.
     """
     width = people.shape[1]
     codes = width - ranked
@@ -247,7 +164,11 @@ def surround(
                 continue
             best[i] = min(best[i], d)
             if d <= far:
-                kernel[i] += math.exp(-2.0 * d)
+                weight = math.exp(-2.0 * d)
+                kernel[i, 0] += weight
+                weight *= weight  # exp(-4 d), and twice more
+                weight *= weight
+                kernel[i, 1] += weight * weight
                 for k in range(3):
                     if d <= k + 1e-6:
                         near[i, k] += 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,32 +73,106 @@ def frames(tables: Sequence[Table | None], columns: Sequence[str] | None = None)
     return Frames(tuple(names), np.array(numeric), tuple(cells))
 
 
-def neighbours(data: Frames, names: Sequence[str], people: Floats, released: Floats, few: int) -> Ints:
-    """The nearest released rows of each person by Gower's distance, numbers scaled to their range."""
-    from sfumato.assessment.attacks import _kernels
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The different rows of some cells: scaled numbers and codes, each (columns, rows).
 
+    of: for each cell column (a person, a record) its row; sizes: how many share a row. members: those that
+    share row g are members[starts[g] : starts[g + 1]].
+    """
+
+    numbers: Floats
+    codes: Ints
+    of: Ints
+    sizes: Ints
+    members: Ints
+    starts: Ints
+
+
+def rows(data: Frames, names: Sequence[str], cells: Floats) -> Rows:
+    """The named columns of some people or records, numbers divided by their range over all files.
+
+    One scale for all files: who is attacked does not change how far others are.
+    """
     at = np.array(data.at(names))
     numbers, codes = at[data.numeric[at]], at[~data.numeric[at]]
-    both = np.concatenate([people[numbers], released[numbers]], axis=1)
-    low = np.nanmin(both, axis=1, initial=np.inf)[:, None] if len(numbers) else np.zeros((0, 1))
-    high = np.nanmax(both, axis=1, initial=-np.inf)[:, None] if len(numbers) else np.zeros((0, 1))
-    width = np.where(high > low, high - low, 1.0)
+    scaled = np.empty((len(numbers), cells.shape[1]))
+    for i, c in enumerate(numbers):
+        known = np.concatenate([file[c][~np.isnan(file[c])] for file in data.cells])
+        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+        scaled[i] = (cells[c] - low) / (high - low if high > low else 1.0)
+    whole = np.nan_to_num(cells[codes], nan=-1).astype(np.int64)
+    first, of, sizes = _distinct([*scaled, *whole], cells.shape[1])
+    members = np.argsort(of, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Rows(
+        np.ascontiguousarray(scaled[:, first]), np.ascontiguousarray(whole[:, first]), of, sizes, members,
+        starts,
+    )  # fmt: skip
 
-    def parts(cells: Floats) -> tuple[Floats, Ints]:
-        scaled = np.ascontiguousarray(((cells[numbers] - low) / width).T)
-        return scaled, np.ascontiguousarray(np.nan_to_num(cells[codes], nan=-1).astype(np.int64).T)
 
-    people_numbers, people_codes = parts(people)
-    their_numbers, their_codes = parts(released)
-    out = np.empty((people.shape[1], few), np.int64)
+def _distinct(columns: Sequence[NDArray[Any]], n: int) -> tuple[Ints, Ints, Ints]:
+    """One place of each different row, the row of each place, and how often each row comes."""
+    key = np.zeros(n, np.int64)
+    for column in columns:
+        levels, code = np.unique(column, return_inverse=True)  # NaN is one value here
+        key = np.unique(key * len(levels) + code, return_inverse=True)[1]
+    _, first, of, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return first, of, sizes.astype(np.int64)
 
-    def search(part: slice) -> None:
-        _kernels.nearest_few(
-            people_numbers[part], people_codes[part], their_numbers, their_codes, few, out[part]
+
+def linked(
+    data: Frames, halves: tuple[Sequence[str], Sequence[str]], people: Floats, records: Floats, few: int
+) -> Floats:
+    """For each person the chance that the `few` nearest records of both halves have one in common.
+
+    Equally near records are taken at random, in each half by itself; the chance is computed, not drawn.
+    """
+    from sfumato.assessment.attacks import _record_kernels
+
+    first, second = (rows(data, half, records) for half in halves)
+    one, two = (rows(data, half, people) for half in halves)
+    there = (
+        first.numbers, first.codes, first.sizes, first.starts, second.of[first.members],
+        second.numbers, second.codes, second.sizes,
+    )  # fmt: skip
+    place, of, _ = _distinct([one.of, two.of], people.shape[1])
+    mine, other = one.of[place], two.of[place]
+    out = np.empty(len(place))
+
+    def work(part: slice) -> None:
+        a, b = mine[part], other[part]
+        halves_ = (one.numbers[:, a], one.codes[:, a], two.numbers[:, b], two.codes[:, b])
+        _record_kernels.linked(*there, *halves_, few, out[part])
+
+    in_threads(work, len(out))
+    return out[of]
+
+
+def guessed(
+    data: Frames, known: Sequence[str], people: Floats, records: Floats, secret: int, within: float
+) -> Floats:
+    """For each person the share of the nearest records whose value in column `secret` is right.
+
+    Right is what is off by at most `within` of the guess. So it is the chance of somebody who takes one of
+    the nearest at random.
+    """
+    from sfumato.assessment.attacks import _record_kernels
+
+    there, persons = rows(data, known, records), rows(data, known, people)
+    place, of, _ = _distinct([persons.of, people[secret]], people.shape[1])
+    mine, secrets = persons.of[place], people[secret][place]
+    guesses = records[secret][there.members]
+    out = np.empty(len(place))
+
+    def work(part: slice) -> None:
+        their = (persons.numbers[:, mine[part]], persons.codes[:, mine[part]], secrets[part])
+        _record_kernels.guessed(
+            there.numbers, there.codes, there.sizes, there.starts, guesses, *their, within, out[part]
         )
 
-    in_threads(search, len(out))
-    return out
+    in_threads(work, len(out))
+    return out[of]
 
 
 def wilson(successes: float, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

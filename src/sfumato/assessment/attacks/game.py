@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.assessment.attacks.success import mean_interval
 from sfumato.assessment.audit import intervals
 from sfumato.score import Score
 from sfumato.seeds import Key
@@ -176,12 +177,14 @@ def separation(
             **shared,
         )
     ]
-    for threshold, rate, said in _thresholds(calibration, rates):
-        hits, alarms = heads > threshold, tails > threshold
-        value, low, high = intervals.share(int(hits.sum()), len(heads), confidence)
+    for alarm, said in alarms(calibration, rates):
+        named, wrongly = alarm.named(heads), alarm.named(tails)
+        value = float(named.mean())
+        low, high = mean_interval(named, confidence)
         if rounds is not None:
-            named = _each(rounds, functools.partial(_named, threshold))
-            value, low, high = _around(value, named, confidence)
+            each = _each(rounds, functools.partial(_named, alarm))
+            value, low, high = _around(value, each, confidence)
+        rate = alarm.rate
         found.append(
             Score(
                 name=f"{name}, found at {rate:.3g} false alarms",
@@ -189,10 +192,10 @@ def separation(
                 range=(0.0, 1.0),
                 meaning=f"The share of people {words} whom the intruder names, when set to name wrongly "
                 f"{rate:.2g} of the others{said}.",
-                low=low,
-                high=high,
+                low=min(low, value),
+                high=max(high, value),
                 baseline=rate,
-                control=float(alarms.mean()) if len(tails) else None,
+                control=float(wrongly.mean()) if len(tails) else None,
                 **shared,
             )
         )
@@ -218,19 +221,53 @@ def separation(
     return found
 
 
-def _thresholds(calibration: Floats, rates: Sequence[float]) -> list[tuple[float, float, str]]:
-    """For each wished rate of false alarms: a threshold, the rate it has, and what is to be said of it.
+@dataclass(frozen=True, eq=False)
+class Alarm:
+    """Who is named when so many of the others are to be named wrongly: the highest scores, ties tossed.
 
-    Above the r-th largest of m scores lies a fresh one with a chance of r / (m + 1). The largest r that
-    keeps the wish is taken; where not even r = 1 does, the rate is 1 / (m + 1), and that is what is stated.
+    scores: those of the others, on which the rate was set, largest first. Where several score the same, each
+    draws a number, and so does whoever is judged: then no two are equal, and a fresh one of the others lies
+    above the r-th largest of m with a chance of r / (m + 1), whatever the law of the scores. Of the
+    (r - g)-th largest number of e that tie, g scores above them, a fresh number is larger with a chance of
+    (r - g) / (e + 1). For a rate between two r, one of them is tossed.
+    """
+
+    scores: Floats
+    rate: float
+
+    def named(self, judged: Floats) -> Floats:
+        """For each of the judged the chance to be named."""
+        wanted = self.rate * (len(self.scores) + 1)
+        whole = int(wanted + 1e-9)
+        out = self._above(whole, judged)
+        rest = wanted - whole
+        return out if rest < 1e-9 else (1 - rest) * out + rest * self._above(whole + 1, judged)
+
+    def _above(self, r: int, judged: Floats) -> Floats:
+        if r > len(self.scores):
+            return np.ones(len(judged))
+        edge = self.scores[r - 1]
+        above, at = int((self.scores > edge).sum()), int((self.scores == edge).sum())
+        return np.where(judged > edge, 1.0, np.where(judged == edge, (r - above) / (at + 1), 0.0))
+
+
+def alarms(calibration: Floats, rates: Sequence[float]) -> list[tuple[Alarm, str]]:
+    """For each wished rate of false alarms the rule that has it, and what is to be said of it.
+
+    With m scores of others no rate below 1 / (m + 1) can be told from none: where less is wished, that is the
+    rate, and it is stated.
     """
     order, m = np.sort(calibration)[::-1], len(calibration)
-    out: dict[int, tuple[float, float, str]] = {}
+    out: dict[float, tuple[Alarm, str]] = {}
     for wished in rates:
-        r = max(1, min(m, int(wished * (m + 1) + 1e-9)))
-        kept = r / (m + 1) <= wished
-        said = "" if kept else f", the fewest that {m} people outside can set; {wished:.3g} were wished"
-        out.setdefault(r, (float(order[r - 1]), wished if kept else 1 / (m + 1), said))
+        least = 1 / (m + 1)
+        rate = max(wished, least)
+        said = (
+            ""
+            if rate == wished
+            else f", the fewest that {m} people outside can set; {wished:.3g} were wished"
+        )
+        out.setdefault(rate, (Alarm(order, rate), said))
     return list(out.values())
 
 
@@ -247,8 +284,8 @@ def _around(value: float, rounds: Floats, confidence: float) -> tuple[float, flo
     return value, min(low, value), max(high, value)
 
 
-def _named(threshold: float, heads: Floats, tails: Floats) -> float:
-    return float((heads > threshold).mean())
+def _named(alarm: Alarm, heads: Floats, tails: Floats) -> float:
+    return float(alarm.named(heads).mean())
 
 
 def _area(heads: Floats, tails: Floats) -> float:

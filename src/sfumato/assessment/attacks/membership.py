@@ -1,8 +1,8 @@
 """Membership inference: does a release tell who was in the data it was made from?
 
 `shadow_membership` attacks a maker of releases, which it can run: it makes releases with and without chosen
-people and learns the difference. `density_membership` attacks a released file with nothing but the file: are
-released rows denser around members than around people who were left out?
+people and learns the difference. `density_membership` attacks a released file with nothing but the file: do
+released rows pile up on members more than on people who were left out?
 
 Both work by Sfumato's `Key`: the same key gives the same scores.
 """
@@ -105,9 +105,13 @@ def density_membership(
 ) -> list[Score]:
     """How well the density of released rows around a person tells members from people left out.
 
+    Common people lie in dense places anyway. So the density is that of rows at the person, or nearly, against
+    that of rows around; and of people whose nearest row is equally near, those with fewer rows around come
+    first. People who score the same are named at random, so that the rate of false alarms holds.
+
     members: rows the release was made from; holdout: people like them whose rows were not used.
-    reference: further people like them, neither members nor holdout: the density of released rows is then
-        judged against theirs, which takes away that common people lie in dense places anyway.
+    reference: further people like them, neither members nor holdout: who lies around is then counted among
+        them too.
     columns: those compared; all that the tables share if left out.
     most: how many members and how many of the holdout are attacked, drawn by the key.
     most_released: how many released (and reference) rows are looked at, drawn by the key; a part of a large
@@ -137,13 +141,16 @@ def density_membership(
     people = np.concatenate([inside, outside])
     looked = _some(coder.encode(released), most_released, key.generator("released"))
     found = surroundings(people, looked, coder.ranked, fit=False)
-    density, nearest = found[:, 4], found[:, 3]
+    around, nearest, density = found[:, 4], found[:, 3], found[:, 5]
     knowledge = f"a person's values in {len(names)} columns, and the released file"
     if reference is not None:
         others = _some(coder.encode(reference), most_released, key.generator("reference"))
-        around = surroundings(people, others, coder.ranked, fit=False)
-        density, nearest = density - around[:, 4], nearest - around[:, 3]
+        pooled = np.logaddexp(around, surroundings(people, others, coder.ranked, fit=False)[:, 4])
+        density, around = density + around - pooled, pooled
         knowledge += "; a file of other people like those in the data"
+    # Sums in another order differ by rounding, which must not decide between people who score the same. Of
+    # two to whom a row lies equally near, the one with fewer rows around is the likelier member.
+    density, nearest = np.round(density, 9), _then(np.round(nearest, 7), -np.round(around, 9))
     scores: list[Score] = []
     for name, values in (("membership by density", density), ("membership by nearest row", nearest)):
         shared: dict[str, Any] = {
@@ -177,6 +184,12 @@ def _split(
     )
     whole = game.separation(inside, outside, outside, cut, name, "in the data", (), key, shared)
     return [whole[0], *judged[1:]]
+
+
+def _then(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks by the first score, and where it ties by the second; equal in both is equal."""
+    both = np.stack([first, second], axis=1)
+    return np.asarray(np.unique(both, axis=0, return_inverse=True)[1].reshape(-1), np.float64)
 
 
 def _best_cut(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:

@@ -126,7 +126,9 @@ def surroundings(
     """What the rows look like around each person, (people, features).
 
     Features: log numbers of rows within no, one and two columns' distance; minus the nearest distance; log
-    of a kernel density; and, with `fit`, how common the person's values and pairs of values are.
+    of a kernel density; with `fit`, how common the person's values and pairs of values are; without, the
+    log of a density eight times as sharp less that of the first: how much the rows pile up on the person
+    where, by how many lie around, few would be expected.
     """
     n, width, total = len(people), len(ranked), len(rows)
     if not len(rows):
@@ -136,13 +138,16 @@ def surroundings(
     whole = rows
     order = np.argsort(ranked, kind="stable")  # numbers last
     persons = np.ascontiguousarray(people[:, order])
-    near, kernel, best = np.zeros((n, 3)), np.zeros(n), np.full(n, np.inf)
+    near, kernel, best = np.zeros((n, 3)), np.zeros((n, 2)), np.full(n, np.inf)
     for part in portions(len(rows), _ROWS, "distances"):
         block, rest = rows[:part], rows[part:]
         surround(persons, block[:, order], int(ranked.sum()), _FAR, near, kernel, best)
         rows = rest
-    columns = [np.log1p(near), -best[:, None] / width, np.log(kernel / total + 1e-12)[:, None]]
-    return np.concatenate([*columns, _commonness(people, whole, ranked)] if fit else columns, axis=1)
+    columns = [np.log1p(near), -best[:, None] / width, np.log(kernel[:, :1] / total + 1e-12)]
+    # Of rows that all lie far off, the nearest counts for all.
+    smooth, sharp = (np.maximum(np.log(kernel[:, i] + 1e-300), -b * best) for i, b in enumerate((2, 16)))
+    last = _commonness(people, whole, ranked) if fit else (sharp - smooth)[:, None]
+    return np.concatenate([*columns, last], axis=1)
 
 
 def _commonness(people: NDArray[np.float32], rows: NDArray[np.float32], ranked: NDArray[np.bool_]) -> Floats:

@@ -99,7 +99,8 @@ CHECKS = (
     ),
     AssessmentCheck("presence in the file", ("delta",), _presence, (known, population_file)),
     AssessmentCheck(
-        "diversity of sensitive columns", ("distinct l", "entropy l", "recursive l", "t"), _diversity,
+        "diversity of sensitive columns",
+        ("distinct l", "entropy l", "recursive l", "t", "alpha", "beta", "delta disclosure"), _diversity,
         (known, secret),
     ),
     AssessmentCheck(

@@ -1,4 +1,4 @@
-"""What a class gives away about a sensitive column: l and t, measured.
+"""What a class gives away about a sensitive column: l, t, alpha, beta and delta, measured.
 
 Each sensitive column is judged by itself. Missing is a value of its own, in classes and as a sensitive
 value. With a person column each person counts once per class and value.
@@ -149,6 +149,18 @@ def far_ordered(values: SensitiveValues) -> Floats:
     return out
 
 
+def commonest(values: SensitiveValues) -> Floats:
+    """The share of the commonest value in each class: alpha of (alpha, k)-anonymity."""
+    return np.maximum.reduceat(values.n / values.totals[values.of], values.starts)
+
+
+def ratios(values: SensitiveValues) -> tuple[Floats, Floats]:
+    """For each cell q / p, the value's share in its class by that in the file; and p."""
+    share = np.bincount(values.code, values.n, values.levels) / values.n.sum()
+    p = share[values.code]
+    return values.n / values.totals[values.of] / p, p
+
+
 # -- scores --------------------------------------------------------------------------------------
 
 
@@ -160,7 +172,8 @@ def diversity(
     person: str | None = None,
     c: float = 3.0,
 ) -> list[Score]:
-    """l (distinct, entropy, recursive with c) and t (equal; ordered where values have an order) per column.
+    """l (distinct, entropy, recursive with c), t (equal; ordered where values have an order), the alpha of
+    (alpha, k)-anonymity, the beta of beta-likeness and the delta of delta-disclosure, per column.
 
     sensitive: by default those the schema names.
     """
@@ -173,6 +186,7 @@ def diversity(
     for column in wanted:
         values = sensitive_values(table, names, column, person=person)
         scores += _l(values, column, names, c) + _t(values, column, names, table)
+        scores += _ratio_scores(values, column, names)
     return scores
 
 
@@ -225,4 +239,67 @@ def _t(values: SensitiveValues, column: str, names: Sequence[str], table: Table)
             details={"mean of a class": float(per_class.mean())},
         )
         for name, per_class, start in said
+    ]
+
+
+def _ratio_scores(values: SensitiveValues, column: str, names: Sequence[str]) -> list[Score]:
+    """alpha, beta and delta: how much likelier a value gets by knowing the class, at its worst.
+
+    Enhanced beta-likeness (Cao and Karras 2012) asks (q - p) / p <= min(beta, -log p) of each value. The
+    number is beta capped at -log p of the rarest value, as pycanon has it; whether the bound of each value
+    holds is in the details. delta-disclosure (Brickell and Shmatikov 2008) is taken over the values that
+    occur in a class: one that does not occur is ruled out, which no finite delta covers.
+    """
+    ratio, p = ratios(values)
+    gain = ratio - 1
+    beta = float(max(0.0, gain.max()))
+    rows = float(values.n.sum())
+    change = np.abs(np.log(ratio))
+    beyond = gain > -np.log(p) * (1 + 1e-12)
+    lacking = int((distinct(values) < values.levels).sum())
+    odds = f"likelier a '{column}' is for somebody in a class than for anybody in the file"
+    said: list[tuple[str, float, float, str, dict[str, object]]] = [
+        (
+            "alpha",
+            float(commonest(values).max()),
+            1.0,
+            f"the largest share of a class that has the same '{column}'",
+            {"k": int(values.totals.min())},
+        ),
+        (
+            "beta, basic",
+            beta,
+            rows,
+            f"how many times (less one) {odds}, in the class and for the value where it is most",
+            {},
+        ),
+        (
+            "beta, enhanced",
+            float(min(beta, -np.log(p.min()))),
+            rows,
+            f"the same, counted up to what enhanced beta-likeness allows the rarest '{column}': minus the "
+            "log of its share",
+            {"holds": not bool(beyond.any()), "values of classes beyond their bound": int(beyond.sum())},
+        ),
+        (
+            "delta disclosure",
+            float(change.max()),
+            max(1.0, float(np.log(rows))),
+            f"the largest change of the log of the share of a '{column}' from the file to a class in which "
+            "it occurs; a value that a class lacks is ruled out there, which this does not count",
+            {"classes that lack a value": lacking},
+        ),
+    ]
+    return [
+        Score(
+            f"{name}, {column}",
+            "risk",
+            value,
+            (0.0, most),
+            "lower",
+            meaning,
+            columns=(*names, column),
+            details=details,
+        )
+        for name, value, most, meaning, details in said
     ]

@@ -4,13 +4,15 @@
 - The *journalist* knows only that they are in the population: 1 / F, F the class's size there.
 - The *marketer* links everybody and asks for the share that comes out right: the average of 1 / F.
 
-F is counted where a population file is given. Else it is estimated from the population's size: F given f
-is negative binomial (Benedetti and Franconi 1998), and 1 / F stands for its expectation.
+F is counted where a population file is given. Else it is estimated from the population's size by models of
+the classes (`population_classes`), which differ: their spread is the interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from sfumato.assessment.risk.classes import (
     shared_keys,
 )
 from sfumato.assessment.risk.population import population_of
+from sfumato.assessment.risk.population_classes import CONFIDENCE, PopulationClasses
 from sfumato.errors import ParameterError
 from sfumato.score import Score
 from sfumato.table import Table
@@ -86,8 +89,9 @@ def intruders(
 ) -> list[Score]:
     """Prosecutor, journalist and marketer risk: the highest, and the share of records above the threshold.
 
-    population: a file of the population with the same quasi-identifiers, coded alike. Without it and
-    without the population's size, the file stands for its own population and only the prosecutor is judged.
+    population: a file of the population with the same quasi-identifiers, coded alike. Without it, but with
+    the population's size or the sampling fraction, journalist and marketer are estimated, with an interval.
+    Without either, the file stands for its own population and only the prosecutor is judged.
     """
     refuse_empty(found)
     if not 0 < threshold <= 1:
@@ -102,12 +106,8 @@ def intruders(
         sizes = population_sizes(found, population)[0]
         outside, how = 1 / np.maximum(sizes, found.sizes), "counted in the population file"
         details = {"classes larger than in the population": int((sizes < found.sizes).sum())}
-    elif population_size is not None or sampling_fraction is not None:
-        everybody = population_of(found, population_size, sampling_fraction)
-        outside, how = expected_inverse(found.sizes, found.population / everybody), "estimated from its size"
-        details = {"population": everybody}
     else:
-        outside = None
+        outside, how, details = None, "", {}
     scores = _one("prosecutor", inside, n, threshold, found, "who knows that a person is in the file", {})
     scores.append(
         _score(
@@ -122,17 +122,55 @@ def intruders(
     if outside is not None:
         who = f"who knows only that a person is in the population, {how}"
         scores += _one("journalist", outside, n, threshold, found, who, details)
-        scores.append(
-            _score(
-                "marketer risk",
-                float((n * outside).sum() / n.sum()),
-                f"expected share of {found.units} named rightly by an intruder who links all of them to the "
-                f"population; its classes are {how}",
-                found,
-                details,
-            )
-        )
+        average = float((n * outside).sum() / n.sum())
+        scores.append(_score("marketer risk", average, _links_all(found, how), found, details))
+    elif population_size is not None or sampling_fraction is not None:
+        everybody = population_of(found, population_size, sampling_fraction)
+        scores += _estimated(found, everybody, threshold, [s.value for s in scores])
     return scores
+
+
+def _links_all(found: FileClasses, how: str) -> str:
+    return (
+        f"expected share of {found.units} named rightly by an intruder who links all of them to the "
+        f"population; its classes are {how}"
+    )
+
+
+def _estimated(found: FileClasses, everybody: int, threshold: float, most: Sequence[float]) -> list[Score]:
+    """Journalist and marketer where the population's size is all that is known of it.
+
+    most: what the prosecutor reaches, highest, above the threshold and on average: nobody else reaches more.
+    Missing is a value of its own in the models, whatever the classes say: that never lowers the answer.
+    """
+    # A person may be in several classes: the population's are then as many more, at the same fraction.
+    population = max(found.total, round(everybody * found.total / found.population))
+    how = f"estimated from its size, {everybody:,}, if the file is a random sample of it"
+    who = f"who knows only that a person is in the population; its classes are {how}"
+    names = ("journalist risk, highest", f"journalist risk, above {threshold:g}", "marketer risk")
+    meanings = (_worst(found, who), _above(found, threshold, who), _links_all(found, how))
+    if population == found.total:  # the whole population: the classes are its own
+        exact = zip(names, most, meanings, strict=True)
+        return [_score(name, v, meaning, found, {"population": everybody}) for name, v, meaning in exact]
+    models = PopulationClasses.of(found.counts.codes, found.counts.n, population)
+    largest = math.ceil(1 / (threshold * (1 + 1e-12))) - 1  # 1 / F is above the threshold up to this F
+    answers = (models.smallest(), models.members_up_to(largest), models.marketer())
+    scores = []
+    for name, answer, meaning, cap in zip(names, answers, meanings, most, strict=True):
+        said = {m: min(v, cap) for m, v in answer.models.items()}
+        details = {"population": everybody, "models": said}
+        plain = _score(name, min(answer.value, cap), meaning, found, details)
+        low, high = min(answer.low, cap), min(answer.high, cap)
+        scores.append(replace(plain, low=low, high=high, confidence=CONFIDENCE))
+    return scores
+
+
+def _worst(found: FileClasses, who: str) -> str:
+    return f"the chance to name the worst protected of the {found.units} rightly, for an intruder {who}"
+
+
+def _above(found: FileClasses, threshold: float, who: str) -> str:
+    return f"share of {found.units} named rightly with a chance above {threshold:g} by an intruder {who}"
 
 
 def _one(
@@ -149,14 +187,14 @@ def _one(
         _score(
             f"{name} risk, highest",
             float(risk.max()),
-            f"the chance to name the worst protected of the {found.units} rightly, for an intruder {who}",
+            _worst(found, who),
             found,
             details,
         ),
         _score(
             f"{name} risk, above {threshold:g}",
             above,
-            f"share of {found.units} named rightly with a chance above {threshold:g} by an intruder {who}",
+            _above(found, threshold, who),
             found,
             details,
         ),
@@ -167,29 +205,6 @@ def _score(name: str, value: float, meaning: str, found: FileClasses, details: M
     return Score(
         name, "risk", min(1.0, value), (0.0, 1.0), "lower", meaning, columns=found.columns, details=details
     )
-
-
-def expected_inverse(sizes: Integers, fraction: float) -> NDArray[np.float64]:
-    """E[1 / F] where F given f is negative binomial: F - f failures before the f-th success at `fraction`.
-
-    = pi * integral over (0, 1) of w^(f-1) / (pi + (1 - pi) w) dw; for f = 1: pi log(1/pi) / (1 - pi).
-    """
-    from scipy.integrate import quad
-
-    if fraction >= 1:
-        return 1 / sizes
-    distinct, inverse = np.unique(sizes, return_inverse=True)
-    values = np.empty(len(distinct))
-    for i, f in enumerate(distinct.tolist()):
-        if f > 2_000:  # F is f / pi within a thousandth
-            values[i] = fraction / f
-            continue
-        # w = exp(-x / f): smooth for any f, and the small fraction's corner is far out
-        values[i] = quad(
-            lambda x, f=f: np.exp(-x) / (fraction + (1 - fraction) * np.exp(-x / f)), 0, np.inf, limit=200
-        )[0]
-        values[i] *= fraction / f
-    return np.minimum(values, 1 / distinct)[inverse]
 
 
 # -- a population file ---------------------------------------------------------------------------
