@@ -53,7 +53,7 @@ def _verdict(found: Assessment) -> Any:
 
 
 def _scores(scores: tuple[Score, ...]) -> Grid:
-    from sfumato.assessment.judgement import headlines
+    from sfumato.assessment.page import headlines
     from sfumato.report.words import interval, number
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
