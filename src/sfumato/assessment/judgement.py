@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.assessment.page import lines_of, page_of
+from sfumato.assessment.page import lines_of, page_of, tables_of
 from sfumato.assessment.thresholds import Threshold
 from sfumato.errors import ParameterError
 from sfumato.privacy import Guarantee
@@ -127,6 +127,7 @@ class Assessment:
             "guarantee": None if self.guarantee is None else json.loads(self.guarantee.to_json()),
             "scores": [s.to_dict() for s in self.scores],
             "notes": list(self.notes),
+            "tables": tables_of(self),
         }
         out: dict[str, Any] = plain(document)
         return out
