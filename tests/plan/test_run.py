@@ -186,7 +186,15 @@ def test_a_threshold_that_is_not_met_refuses_or_marks(tmp_path: Path) -> None:
     found = ran(tmp_path, strict)
     assert found.refused and not found.met and not (tmp_path / "release").exists()
     (report,) = found.reports
-    assert report.name == "release-refused.html" and "utility at least" in report.read_text(encoding="utf-8")
+    said = report.read_text(encoding="utf-8")
+    assert report.name == "release-refused.html"
+    order = ['<p class="verdict-title">', "utility at least 0.999", "DRAFT: nobody has signed",
+             "Risk: what the",
+             ">Utility: what the", ">What was promised<", ">The run<", ">How it was done<"]  # fmt: skip
+    said = said[said.index("<body>") :]
+    places = [said.index(words) for words in order[:3]]
+    places += [said.rindex(words) for words in order[3:]]  # the last is the heading, before it the way there
+    assert places == sorted(places)
     marked = ran(tmp_path, strict + '\n[outputs]\nunmet = "mark"\n')
     assert not marked.refused and not marked.met and marked.resumed == ("step-1",)
     assert "MARKED" in card(tmp_path / "release") and sf.verify(tmp_path / "release").ok

@@ -168,7 +168,7 @@ def test_the_later_rows_of_a_long_table_fold_and_all_are_in_the_json() -> None:
     text = page.to_html()
     start = text.index("<details")
     assert text.index("person 9<") < start < text.index("person 10<")
-    assert "<summary>15 rows more" in text
+    assert "<summary>15 more<" in text
     assert all(f'"person {i}"' in page.to_json() for i in range(25))
 
 

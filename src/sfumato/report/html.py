@@ -172,7 +172,7 @@ def table_html(table: DataTable, printed: int = ON_PAPER) -> Iterator[str]:
     if not table.folded:
         yield from _grid(table, table.rows[:most], caption)
         rest = table.rows[most:]
-        yield f'<details class="more"><summary>{_rows(len(rest))} more{_on_paper(len(rest), 0)}</summary>'
+        yield f'<details class="more"><summary>{len(rest):,} more{_on_paper(len(rest), 0)}</summary>'
         yield from _grid(table, rest, f"{caption}, continued", hidden=True)
     else:
         size = f'<span class="hidden">table, </span>({_rows(len(table.rows))})'

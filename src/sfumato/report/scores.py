@@ -81,8 +81,10 @@ def _notes(score: Score, before: Score | None, shared: str) -> list[str]:
     notes = [] if shared else [score.meaning[:1].upper() + score.meaning[1:]]
     told = f"{score.name} {score.knowledge}"
     if not all(c in told for c in score.columns) and not (before and before.columns == score.columns):
-        few = len(score.columns) <= _FEW
-        notes.append(f"Columns: {', '.join(score.columns) if few else len(score.columns)}.")
+        many = len(score.columns)
+        notes.append(
+            f"Columns: {', '.join(score.columns)}." if many <= _FEW else f"It looks at {many} columns."
+        )
     if score.knowledge and before is not None and before.knowledge == score.knowledge:
         notes.append("The intruder knows the same as above.")
     elif score.knowledge:
