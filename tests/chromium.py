@@ -158,7 +158,8 @@ class Browser:
         shot = self.ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
-    def pdf(self, path: Path) -> None:
-        """The page as it is printed."""
-        printed = self.ask("Page.printToPDF", preferCSSPageSize=False, printBackground=True)
+    def pdf(self, path: Path, inches: tuple[float, float] = (8.5, 11.0)) -> None:
+        """The page as it is printed, on paper of that width and height."""
+        size = {"paperWidth": inches[0], "paperHeight": inches[1]}
+        printed = self.ask("Page.printToPDF", preferCSSPageSize=False, printBackground=True, **size)
         path.write_bytes(base64.b64decode(printed["data"]))

@@ -149,10 +149,13 @@ def assessment() -> Page:
         "Discharges 2024, release of March",
         "discharges.parquet (8,230 rows) against release/public/data.parquet (8,210 rows); sfumato 0.1.0",
         [
-            Section("At a glance", (), [Verdict(
+            Section("At a glance", "The limits were set by the board.", [Verdict(
                 ["linking at most 0.05: 0.021 (0.016 to 0.028)", "smallest class at least 5: 5"],
                 ["attribute inference of diagnosis at most 0.40: 0.412 (0.391 to 0.434)"],
-                ["linking with other registers", "people with several stays", "free text"])]),
+                ["linking with other registers", "people with several stays", "free text"],
+                undecided=["membership at most 0.52: 0.508 (0.489 to 0.527)"],
+                because="Four of ten diagnoses are guessed right.",
+                advice=["Leave out the diagnosis, or make it more general."])]),
             Section("What is promised", "The promises came with the release; they were not made here.",
                     [Promises(promised())]),
             Section("What it keeps", "How far the release answers questions as the original does.",

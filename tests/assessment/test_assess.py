@@ -304,7 +304,9 @@ def test_bins_are_shown_in_few_digits() -> None:
 
 def test_words(same: Assessment) -> None:
     assert str(same).startswith("INTERNAL. No threshold was set")
-    assert "linking, claimed" in str(same) and same._repr_html_().startswith("<pre style")
+    risk, utility = (str(same).index(title) for title in ("Risk: what the", "Utility: what the"))
+    assert risk < str(same).index("linking, claimed") < utility
+    assert same._repr_html_().startswith("<pre style")
     assert repr(same).startswith(f"Assessment({len(same.scores)} scores; no threshold; ")
     with pytest.raises(ParameterError, match="no score"):
         same["nothing"]

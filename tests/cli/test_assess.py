@@ -33,9 +33,9 @@ def test_a_file_of_another_tool(sfumato: Sfumato, visits: Path, coarse: Path) ->
     answer = sfumato("assess", visits, coarse, *KNOWN)
     assert answer.code == 0, answer.all
     for word in (
-        "What it keeps",
-        "What it gives away",
+        "Risk: what it gives away",
         "Attacks",
+        "Utility: what it keeps",
         "linking, claimed",
         "No threshold was set",
     ):

@@ -189,7 +189,16 @@ def test_a_threshold_that_is_not_met_refuses_or_marks(tmp_path: Path) -> None:
     found = ran(tmp_path, strict + '\n[outputs]\nunmet = "refuse"\n')
     assert found.refused and not found.met and not (tmp_path / "release").exists()
     (report,) = found.reports
-    assert report.name == "release-refused.html" and "utility at least" in report.read_text(encoding="utf-8")
+    said = report.read_text(encoding="utf-8")
+    assert report.name == "release-refused.html" and "utility at least" in said
+    order = [
+        '<p class="verdict-title">', "utility at least 0.999", "DRAFT: nobody has signed", "Risk: what the",
+        ">Utility: what the", ">What was promised<", ">The run<", ">How it was done<",
+    ]  # fmt: skip
+    said = said[said.index("<body>") :]
+    places = [said.index(words) for words in order[:3]]
+    places += [said.rindex(words) for words in order[3:]]  # the last is the heading, before it the way there
+    assert places == sorted(places)
     for said in ("", '\n[outputs]\nunmet = "mark"\n'):  # the earlier word means the same
         out = f"release{len(said)}"
         drafted = ran(tmp_path, strict + said, out=out)

@@ -54,11 +54,60 @@ def test_the_report_opens_quietly(browser: chromium.Browser, report: Path, width
 def test_figures_are_drawn(browser: chromium.Browser, report: Path, width: int) -> None:
     browser.open(report, width=width)
     sizes = browser.evaluate(
-        "[...document.querySelectorAll('.panel > svg')].map(s => [s.getBoundingClientRect().width, "
-        "s.getBoundingClientRect().height, s.querySelectorAll('[data-says]').length])"
+        "[...document.querySelectorAll('.panel > svg')].filter(s => s.checkVisibility()).map(s => ["
+        "s.getBoundingClientRect().width, s.getBoundingClientRect().height, "
+        "s.querySelectorAll('[data-says]').length])"
     )
-    assert len(sizes) == 14  # the panels of the seven figures
+    assert len(sizes) == 14  # the panels of the seven figures; of two for the attacks, the one that fits
     assert all(w > 150 and h > 40 and marks > 3 for w, h, marks in sizes)
+
+
+@pytest.mark.parametrize("width", [400, 700, 1200])
+def test_the_attacks_are_as_wide_as_the_page_and_readable(
+    browser: chromium.Browser, report: Path, width: int
+) -> None:
+    browser.open(report, width=width)
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('.panel.full > svg, .panel.narrow > svg')]"
+        ".filter(s => s.checkVisibility()).map(s => [s.getBoundingClientRect().width, "
+        "s.closest('figure').getBoundingClientRect().width, "
+        "Math.min(...[...s.querySelectorAll('text')].map(t => t.getBoundingClientRect().height)),"
+        "s.closest('.panel').scrollWidth - s.closest('.panel').clientWidth])"
+    )
+    assert len(shown) == 1
+    drawn, room, letters, hidden = shown[0]
+    assert drawn >= 0.85 * room
+    assert letters >= 8  # pixels, as they are drawn
+    assert hidden <= 1  # nothing is reached by scrolling sideways only
+
+
+SCREENS = [(1280, 720), (400, 800)]
+SAID_FIRST = ".verdict-title, .because, .limits tr, .next li"
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_the_first_screen_decides(browser: chromium.Browser, report: Path, width: int, height: int) -> None:
+    browser.open(report, width=width, height=height)
+    browser.screenshot(ARTIFACTS / f"first-{width}.png", window=True)
+    boxes = browser.evaluate(
+        f"[...document.querySelectorAll('{SAID_FIRST}')].filter(e => !e.closest('.hidden')).map(e => "
+        "(r => [r.top, r.bottom, r.height])(e.getBoundingClientRect()))"
+    )
+    assert len(boxes) == 7  # the word, the sentence, four limits, what to do
+    assert all(0 < top < bottom <= height and tall > 10 for top, bottom, tall in boxes)
+
+
+@pytest.mark.parametrize("paper", [(8.27, 11.69), (8.5, 11.0)], ids=["A4", "Letter"])
+def test_the_first_printed_page_decides(
+    browser: chromium.Browser, report: Path, paper: tuple[float, float]
+) -> None:
+    """With the later sections away, and all that must be said still there, one sheet is enough."""
+    browser.open(report, width=1200)
+    browser.evaluate("document.querySelectorAll('main > section ~ *').forEach(e => e.remove())")
+    assert browser.evaluate(f"document.querySelectorAll('{SAID_FIRST}').length") == 8  # with a hidden head
+    path = ARTIFACTS / "first.pdf"
+    browser.pdf(path, paper)
+    assert len(re.findall(rb"/Type /Page\b", path.read_bytes())) == 1
 
 
 def test_colours_follow_the_readers_theme(browser: chromium.Browser, report: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.report import DataTable, Page, ScoreTable, Section, Verdict, overclaims
 from sfumato.report.palette import COLOURS
+from sfumato.report.verdict import count, limits, outcome
 from sfumato.score import Score
 
 _VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -105,36 +106,80 @@ def test_every_picture_is_described(page: str) -> None:
 
 def test_the_verdict_comes_first(html: str) -> None:
     said = Reader(html).text()
-    order = ["At a glance", "Does not meet all the thresholds you set", "attribute inference of diagnosis",
-             "Not examined", "linking with other registers", "What is promised", "K-anonymity",
-             "What it keeps", "What it gives away"]  # fmt: skip
-    after_contents = said[said.index("At a glance", said.index("How it was done")) :]
-    places = [after_contents.index(words) for words in order]
+    order = ["Discharges 2024", "At a glance", "Not met", "Four of ten diagnoses are guessed right.",
+             "attribute inference of diagnosis", "What to do next", "Leave out the diagnosis",
+             "Not examined", "linking with other registers", "The limits were set by the board.",
+             "How it was done", "K-anonymity", "total variation, pairs", "linking, deterministic",
+    ]  # fmt: skip
+    said = said[said.index("Skip to the report") :]
+    places = [said.index(words) for words in order]  # the way around comes after the verdict
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
     ("verdict", "title"),
     [
-        (Verdict(["a"], [], ["b"]), "Meets the thresholds you set"),
-        (Verdict(["a"], ["b"]), "Does not meet all the thresholds you set"),
-        (Verdict(), "No threshold was set"),
+        (Verdict(["a"], [], ["b"]), "Met"),
+        (Verdict(["a"], ["b"]), "Not met"),
+        (Verdict(["a"], ["b"], undecided=["c"]), "Not met"),
+        (Verdict(["a"], undecided=["c"]), "Undecided"),
+        (Verdict(because="Nobody asked for anything."), "No threshold was set"),
     ],
 )
 def test_the_verdicts_title_does_not_flatter(verdict: Verdict, title: str) -> None:
+    page = Page("T", "", [Section("S", "", [verdict])])
+    said = Reader(page.to_html()).text()
+    shown = re.sub(r"[✓✗?]", "", said).split("S\n", 1)[1].split("\n")
+    assert title in shown[:3]
+    assert "Not examined" in said
+    assert f"**{title}.**" in page.to_markdown()
+
+
+def test_every_limit_is_shown_with_what_was_found_the_worst_first() -> None:
+    verdict = Verdict(
+        ["linking: age at most 0.05: 0.021 (linking, nearest)"],
+        ["k at least 5: 1 (k, the smallest class)", "risk was not examined: no attack was tried"],
+        undecided=["utility, limit 0.9: 0.87 to 0.93"],
+    )
+    assert limits(verdict) == [
+        ("not met", "k at least 5", "1 (k, the smallest class)"),
+        ("not met", "risk was not examined", "no attack was tried"),
+        ("undecided", "utility, limit 0.9", "0.87 to 0.93"),
+        ("met", "linking: age at most 0.05", "0.021 (linking, nearest)"),
+    ]
+    assert count(verdict) == "Of 4 thresholds, 2 are not met and 1 is undecided, which counts as not met."
+    assert count(Verdict(["a", "b"])) == "All 2 thresholds are met."
+    assert outcome(Verdict(undecided=["a"])) == "undecided"
     text = Page("T", "", [Section("S", "", [verdict])]).to_html()
-    assert f'<p class="verdict-title">{title}</p>' in text
-    assert "Not examined" in text
+    assert "<strong>1</strong> (k, the smallest class)" in text
+
+
+def test_many_limits_that_are_met_fold_and_those_that_are_not_stay() -> None:
+    verdict = Verdict([f"a{i} at most 1: 0" for i in range(9)], [f"b{i} at most 1: 2" for i in range(9)])
+    text = Page("T", "", [Section("S", "", [verdict])]).to_html()
+    folded = text[text.index("<details>") : text.index("</details>")]
+    assert "9 thresholds that are met" in folded
+    assert all(f"a{i} at most 1" in folded and f"b{i} at most 1" not in folded for i in range(9))
+
+
+def test_the_later_rows_of_a_long_table_fold_and_all_are_in_the_json() -> None:
+    table = DataTable(("row",), [(f"person {i}",) for i in range(25)], "People", most=10)
+    page = Page("T", "", [Section("S", "", [table])])
+    text = page.to_html()
+    start = text.index("<details")
+    assert text.index("person 9<") < start < text.index("person 10<")
+    assert "<summary>15 more<" in text
+    assert all(f'"person {i}"' in page.to_json() for i in range(25))
 
 
 def test_a_long_list_of_what_was_not_examined_is_counted_and_folded_but_a_fault_never_is() -> None:
     many = [f"part {i}: no time" for i in range(19)]
     text = Page("T", "", [Section("S", "", [Verdict([], many, many)])]).to_html()
-    assert text.count("<details>") == 1
-    folded = text[text.index("<details>") : text.index("</details>")]
-    assert "<summary>19 parts, and why</summary>" in folded and folded.count("<li>") == 19
-    assert "Not examined" not in folded and "Does not meet" not in folded
-    assert "<details>" not in Page("T", "", [Section("S", "", [Verdict([], [], many[:6])])]).to_html()
+    assert text.count("<details") == 1
+    folded = text[text.index("<details") : text.index("</details>")]
+    assert "<summary>Not examined: 19 parts, and why</summary>" in folded and folded.count("<li>") == 19
+    assert "not met" not in folded and text.count("not met</td>") == 19
+    assert "<details" not in Page("T", "", [Section("S", "", [Verdict([], [], many[:6])])]).to_html()
 
 
 def test_nothing_is_loaded_and_the_policy_forbids_it(page: str) -> None:

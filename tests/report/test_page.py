@@ -97,8 +97,11 @@ def test_json_holds_everything() -> None:
     assert [s["name"] for s in scores] == [s.name for s in page.scores()]
     assert scores[0]["low"] == 0.015
     verdict = blocks[0]
-    assert verdict["sentence"].startswith("does not meet: attribute inference")
-    assert "not examined: linking with other registers" in verdict["sentence"]
+    assert verdict["outcome"] == "not met"
+    assert verdict["sentence"].startswith("Four of ten diagnoses are guessed right. Not met: attribute")
+    assert "Not examined: linking with other registers" in verdict["sentence"]
+    assert verdict["advice"] == ["Leave out the diagnosis, or make it more general."]
+    assert verdict["undecided"] == ["membership at most 0.52: 0.508 (0.489 to 0.527)"]
     promised = next(b for b in blocks if b["block"] == "promises")
     assert Guarantee.from_json(json.dumps(promised["guarantee"])) == pages.promised()
     assert page.to_json() == pages.assessment().to_json()

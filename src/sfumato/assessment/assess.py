@@ -14,6 +14,7 @@ from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.checks import CHECKS, AssessmentCheck, guest_checks, limited_by
 from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
+from sfumato.assessment.page import released_roles
 from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
@@ -114,7 +115,7 @@ def assess(
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
         effort=effort,
-        schema=case.files.published,
+        schema=released_roles(case.files),
         figures=figures,
         because=because,
         advice=advice,

@@ -12,9 +12,10 @@ import numpy as np
 from sfumato.assessment.case import Case
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.assessment.reading.frames import unbounded
+from sfumato.assessment.reading.order import in_order
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.report import Figure
-from sfumato.schema import Value
+from sfumato.schema import Kind, Value
 from sfumato.score import Score
 
 Pictures = tuple[tuple[str, Figure], ...]
@@ -53,6 +54,17 @@ def levels_of(pair: Pair, name: str) -> list[str]:
     return names + ["missing"] * bool(book.missing)
 
 
+def _ordered(pair: Pair, name: str) -> tuple[list[str], list[int]]:
+    """The levels as they are read, and their places: in the order a person declared, else in a plain one."""
+    levels = levels_of(pair, name)
+    book, declared = pair.leaves[name], pair.original.schema[name]
+    places = list(range(len(levels)))
+    own = len(levels) - bool(book.missing)  # missing stays last
+    if book.column.edges is None and declared.kind is not Kind.ORDINAL:
+        places[:own] = in_order(levels[:own])
+    return [levels[i] for i in places], places
+
+
 def _bins(edges: Sequence[Value], own: set[float]) -> list[str]:
     """Bins in few digits; one that holds a single value is that value."""
     ends, last = _brief(edges), len(edges) - 2
@@ -84,7 +96,11 @@ def _marginals(case: Case) -> Figure | None:
     from sfumato.report.figures import marginals
 
     tables = case.pair.tabulate([(c,) for c in case.pair.columns])
-    return marginals({s[0]: (levels_of(case.pair, s[0]), *both) for s, both in tables.items()})
+    shown = {}
+    for (name,), (before, after) in tables.items():
+        levels, order = _ordered(case.pair, name)
+        shown[name] = (levels, before[order], after[order])
+    return marginals(shown)
 
 
 def _associations(case: Case, scores: Sequence[Score]) -> Figure | None:
@@ -106,8 +122,9 @@ def _mosaic(case: Case) -> Figure | None:
     chosen = tuple(sorted(small, key=lambda c: pair.leaves[c].size)[:_MOSAIC])
     if len(chosen) < 2:
         return None
-    before, after = pair.tabulate([chosen])[chosen]
-    return mosaic(chosen, [levels_of(pair, c) for c in chosen], before, after)
+    levels, orders = zip(*(_ordered(pair, c) for c in chosen), strict=True)
+    before, after = (counts[np.ix_(*orders)] for counts in pair.tabulate([chosen])[chosen])
+    return mosaic(chosen, levels, before, after)
 
 
 def _class_sizes(case: Case) -> Figure | None:

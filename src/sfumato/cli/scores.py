@@ -18,14 +18,21 @@ if TYPE_CHECKING:
     from sfumato.assessment.frontier import Frontier
     from sfumato.score import Score
 
-_OUTCOMES = {"met": ("✓", "green"), "not met": ("✗", "bold red"), "not examined": ("·", "yellow")}
-_SECTIONS = {"utility": "What it keeps", "risk": "What it gives away", "attack": "Attacks"}
+_OUTCOMES = {
+    "met": ("✓", "green"), "not met": ("✗", "bold red"), "undecided": ("?", "bold yellow"),
+    "not examined": ("·", "yellow"),
+}  # fmt: skip
+_SECTIONS = {"risk": "Risk: what it gives away", "attack": "Attacks", "utility": "Utility: what it keeps"}
 _SHOWN = 12  # scores of a section; the report has all
 
 
 def shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any]:
-    """An assessment: the verdict, the first scores of each section, what was not examined."""
-    parts: list[Any] = [_verdict(found)]
+    """An assessment: the verdict and what to do, the first scores of each section, what was not examined."""
+    parts: list[Any] = [Text(printable(found.because), "bold")] if found.because else []
+    parts.append(_verdict(found))
+    if found.advice:
+        advice = (Text(f"  {i}. {printable(as_options(line))}") for i, line in enumerate(found.advice, 1))
+        parts += ["", Text("What to do next", "bold"), *advice]
     for section, title in _SECTIONS.items():
         if found.of(section):
             parts += ["", Text(title, "bold"), _scores(found.of(section))]
@@ -53,7 +60,7 @@ def _verdict(found: Assessment) -> Any:
 
 
 def _scores(scores: tuple[Score, ...]) -> Grid:
-    from sfumato.assessment.judgement import headlines
+    from sfumato.assessment.page import headlines
     from sfumato.report.words import interval, number
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -83,9 +90,9 @@ def gathered(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def without_details(found: dict[str, Any]) -> dict[str, Any]:
-    """For a log: the tables behind the scores hold cells, and stay in the internal report."""
+    """For a log: the tables of a report and behind its scores hold cells, and stay in the internal one."""
     scores = [{k: v for k, v in score.items() if k != "details"} for score in found["scores"]]
-    return {**found, "scores": scores}
+    return {**{k: v for k, v in found.items() if k not in ("tables", "people")}, "scores": scores}
 
 
 def map_of(found: Frontier, report: Path | None) -> list[Any]:

@@ -57,6 +57,8 @@ def page_of(
         prose=(*_signature(plan, run), *summary, *_before(plan, release, run), *first.prose),
         blocks=tuple(_shorter(b, assessment) for b in first.blocks),
     )
+    # After what was measured and promised: how it was made, and last how it was judged.
+    end = len(page.sections) - (assessment is not None)
     own = [_run(plan, step, release), _columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(run.drift, notable, run.together)] if run.drift is not None else []
@@ -67,7 +69,7 @@ def page_of(
         page,
         title=f"DRAFT: {title}" if run.draft else title,
         stamp=f"{plan.name}, {step.name}. {page.stamp}",
-        sections=(first, *page.sections[1:2], *own, *page.sections[2:]),
+        sections=(first, *page.sections[1:end], *own, *page.sections[end:]),
     )
 
 

@@ -62,12 +62,16 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Any small table. `folded` puts it behind its caption, to be opened by who wants it."""
+    """Any small table. `folded` puts it behind its caption, to be opened by who wants it.
+
+    most: rows that stand open; those after them are folded. All of them, if it is None.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str
     folded: bool = False
+    most: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", _texts(self.columns, "a table's columns"))
@@ -90,6 +94,7 @@ class Figure:
     description: what the picture shows, for who does not see it. Not what it looks like.
     table: the numbers behind it.
     key: what colours stand for, as (text, colour), where the panels share one key.
+    narrow: the same for a narrow screen; the panels are then as wide as the page elsewhere.
     """
 
     spec: Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -97,6 +102,7 @@ class Figure:
     description: str
     table: DataTable | None = None
     key: Sequence[tuple[str, str]] = ()
+    narrow: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", tuple((str(text), str(colour)) for text, colour in self.key))
@@ -120,7 +126,7 @@ _BLOCKS = (Verdict, Promises, ScoreTable, DataTable, Figure)
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, and what stands below them."""
+    """A heading, paragraphs, and what stands below them; a verdict stands above them."""
 
     title: str
     prose: str | Sequence[str] = ()
@@ -135,6 +141,16 @@ class Section:
         if not all(isinstance(b, _BLOCKS) for b in self.blocks):
             names = ", ".join(b.__name__ for b in _BLOCKS)
             raise ParameterError("a section holds blocks only.", hint=f"one of {names}")
+
+    @property
+    def first(self) -> tuple[Block, ...]:
+        """What is read before the paragraphs: the verdict."""
+        return tuple(b for b in self.blocks if isinstance(b, Verdict))
+
+    @property
+    def rest(self) -> tuple[Block, ...]:
+        """What stands below the paragraphs."""
+        return tuple(b for b in self.blocks if not isinstance(b, Verdict))
 
 
 @dataclass(frozen=True)

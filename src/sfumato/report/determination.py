@@ -115,8 +115,10 @@ def determination(
     unseen = len(found["not_examined"])
     verdict = Verdict(
         [line for _, line, outcome in limits if outcome == "met"],
-        [line for _, line, outcome in limits if outcome != "met"],
+        [line for _, line, outcome in limits if outcome not in ("met", "undecided")],
         [f"{unseen} parts, listed under {FIELDS[-1][1]}"] if unseen else [],
+        undecided=[line for _, line, outcome in limits if outcome == "undecided"],
+        because=str(found.get("because") or ""),
     )
     sections = [Section("What was asked, and what came out", _opening(open_), [verdict])]
     sections += [_written(said, key, title, facts.get(key)) for key, title, _ in FIELDS[:5]]

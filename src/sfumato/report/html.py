@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import count
+from typing import Any
 
 from sfumato.privacy.base import Claim
-from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Section, Verdict
+from sfumato.report.contents import (
+    Block,
+    Cell,
+    Contents,
+    DataTable,
+    Figure,
+    Promises,
+    ScoreTable,
+    Section,
+    Verdict,
+)
 from sfumato.report.palette import swaps, variables
 from sfumato.report.scores import scores_html
 from sfumato.report.svg import draw
-from sfumato.report.words import INTERNAL, MOST_ROWS, cell, clean, verdict_lists, verdict_title
+from sfumato.report.verdict import verdict_html
+from sfumato.report.words import INTERNAL, MOST_ROWS, ON_PAPER, cell, clean
 
 _LEAVE = "computed from the original data; must not leave the house"
 
@@ -32,6 +44,7 @@ def to_html(page: Contents) -> str:
     policy += "; form-action 'none'"
     numbers = count(1)
     named = [(f"section-{i}", section) for i, section in enumerate(page.sections, 1)]
+    decided = bool(page.sections[0].first)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -44,9 +57,11 @@ def to_html(page: Contents) -> str:
         f'<div class="wrap">\n<header class="top">\n<h1>{_(page.title)}</h1>',
         f'<p class="stamp">{_(page.stamp)}</p>' if page.stamp else "",
         "</header>",
-        *(_contents(named) if len(named) > 2 else ()),
+        *(() if decided else _contents(named)),
         '<main id="main" tabindex="-1">',
-        *(part for identity, section in named for part in _section(identity, section, numbers)),
+        *_section(*named[0], numbers),
+        *(_contents(named) if decided else ()),  # the verdict is read before the way around
+        *(part for identity, section in named[1:] for part in _section(identity, section, numbers)),
         "</main>",
         f"<footer><p>{INTERNAL}: {_LEAVE}.</p></footer>" if internal else "",
         f"</div>\n<script>{script}</script>\n</body>\n</html>\n",
@@ -90,6 +105,8 @@ def _marks() -> Iterator[str]:
 
 
 def _contents(named: list[tuple[str, Section]]) -> Iterator[str]:
+    if len(named) < 3:
+        return
     yield '<nav class="toc" aria-label="Contents">\n<ol>'
     for identity, section in named:
         yield f'<li><a href="#{identity}">{_(section.title)}</a></li>'
@@ -97,10 +114,13 @@ def _contents(named: list[tuple[str, Section]]) -> Iterator[str]:
 
 
 def _section(identity: str, section: Section, numbers: Iterator[int]) -> Iterator[str]:
-    yield f'<section id="{identity}" aria-labelledby="{identity}-title">'
+    mark = _class("decides", bool(section.first))
+    yield f'<section id="{identity}" aria-labelledby="{identity}-title"{mark}>'
     yield f'<h2 id="{identity}-title">{_(section.title)}</h2>'
+    for block in section.first:
+        yield from _block(block, numbers)
     yield from (f"<p>{_(paragraph)}</p>" for paragraph in section.prose)
-    for block in section.blocks:
+    for block in section.rest:
         yield from _block(block, numbers)
     yield "</section>"
 
@@ -108,7 +128,7 @@ def _section(identity: str, section: Section, numbers: Iterator[int]) -> Iterato
 def _block(block: Block, numbers: Iterator[int]) -> Iterator[str]:
     match block:
         case Verdict():
-            yield from _verdict(block)
+            yield from verdict_html(block)
         case Promises():
             yield '<div class="block">'
             yield from (_claim(claim) for claim in block.guarantee)
@@ -126,27 +146,6 @@ def _block(block: Block, numbers: Iterator[int]) -> Iterator[str]:
 
 # -- blocks --------------------------------------------------------------------------------------------
 
-_SIGNS = {"Meets": ("met", "✓"), "Does not meet": ("not_met", "✗"), "Not examined": ("not_examined", "?")}
-
-
-_FEW = 6
-
-
-def _verdict(verdict: Verdict) -> Iterator[str]:
-    kind = "bad" if verdict.not_met else "good" if verdict.met else "open"
-    yield f'<div class="block verdict {kind}">\n<p class="verdict-title">{verdict_title(verdict)}</p>\n<dl>'
-    for title, entries, empty in verdict_lists(verdict):
-        if title == "Does not meet" and not entries:
-            continue
-        name, sign = _SIGNS[title]
-        listed = "".join(f"<li>{_(entry)}</li>" for entry in entries)
-        inner = f"<ul>{listed}</ul>" if entries else f'<span class="none">{empty}</span>'
-        if title == "Not examined" and len(entries) > _FEW:  # else it fills the first screen
-            inner = f"<details><summary>{len(entries)} parts, and why</summary>{inner}</details>"
-        yield f'<div><dt><span class="sign {name}" aria-hidden="true">{sign}</span>{title}</dt>'
-        yield f"<dd>{inner}</dd></div>"
-    yield "</dl>\n</div>"
-
 
 def _claim(claim: Claim) -> str:
     title = claim.title[0].upper() + claim.title[1:]
@@ -161,28 +160,55 @@ def _claim(claim: Claim) -> str:
     return "\n".join([*parts, "</div>"])
 
 
-def table_html(table: DataTable) -> Iterator[str]:
-    """A table, folded behind its caption if it says so."""
-    caption = _(table.caption)
-    if table.folded:
-        size = f"{len(table.rows):,} row{'s' * (len(table.rows) != 1)}"
-        yield f'<details><summary>{caption} <span class="hidden">table, </span>({size})</summary>'
+def table_html(table: DataTable, printed: int = ON_PAPER) -> Iterator[str]:
+    """A table, folded behind its caption if it says so, or with its later rows folded.
+
+    printed: rows of a folded one that are printed; the style sheet has the same number.
+    """
+    caption, most = _(table.caption), table.most
+    if not table.folded and (most is None or len(table.rows) <= most):
+        yield from _grid(table, table.rows, caption)
+        return
+    if not table.folded:
+        yield from _grid(table, table.rows[:most], caption)
+        rest = table.rows[most:]
+        yield f'<details class="more"><summary>{len(rest):,} more{_on_paper(len(rest), 0)}</summary>'
+        yield from _grid(table, rest, f"{caption}, continued", hidden=True)
+    else:
+        size = f'<span class="hidden">table, </span>({_rows(len(table.rows))})'
+        yield f"<details><summary>{caption} {size}{_on_paper(len(table.rows), printed)}</summary>"
+        yield from _grid(table, table.rows, caption, hidden=True)
+    yield "</details>"
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'s' * (number != 1)}"
+
+
+def _on_paper(number: int, shown: int) -> str:
+    """What stands behind a fold is printed in its first rows; where all of them are is said there."""
+    if number <= shown:
+        return ""
+    where = f": the first {shown} here, all in the JSON" if shown else ", in the JSON"
+    return f'<span class="paper">{where}</span>'
+
+
+def _grid(
+    table: DataTable, rows: Sequence[Sequence[Cell]], caption: str, hidden: bool = False
+) -> Iterator[str]:
     numeric = [_numeric(table, i) for i in range(len(table.columns))]
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}">'
-    hidden = _class("hidden", table.folded)
-    yield f'<table class="data">\n<caption{hidden}>{caption}</caption>\n<thead><tr>'
+    yield f'<table class="data">\n<caption{_class("hidden", hidden)}>{caption}</caption>\n<thead><tr>'
     for name, right in zip(table.columns, numeric, strict=True):
         yield f'<th scope="col"{_class("n", right)}>{_(name)}</th>'
     yield "</tr></thead>\n<tbody>"
-    for row in table.rows[:MOST_ROWS]:
+    for row in rows[:MOST_ROWS]:
         cells = [_cell(i, value, right) for i, (value, right) in enumerate(zip(row, numeric, strict=True))]
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody>\n</table>"
-    if len(table.rows) > MOST_ROWS:
-        yield f'<p class="small">{len(table.rows) - MOST_ROWS:,} more rows are in the JSON.</p>'
+    if len(rows) > MOST_ROWS:
+        yield f'<p class="small">{len(rows) - MOST_ROWS:,} more rows are in the JSON.</p>'
     yield "</div>"
-    if table.folded:
-        yield "</details>"
 
 
 def _numeric(table: DataTable, place: int) -> bool:
@@ -226,15 +252,21 @@ def _figure(figure: Figure, identity: str) -> Iterator[str]:
     yield f'<figcaption><h3 id="{identity}-title">{_(figure.title)}</h3>'
     yield f'<p id="{identity}-text">{_(figure.description)}</p></figcaption>'
     yield _key(figure)
-    yield '<div class="panels">'
+    yield f'<div class="panels of-{min(3, len(figure.panels))}">'
     for i, spec in enumerate(figure.panels, 1):
-        title = spec.get("title", "")
-        panel = str(title.get("text", "") if isinstance(title, dict) else title)
-        label = clean(f"{figure.title}: {panel}" if panel else figure.title)
-        drawn = draw(spec, identity=f"{identity}-{i}", label=f"{label}. {clean(figure.description)}")
-        size = "panel wide" if _width(drawn) > _WIDE else "panel"
-        yield f'<div class="{size}" role="group" aria-label="{_(label)}">{drawn}</div>'
+        yield _panel(figure, spec, f"{identity}-{i}", "full" if figure.narrow is not None else "")
+    if figure.narrow is not None:
+        yield _panel(figure, figure.narrow, f"{identity}-narrow", "narrow")
     yield "</div>"
     if figure.table is not None:
-        yield from table_html(figure.table)
+        yield from table_html(figure.table, printed=0)  # the picture has it already
     yield "</figure>"
+
+
+def _panel(figure: Figure, spec: Mapping[str, Any], identity: str, size: str) -> str:
+    title = spec.get("title", "")
+    panel = str(title.get("text", "") if isinstance(title, dict) else title)
+    label = clean(f"{figure.title}: {panel}" if panel else figure.title)
+    drawn = draw(spec, identity=identity, label=f"{label}. {clean(figure.description)}")
+    size = size or ("wide" if _width(drawn) > _WIDE else "")
+    return f'<div class="{f"panel {size}".strip()}" role="group" aria-label="{_(label)}">{drawn}</div>'

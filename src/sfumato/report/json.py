@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Verdict
-from sfumato.report.words import clean, verdict_sentence
+from sfumato.report.verdict import outcome, sentence
+from sfumato.report.words import clean
 
 VERSION = 1
 
@@ -34,9 +35,13 @@ def _block(block: Block) -> dict[str, Any]:
         case Verdict():
             return {
                 "block": "verdict",
-                "sentence": verdict_sentence(block),
+                "outcome": outcome(block),
+                "sentence": sentence(block),
+                "because": block.because,
+                "advice": block.advice,
                 "met": block.met,
                 "not_met": block.not_met,
+                "undecided": block.undecided,
                 "not_examined": block.not_examined,
             }
         case Promises():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sfumato.report.contents import Block, Contents, DataTable, Figure, Promises, ScoreTable, Verdict
+from sfumato.report.verdict import NEXT, NOTHING_NAMED, count, limits, outcome
 from sfumato.report.words import (
     INTERNAL,
     MOST_ROWS,
@@ -16,7 +17,6 @@ from sfumato.report.words import (
     grouped,
     interval,
     number,
-    verdict_sentence,
 )
 from sfumato.score import Score
 
@@ -30,8 +30,10 @@ def to_markdown(page: Contents) -> str:
     parts += [_text(page.stamp)] if page.stamp else []
     for section in page.sections:
         parts.append(f"## {_text(section.title)}")
+        for block in section.first:
+            parts += _block(block)
         parts += [_text(paragraph) for paragraph in section.prose]
-        for block in section.blocks:
+        for block in section.rest:
             parts += _block(block)
     parts += [_MARK] if page.audience == "internal" else []
     return "\n\n".join(parts) + "\n"
@@ -40,8 +42,7 @@ def to_markdown(page: Contents) -> str:
 def _block(block: Block) -> Iterator[str]:
     match block:
         case Verdict():
-            sentence = verdict_sentence(block)
-            yield f"**{_text(sentence[0].upper() + sentence[1:])}**"
+            yield from _verdict(block)
         case Promises():
             yield "\n".join(f"> {_text(line)}".rstrip() for line in block.guarantee.text().splitlines())
         case ScoreTable():
@@ -53,6 +54,21 @@ def _block(block: Block) -> Iterator[str]:
             yield _text(block.description)
             if block.table is not None:
                 yield from _table(block.table)
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    word = outcome(verdict).capitalize()
+    because = f" {_text(verdict.because)}" if verdict.because.strip() else ""
+    yield f"**{word}.**{because}"
+    if limits(verdict):
+        yield count(verdict)
+        yield _grid(("outcome", "asked", "found"), limits(verdict))
+    if verdict.advice:
+        yield f"{NEXT}:"
+        yield "\n".join(f"{i}. {_text(line)}" for i, line in enumerate(verdict.advice, 1))
+    yield "Not examined:" if verdict.not_examined else f"Not examined: {NOTHING_NAMED}."
+    if verdict.not_examined:
+        yield "\n".join(f"- {_text(line)}" for line in verdict.not_examined)
 
 
 def _scores(block: ScoreTable) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
 from sfumato.report.contents import DataTable, ScoreTable
 from sfumato.report.words import (
     MOST_ROWS,
+    ON_PAPER,
     ScoreGroup,
     clean,
     confidence,
@@ -21,6 +22,7 @@ from sfumato.report.words import (
 from sfumato.score import Score
 
 _WIDTH, _PAD = 160, 8
+_FEW = 6  # columns that are named; of more, how many
 _DIAMOND = "M0-7 6 0 0 7-6 0z"
 _CONTROL = f'<svg viewBox="-6 -7 12 14" aria-hidden="true"><path class="control" d="{_DIAMOND}"/></svg>'
 _GUESS = '<svg viewBox="0 0 12 14" aria-hidden="true"><path class="guess" d="M6 0v14"/></svg>'
@@ -36,7 +38,9 @@ def scores_html(block: ScoreTable, table: Callable[[DataTable], str]) -> Iterato
         title = f"{block.caption}: {group.title}" if group.title else block.caption
         if group.folded:
             yield f"<h3>{_(block.caption)}</h3>" if i == 0 else ""
-            yield f'<details class="group"><summary>{_(group.title)} ({len(group.scores):,})</summary>'
+            many = len(group.scores) > ON_PAPER
+            here = f'<span class="paper">: the first {ON_PAPER} here, all in the JSON</span>' if many else ""
+            yield f'<details class="group"><summary>{_(group.title)} ({len(group.scores):,}){here}</summary>'
         yield from _group(group, title, table)
         if group.folded:
             yield "</details>"
@@ -57,27 +61,45 @@ def _group(group: ScoreGroup, title: str, table: Callable[[DataTable], str]) -> 
     # On narrow screens rows are laid out as blocks; the roles keep it a table for screen readers.
     yield f'<table class="scores{kind}" role="table">\n<caption{hidden}>{_(title)}</caption>'
     yield '<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">measure and meaning</th>'
-    yield '<th scope="col" role="columnheader">value</th>'
+    levels = {confidence(s) for s in group.scores if interval(s)}
+    one = f" (interval: {levels.pop()})" if len(levels) == 1 else ""
+    yield f'<th scope="col" role="columnheader">value{one}</th>'
     yield '<th scope="col" role="columnheader">in its range</th></tr></thead>\n<tbody role="rowgroup">'
+    before: Score | None = None
     for score in group.scores[:MOST_ROWS]:
-        yield _row(score, shared, table)
+        yield _row(score, _notes(score, before, shared), table, bool(one))
+        before = score
     yield "</tbody>\n</table>"
+    if any(s.details for s in group.scores) and not group.folded:
+        yield '<p class="small paper">What lies behind each value is in the JSON.</p>'
     if len(group.scores) > MOST_ROWS:
         yield f'<p class="small">{len(group.scores) - MOST_ROWS:,} more are in the JSON.</p>'
 
 
-def _row(score: Score, shared: str, table: Callable[[DataTable], str]) -> str:
-    notes = [] if shared else [score.meaning]
-    if score.columns and not all(c in score.name for c in score.columns):
-        notes.append(f"Columns: {', '.join(score.columns)}.")
-    if score.knowledge:
+def _notes(score: Score, before: Score | None, shared: str) -> list[str]:
+    """What a value means, of which columns, for which intruder; what the row above says is not repeated."""
+    notes = [] if shared else [score.meaning[:1].upper() + score.meaning[1:]]
+    told = f"{score.name} {score.knowledge}"
+    if not all(c in told for c in score.columns) and not (before and before.columns == score.columns):
+        many = len(score.columns)
+        notes.append(
+            f"Columns: {', '.join(score.columns)}." if many <= _FEW else f"It looks at {many} columns."
+        )
+    if score.knowledge and before is not None and before.knowledge == score.knowledge:
+        notes.append("The intruder knows the same as above.")
+    elif score.knowledge:
         notes.append(f"The intruder knows: {score.knowledge}.".replace("..", "."))
+    return notes
+
+
+def _row(score: Score, notes: Sequence[str], table: Callable[[DataTable], str], one: bool) -> str:
+    """One score. one: the head of the table says at which confidence the intervals hold."""
     small = "".join(f'<span class="small">{_(note)}</span>' for note in notes)
     behind = "".join(table(t) for t in details_of(score))
     spread = interval(score)
     found = f'<span class="value">{number(score.value)}</span>'
     if spread:
-        found += f'<span class="small">{spread}<br>{confidence(score)}</span>'
+        found += f'<span class="small">{spread}{"" if one else f"<br>{confidence(score)}"}</span>'
     low, high = score.range
     ends = f"{number(low)} to {number(high)}" + (f", {direction(score)}" if direction(score) else "")
     beside = "".join(

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.report.contents import Cell, DataTable, Verdict
+from sfumato.report.contents import Cell, DataTable
 from sfumato.score import Score
 
 # Words that promise more than anybody measured. "k-anonymity" is a property with a definition and stays.
 _OVERCLAIM = re.compile(r"\b(un)?(safe(ly|ty)?|anonymous(ly)?|(non-?)?complian(t|ce))\b", re.IGNORECASE)
 INTERNAL = "INTERNAL"
 MOST_ROWS = 500  # of one group on a page; the JSON has all
+ON_PAPER = 4  # rows of a folded table that are printed; the style sheet knows it too
 _MANY = 8  # scores that need no folding
 _WIDE = 30  # columns of a square table; the JSON has all
 
@@ -89,41 +90,6 @@ def confidence(score: Score) -> str:
 def direction(score: Score) -> str:
     """Which way is better, for who publishes."""
     return {"higher": "higher is better", "lower": "lower is better", "neither": ""}[score.better]
-
-
-def verdict_title(verdict: Verdict) -> str:
-    """The first words on a page."""
-    if verdict.not_met:
-        return "Does not meet all the thresholds you set"
-    return "Meets the thresholds you set" if verdict.met else "No threshold was set"
-
-
-def verdict_lists(verdict: Verdict) -> list[tuple[str, Sequence[str], str]]:
-    """The lists of a verdict in their order: title, entries, and what an empty one means.
-
-    Where no threshold was set there is nothing to meet, and no sign that looks as if it were met.
-    """
-    limits = [
-        ("Does not meet", verdict.not_met, "no threshold that was set"),
-        ("Meets", verdict.met, "no threshold that was set"),
-    ]
-    missing = (
-        "Not examined", verdict.not_examined, "nothing was named here; that is no statement that all was",
-    )  # fmt: skip
-    return [*(limits if verdict.met or verdict.not_met else ()), missing]
-
-
-def verdict_sentence(verdict: Verdict) -> str:
-    """The verdict as one sentence."""
-    parts = []
-    if verdict.not_met:
-        parts.append(f"does not meet: {'; '.join(verdict.not_met)}")
-    if verdict.met:
-        parts.append(f"meets the thresholds you set: {'; '.join(verdict.met)}")
-    if not parts:
-        parts.append("no threshold was set")
-    parts.append(f"not examined: {'; '.join(verdict.not_examined) or 'nothing was named'}")
-    return clean("; ".join(parts)) + "."
 
 
 @dataclass(frozen=True)

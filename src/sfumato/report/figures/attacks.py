@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.report.contents import DataTable, Figure
 from sfumato.report.figures.common import Spec, in_expression, short
-from sfumato.report.palette import CONTROL, MUTED, RELEASED
+from sfumato.report.palette import CONTROL, INK, MUTED, RELEASED
 from sfumato.report.words import clean, number
 from sfumato.score import Score
 
 _KINDS = ["attack", "control", "plain guess"]
 _COLOURS = [RELEASED, CONTROL, MUTED]
 _SHAPES = ["circle", "diamond", "square"]
-_LETTERS = 30  # of a line
+_LETTERS = 54  # of a name: beside its lanes where the page is wide, above them where it is narrow
+_ABOVE, _LANES = 22, 30  # pixels for a name above its lanes, and for these
+_NARROW = 300  # pixels of the drawing on a narrow screen
 
 
 def attacks(scores: Sequence[Score], *, title: str = "Attacks against their controls") -> Figure:
@@ -40,12 +41,13 @@ def attacks(scores: Sequence[Score], *, title: str = "Attacks against their cont
     rows = [(s.name, s.value, s.low, s.high, s.control, s.baseline, s.knowledge) for s in tried]
     columns = ("attack", "success", "low", "high", "control", "plain guess", "the intruder knows")
     return Figure(
-        _spec(tried, points, spans),
+        _spec(tried, points, spans, beside=True),
         title,
         "Success of each attack on people in the data, with its interval, beside the same attack on people "
         "who are not (control) and a plain guess. "
         f"{found} {'lie' if len(above) > 1 else 'lies'} above both, interval and all.",
         DataTable(columns, rows, "Attack success", folded=True),
+        narrow=_spec(tried, points, spans, beside=False),
     )
 
 
@@ -66,15 +68,17 @@ def _points(i: int, s: Score) -> Iterator[dict[str, Any]]:
             yield {"i": i, "of": of, "value": value, "says": clean(f"{s.name}: {says}")}
 
 
-def _lines(name: str) -> list[str]:
-    """A name in two lines: attacks of one kind differ in their last words."""
-    first, *rest = wrap(name, _LETTERS, break_on_hyphens=False) or [""]
-    return [short(first, _LETTERS), short(" ".join(rest), _LETTERS)] if rest else [first]
-
-
-def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str, Any]]) -> Spec:
-    names = ",".join(in_expression(_lines(clean(s.name))) for s in tried)
-    axis = {"labelExpr": f"[{names}][datum.value]", "title": None, "grid": True}
+def _spec(
+    tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str, Any]], *, beside: bool
+) -> Spec:
+    """Three lanes for each attack. beside: its name stands beside the lanes, else above them."""
+    shown = [short(clean(s.name), _LETTERS if beside else _LETTERS - 2) for s in tried]
+    wider = 14 + max(map(len, shown))  # pixels: a reader's letters may be wider than ours
+    names = in_expression(shown)
+    axis: Spec = {"labelExpr": f"{names}[datum.value]", "title": None, "grid": True, "gridOpacity": 0.6}
+    if not beside:
+        axis |= {"labelAlign": "left", "labelPadding": -2, "labelOffset": -_LANES / 2 - 10, "labelColor": INK}
+        axis |= {"grid": False, "labelFontSize": 10}
     values = [p["value"] for p in points] + [d["high"] for d in spans]
     scale = {"domainMin": min([0.0, *values]), "nice": True}
     if 0.6 < max(values) <= 1:
@@ -84,16 +88,29 @@ def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str
         across = {"title": "share of attempts that succeed", "format": "~%", "tickCount": 5}
     x = {"type": "quantitative", "scale": scale, "axis": across}
     of = {"field": "of", "type": "nominal"}
-    legend = {"title": None, "orient": "top", "symbolSize": 90, "symbolOpacity": 1}
+    legend = {
+        "title": None,
+        "orient": "top",
+        "offset": 18 if beside else 26,
+        "symbolSize": 90,
+        "symbolOpacity": 1,
+    }
+    above = {"paddingInner": _ABOVE / (_ABOVE + _LANES), "paddingOuter": 0, "align": 1}
+    gaps = {"paddingInner": 0.25} if beside else above
     at = {
-        "y": {"field": "i", "type": "ordinal", "axis": axis, "scale": {"paddingInner": 0.25}},
+        "y": {
+            "field": "i",
+            "type": "ordinal",
+            "axis": axis,
+            "scale": gaps,
+        },
         "yOffset": {**of, "sort": _KINDS, "scale": {"domain": _KINDS}},
     }
-    band = {"type": "rule", "strokeWidth": 6, "opacity": 0.38, "strokeCap": "round", "aria": False}
+    band: Spec = {"type": "rule", "strokeWidth": 6, "opacity": 0.38, "strokeCap": "round", "aria": False}
     return {
-        "width": 330,
-        "padding": {"left": 28, "top": 5, "right": 5, "bottom": 5},  # a reader's letters may be wider
-        "height": 46 * len(tried),
+        "width": 560 if beside else _NARROW,
+        "padding": {"left": wider if beside else 4, "top": 5, "right": 5, "bottom": 5},
+        "height": (30 if beside else _ABOVE + _LANES) * len(tried),
         "layer": [
             {
                 "data": {"values": spans},
@@ -102,7 +119,7 @@ def _spec(tried: list[Score], points: list[dict[str, Any]], spans: list[dict[str
             },
             {
                 "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+                "mark": {"type": "point", "filled": True, "size": 64, "opacity": 1},
                 "encoding": {
                     **at,
                     "x": {**x, "field": "value"},

@@ -112,7 +112,7 @@ def _bars(
     return {
         "title": title,
         "width": width,
-        "height": {"step": 20},
+        "height": {"step": 18},
         "data": {"values": values},
         "layer": [
             {"transform": [{"filter": "datum.of == 'original'"}],
