@@ -90,11 +90,11 @@ def test_scores_by_name_are_held_against_people_set_aside() -> None:
         "key": Key.from_seed(4),
     }
     whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
-    assert whole.risk.name == "the worse of linking and membership, above control"
+    assert whole.risk.name == "worst attack, compared with people who are not in the data"
     assert whole.risk.value > nothing.risk.value + 0.2
     assert whole.utility.value == 0 < nothing.utility.value
     guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
-    assert guess.risk.name == "the worse of linking and membership, above a guess"
+    assert guess.risk.name == "worst attack, compared with a plain guess"
 
 
 def test_the_default_risk_tells_a_copy_from_noise_where_people_share_what_is_known() -> None:

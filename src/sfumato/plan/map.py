@@ -33,7 +33,9 @@ from sfumato.table import Table
 
 _K = 5  # asked of methods that make classes, where nothing else is
 _MOST_KNOWN = 6  # columns that are taken to be known where nobody said what is
-_NOTHING_KNOWN = "No column was found that an intruder would know, so these are taken, which tell people apart best:"
+_NOTHING_KNOWN = (
+    "No column was found that an intruder would know, so these are taken, which tell people apart best:"
+)
 _NAME_THEM = "Name those that matter: quasi_identifiers=[...], --quasi-identifiers."
 
 
@@ -82,9 +84,7 @@ def default_steps() -> list[Step]:
 def _assumed_known(table: Table) -> list[str]:
     """What is taken to be known where nobody said it: the columns that tell people apart best."""
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
-    wanted = [
-        c.name for c in table.schema if c.role not in apart and c.kind not in (Kind.TEXT, Kind.CODES)
-    ]
+    wanted = [c.name for c in table.schema if c.role not in apart and c.kind not in (Kind.TEXT, Kind.CODES)]
     if not wanted:
         raise DataError(
             "no column is left that an intruder could know: they name people or records, or are free text.",

@@ -80,7 +80,7 @@ class Worse:
     needs a control; without one only linking is left, above a plain guess.
     """
 
-    name: str = "the worse of linking and membership"
+    name: str = "worst attack"
     takes_releases: ClassVar[bool] = True
 
     def __call__(self, original: Table, released: Made, control: Table | None, key: Key, /) -> Score:
@@ -90,10 +90,10 @@ class Worse:
         if control is not None:
             found.append(_taken(MEMBERSHIP, case))
         worst = max(found, key=lambda s: s.value)
-        against = "a plain guess" if control is None else "people outside the data"
+        against = "a plain guess" if control is None else "people who are not in the data"
         return replace(
             worst,
-            name=f"{self.name}, above {'a guess' if control is None else 'control'}",
+            name=f"{self.name}, compared with {against}",
             columns=(),
             meaning="The worse of two attacks: picking a record that fits the quasi-identifiers, and telling "
             f"who was in the data by the nearest row. What it reaches above {against}, as a share of what "

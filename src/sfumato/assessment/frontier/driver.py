@@ -132,7 +132,11 @@ def _drawn(
     """The points of what worked; what did not is told beside them."""
     good = [run for run in runs if not run.trouble]
     if not good:
-        reasons = listed(sorted({f"{grid.methods[r.method].name}: {r.trouble}" for r in runs}), 4)
+        shared = {r.trouble for r in runs}
+        told = {
+            r.trouble if len(shared) == 1 else f"{grid.methods[r.method].name}: {r.trouble}" for r in runs
+        }
+        reasons = listed(sorted(told), 4)
         raise DataError(
             f"none of {len(runs)} runs gave a release: {reasons}",
             hint="correct what is said there; name quasi_identifiers if none is known",

@@ -89,7 +89,8 @@ class Binned:
         values = column_numbers(self.before.codebooks[0].levels)
         n = np.zeros(len(values) + 1)
         n[self.before.codes[:, 0]] = self.before.n
-        n = n[:-1]
+        finite = np.isfinite(values)  # what is infinite lies outside every range, in a bin of its own
+        values, n = values[finite], n[:-1][finite]
         if len(values) <= bins:
             self.own = values
             gap = values[-1] - values[-2] if len(values) > 1 else 1.0
@@ -225,8 +226,12 @@ def column_numbers(levels: pa.Array) -> Float:
 
 
 def told_apart(levels: pa.Array) -> bool:
-    """Whether the values differ as numbers of a computer: whole ones beyond 2^53 are numbers of records."""
-    return len(np.unique(column_numbers(levels))) == len(levels)
+    """Whether the values differ as numbers of a computer: whole ones beyond 2^53 are numbers of records.
+
+    Infinite ones alone have no range that could be cut.
+    """
+    numbers = column_numbers(levels)
+    return len(np.unique(numbers)) == len(levels) and bool(np.isfinite(numbers).any())
 
 
 def bin_names(edges: Float) -> list[str]:
