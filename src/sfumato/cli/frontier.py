@@ -96,8 +96,8 @@ def frontier(
 ) -> int:
     """Draw the map of risk and utility: methods with a small grid of settings, between two end posts.
 
-    It is internal: settings that are chosen on the confidential table have learnt from it. Ctrl-C shows and
-    writes what was found until then; with --cache another call goes on from there.
+    It is internal: settings that are chosen on the confidential table have learnt from it. Ctrl-C shows what
+    was found until then, and writes it; with --cache it is kept there, and the same command goes on from it.
     """
     from sfumato.plan.map import frontier as draw
     from sfumato.plan.step import Step
@@ -115,6 +115,9 @@ def frontier(
         sensitive=split_names(sensitive),
         **asdict(runs),
     )
+    if found.stopped and runs.cache is not None:
+        reports = []  # the same command goes on from the cache, and must not find its report there already
+        terminal.note("Stopped: no report was written. The same command goes on from the cache.")
     for path in reports:
         found.save(path, overwrite=overwrite)
     for note in found.notes:

@@ -36,7 +36,7 @@ _MOST_KNOWN = 6  # columns that are taken to be known where nobody said what is
 _NOTHING_KNOWN = (
     "No column was found that an intruder would know, so these are taken, which tell people apart best:"
 )
-_NAME_THEM = "Name those that matter: quasi_identifiers=[...], --quasi-identifiers."
+_NAME_THEM = "Name those that matter: quasi_identifiers=[...]."
 
 
 def frontier(

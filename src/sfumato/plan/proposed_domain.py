@@ -1,8 +1,8 @@
 """A domain for every column of a table where nobody declared one: for the map, and for nothing else.
 
-A synthesizer needs to know what a cell may hold. On the map the domain is proposed from the data, as `sfumato
-init` proposes it, and taken as if a person had confirmed it. That gives a point to look at. It gives no promise:
-a value that only one person has shows in the domain, whatever noise is added afterwards.
+A synthesizer needs to know what a cell may hold. On the map the domain is proposed from the data, as
+`sfumato init` proposes it, and taken as if a person had confirmed it. That gives a point to look at. It gives
+no promise: a value that only one person has shows in the domain, whatever noise is added afterwards.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _with_heavy_values(proposed: Schema, table: Table) -> Schema:
         often = counts.codes[counts.n > _HEAVY * counts.n.sum(), 0].tolist()
         heavy = [levels[i] for i in often if i < len(levels) and math.isfinite(levels[i])]
         ends = [v + 1 if column.type == "integer" else math.nextafter(v, math.inf) for v in heavy]
-        edges = sorted({*(column.edges or ()), *heavy, *ends})  # type: ignore[type-var]
+        edges = sorted({*(column.edges or ()), *heavy, *ends})
         proposed = proposed.with_(name, edges=tuple(edges))
     return proposed
 

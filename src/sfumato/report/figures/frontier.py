@@ -64,7 +64,9 @@ def frontier(
     width: int = 760,
     height: int = 400,
 ) -> Figure:
-    """The map: risk to the right, what is better upwards, each point with its name where there is room, intervals as thin lines, the Pareto front joined.
+    """The map: risk to the right, what is better upwards, the Pareto front joined, intervals as thin lines.
+
+    Each point has its name beside it where there is room; all of them are in the table.
 
     max_risk: a threshold, drawn as a line.
     """
@@ -94,8 +96,10 @@ def frontier(
     }
     x = {"type": "quantitative", "scale": {"domain": ends[0], "zero": False, "nice": False},
          "axis": {"title": f"{short(clean(risk), 60)} (further left is safer)", "tickCount": 6}}  # fmt: skip
-    y = {"type": "quantitative", "scale": {"domain": ends[1], "zero": False, "nice": False, "reverse": flip},
-         "axis": {"title": f"{short(clean(utility), 34)} (further up is better)", "tickCount": 6}}  # fmt: skip
+    y = {"type": "quantitative",
+         "scale": {"domain": ends[1], "zero": False, "nice": False, "reverse": flip},
+         "axis": {"title": f"{short(clean(utility), 34)} (further up is better)",
+                  "tickCount": 6}}  # fmt: skip
     by = {"color": {"field": "method", "type": "nominal", "scale": colour, "legend": legend}}
     at = {"x": {**x, "field": "risk"}, "y": {**y, "field": "utility"}}
     thin = {"type": "rule", "opacity": 0.45, "strokeWidth": 1.5, "aria": False}
@@ -117,7 +121,8 @@ def frontier(
          "encoding": {**at, **by, "description": {"field": "says"},
                       "shape": {"field": "method", "type": "nominal", "scale": shape, "legend": legend}}},
     ]  # fmt: skip
-    layers[-1:-1] = [_labels(place, at) for place in PLACES if any(v["place"] == place for v in values)]
+    used = {v["place"] for v in values}
+    layers[-1:-1] = [_labels(place, at) for place in PLACES if place in used]
     if max_risk is not None:
         layers.append(_threshold(max_risk, x))
     spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
@@ -127,9 +132,9 @@ def frontier(
     return Figure(
         spec,
         "The risk-utility map",
-        f"{len(drawn)} settings of {len(methods)} methods. Risk: {risk}. Utility: {utility}. Ringed and joined "
-        f"by the dashed line are the {int(front.sum())} that no other setting beats in both; thin lines are "
-        f"the intervals of {of}.{note}",
+        f"{len(drawn)} settings of {len(methods)} methods. Risk: {risk}. Utility: {utility}. Ringed and "
+        f"joined by the dashed line are the {int(front.sum())} that no other setting beats in "
+        f"both; thin lines are the intervals of {of}.{note}",
         _table(drawn, front, risk, utility),
     )
 
