@@ -89,6 +89,13 @@ class Pair:
                 after = self.spread_over(columns, released.pop(columns).astype(float))
                 yield columns, (original.pop(columns).astype(float), after)
 
+    def one_way(self, column: str) -> Tables:
+        """The two tables of one column. All columns are counted when the first is asked for."""
+        if "one way" not in self._kept:
+            self._kept["one way"] = self.tabulate([(c,) for c in self.columns])
+        kept: dict[tuple[str, ...], Tables] = self._kept["one way"]
+        return kept[(column,)]
+
     def spread_over(self, columns: Sequence[str], table: Float) -> Float:
         """A table over nodes as one over leaves, axis by axis."""
         for axis, column in enumerate(columns):
