@@ -5,18 +5,18 @@
 rows: two files of a million rows x 13 columns, all 78 pairs and 286 triples with everything else that
 `assess` says of utility, against SDMetrics' quality report. Both sides start from the same two Parquet files,
 and reading them is counted on both. SDMetrics runs in its own environment (make peers) with its default
-settings, every column declared categorical, as the columns are. It compares columns and pairs, no triples, and
-by default looks at 50,000 rows for the pairs; it is asked to look at all of them (`num_rows_subsample =
-None`), as we do. The second ratio is against SDMetrics as it comes. Imports and compiled kernels are counted on
-neither side. Ours is the median of three runs; SDMetrics runs once.
+settings, every column declared categorical, as the columns are. It compares columns and pairs, no triples,
+and by default looks at 50,000 rows for the pairs; it is asked to look at all of them (`num_rows_subsample =
+None`), as we do. The second ratio is against SDMetrics as it comes. Imports and compiled kernels are counted
+on neither side. Ours is the median of three runs; SDMetrics runs once.
 
 columns: the whole of `sf.assess` on 10,000 rows x 300 columns of all kinds that depend on each other, with a
 control, at effort "quick".
 
 memory: the whole of `sf.assess` on two million rows x 13 columns, with a control, at effort "quick".
 
-All seconds are the processor's, which other work on the machine does not change. Each part runs in a process of
-its own.
+All seconds are the processor's, which other work on the machine does not change. Each part runs in a process
+of its own.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def rows(folder: Path) -> None:
     runs = [ours(files) for _ in range(RUNS)]
     seconds = statistics.median(s for s, _ in runs)
     print(
-        f"{ROWS:,} rows x 13 columns: everything about utility, with {runs[0][1]} tables of one, two and three "
-        f"columns: {seconds:.2f} s"
+        f"{ROWS:,} rows x 13 columns: everything about utility, with {runs[0][1]} tables of one, two and "
+        f"three columns: {seconds:.2f} s"
     )
     if peers.python_of("sdmetrics") is None:
         print("  SDMetrics was not built here: make peers PEERS=sdmetrics")
@@ -113,27 +113,25 @@ def rows(folder: Path) -> None:
         )
 
 
-def assessed(files: dict[str, str], what: str) -> None:
+def assessed(files: dict[str, str], part: str) -> None:
     """The whole of an assessment: its seconds and its memory, of this process from its start."""
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = sf.assess(files["original"], files["released"], control=files["control"], effort="quick")
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    rows, most = f"{found.rows[0]:,} rows x {len(found.columns)} columns", MOST_BYTES / 1e9
+    limits = (f" (limit: {COLUMN_SECONDS:g})", "") if part == "columns" else ("", f" (limit: {most:g})")
     print(
-        f"{what}: sf.assess at effort quick {seconds:.1f} s (limit: {COLUMN_SECONDS:g} for 300 columns), at most "
-        f"{peak / 1e9:.2f} GB (limit: {MOST_BYTES / 1e9:g} for two million rows), {len(found.scores)} scores, "
-        f"{len(found.quasi_identifiers)} quasi-identifiers"
+        f"{rows}, {len(found.quasi_identifiers)} quasi-identifiers: sf.assess at effort quick "
+        f"{seconds:.1f} s{limits[0]}, at most {peak:.2f} GB{limits[1]}, {len(found.scores)} scores"
     )
 
 
 def main() -> None:
     """All parts, or those named; each in a process of its own, so that its memory is its own."""
     makers = {"columns": wide, "memory": lambda folder: discharges(folder, MANY_ROWS, NAMES)}
-    what = {
-        "columns": f"{COLUMN_ROWS:,} rows x {COLUMNS} columns", "memory": f"{MANY_ROWS:,} rows x 13 columns",
-    }  # fmt: skip
     if sys.argv[1:2] == ["assessed"]:
         assessed(json.loads(sys.argv[2]), sys.argv[3])
         return
@@ -143,7 +141,7 @@ def main() -> None:
                 rows(Path(folder))
                 continue
             files = json.dumps(makers[part](Path(folder)))
-            subprocess.run([sys.executable, __file__, "assessed", files, what[part]], check=True)
+            subprocess.run([sys.executable, __file__, "assessed", files, part], check=True)
 
 
 if __name__ == "__main__":
