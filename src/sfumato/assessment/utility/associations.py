@@ -119,19 +119,7 @@ def _conditional_ranks(before: Float, after: Float) -> tuple[float, float]:
     p, q = np.round(p, _DIGITS), np.round(q, _DIGITS)
     from sfumato.assessment.utility import _kernels
 
-    return mean(_kernels.kendall_rows(p, q)), mean(_spearman_rows(p, q))
-
-
-def _spearman_rows(p: Float, q: Float) -> Float:
-    from scipy.stats import rankdata
-
-    if not p.size:
-        return np.full(len(p), np.nan)
-    centre = (p.shape[1] + 1) / 2
-    a, b = rankdata(p, axis=1) - centre, rankdata(q, axis=1) - centre
-    scale = np.sqrt((a * a).sum(1) * (b * b).sum(1))
-    out: Float = np.divide((a * b).sum(1), scale, out=np.full(len(p), np.nan), where=scale > 0)
-    return out
+    return mean(_kernels.kendall_rows(p, q)), mean(_kernels.spearman_rows(p, q))
 
 
 # -- conditional distributions ---------------------------------------------------------------------
