@@ -90,11 +90,11 @@ def test_scores_by_name_are_held_against_people_set_aside() -> None:
         "key": Key.from_seed(4),
     }
     whole, nothing = frontier(table, methods, repeats=2, **names).points  # type: ignore[arg-type]
-    assert whole.risk.name == "the worse of linking and membership, above control"
+    assert whole.risk.name == "worst attack, compared with people who are not in the data"
     assert whole.risk.value > nothing.risk.value + 0.2
     assert whole.utility.value == 0 < nothing.utility.value
     guess = frontier(table, methods, repeats=1, holdout=0, **names).points[0]  # type: ignore[arg-type]
-    assert guess.risk.name == "the worse of linking and membership, above a guess"
+    assert guess.risk.name == "worst attack, compared with a plain guess"
 
 
 def test_the_default_risk_tells_a_copy_from_noise_where_people_share_what_is_known() -> None:
@@ -120,7 +120,9 @@ def test_the_people_set_aside_are_shown_to_no_method() -> None:
     assert 280 < seen[0] < 360
     assert found.choose(0).data.rows() == 400  # the release is made of all
     with pytest.raises(DataError, match="too few"):
-        frontier(people(30), grid()[:1], risk=copies, utility=distance)
+        frontier(people(30), grid()[:1], risk=copies, utility=distance, holdout=0.2)
+    alone = frontier(people(30), grid()[:1], risk=copies, utility=distance)  # not asked for: drawn without
+    assert "too small to set people aside" in alone.notes[0]
     with pytest.raises(ParameterError, match="holdout"):
         frontier(people(), grid()[:1], risk=copies, utility=distance, holdout=1.5)
 
@@ -197,11 +199,42 @@ def test_a_risk_of_which_more_is_better_is_no_axis() -> None:
         frontier(people(), grid()[:1], risk=upside_down, utility=distance, repeats=1)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_was_found_until_ctrl_c_is_given_back(workers: int, tmp_path: Path) -> None:
+    def stopping(table: Table, key: Key) -> Table:
+        raise KeyboardInterrupt
+
+    methods = [*grid()[:1], Candidate("stopping", stopping), *grid()[1:2]]
+    options: dict[str, object] = {"risk": copies, "utility": distance, "repeats": 1, "holdout": 0}
+    found = frontier(people(), methods, workers=workers, cache=tmp_path / "c", **options)  # type: ignore[arg-type]
+    assert found.stopped and found.points[0].label == "sample (share = 0.1)"
+    assert any("stopping: no release: it was stopped" in note for note in found.notes)
+    again = frontier(people(), [methods[0], methods[2]], cache=tmp_path / "c", **options)  # type: ignore[arg-type]
+    assert not again.stopped and len(again.points) == 2 and again.runs[0].reused
+    with pytest.raises(KeyboardInterrupt):  # nothing was found
+        frontier(people(), [methods[1]], workers=workers, **options)  # type: ignore[arg-type]
+
+
+def test_a_column_that_is_left_out_counts_as_wholly_different() -> None:
+    def without(table: Table, key: Key, *, columns: int) -> Table:
+        return table.select(table.columns[columns:])
+
+    methods = [Candidate("without", without, {"columns": n}) for n in (0, 1, 2)]
+    found = frontier(people(), methods, risk=copies_of_rows, repeats=1, holdout=0)
+    assert [p.utility.value for p in found.points] == pytest.approx([0, 2 / 3, 1])
+    alone = frontier(people().select(["dx"]), methods[:1], risk=copies_of_rows, repeats=1, holdout=0)
+    assert alone.points[0].utility.name == "total variation, columns"
+
+
+def copies_of_rows(original: Table, released: Table, control: Table | None, key: Key) -> Score:
+    return Score("rows", "risk", released.rows() / original.rows(), (0, 1), "lower", "For a test.")
+
+
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int | None]] = []
     with listening(lambda *said: told.append(said)):
         drawn()
-    runs = [t for t in told if t[0] == "runs of the frontier"]
+    runs = [t for t in told if t[0] == "runs for the map"]
     assert runs[0][1:] == (0, 10) and runs[-1][1:] == (10, 10)
 
 

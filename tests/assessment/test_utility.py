@@ -247,3 +247,23 @@ def test_the_kernel_the_plain_loop_and_the_measure_agree() -> None:
     slow = [measures.kendall(a, b) for a, b in zip(p, q, strict=True)]
     np.testing.assert_allclose(_kernels.kendall_rows(p, q), slow)
     np.testing.assert_allclose(_kernels.kendall_rows.py_func(p, q), slow)
+    slow = [measures.spearman(a, b) for a, b in zip(p, q, strict=True)]
+    np.testing.assert_allclose(_kernels.spearman_rows(p, q), slow, atol=1e-12)
+    np.testing.assert_allclose(_kernels.spearman_rows.py_func(p, q), slow, atol=1e-12)
+
+
+def test_of_many_columns_a_sample_of_pairs_is_counted_and_said() -> None:
+    generator = np.random.default_rng(3)
+    files = [
+        Table.from_arrow(pa.table({f"c{i}": generator.integers(0, 3, 200) for i in range(12)}))
+        for _ in range(2)
+    ]
+    pair = align(*files)
+    found = by_name(utility(pair, ways=2, most=20))
+    for name in ("total variation, pairs", "conditional MSE", "mutual information, mean difference"):
+        assert "random sample of 20 of 66" in found[name].meaning
+    assert len(found["mutual information, mean difference"].details["pairs"]) == 20
+    whole = by_name(utility(pair, ways=2))
+    assert "sample" not in whole["conditional MSE"].meaning
+    again = distances(pair, ways=2)[0]  # counted without the facts about pairs: the same
+    assert again.value == pytest.approx(whole["total variation, pairs"].value, abs=1e-12)

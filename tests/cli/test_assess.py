@@ -154,7 +154,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "no folder": (("assess", "visits.csv", "visits.csv", "--report", "none/r.md", "--effort", "x"), "folder"),
     "map: unknown score": (("frontier", "visits.csv", "--risk", "lukc"), "'lukc'"),
     "map: suffix": (("frontier", "visits.csv", "--report", "r.png", "--repeats", "1"), ".html"),
-    "map: nothing known": (("frontier", "dx.csv", "--repeats", "1"), "quasi_identifiers"),
+    "map: nothing known": (("frontier", "ids.csv", "--repeats", "1"), "--quasi-identifiers"),
 }
 
 
@@ -164,7 +164,7 @@ def test_bad_input_is_refused_with_what_to_do(
 ) -> None:
     (tmp_path / "other.csv").write_text(f"colour,size\nred,{CANARY}\nblue,small\n")
     (tmp_path / "empty.csv").write_text(visits.read_text().splitlines()[0] + "\n")
-    (tmp_path / "dx.csv").write_text("dx\n" + "\n".join("ab"[i % 2] for i in range(200)) + "\n")
+    (tmp_path / "ids.csv").write_text("id\n" + "\n".join(f"x{i}" for i in range(200)) + "\n")
     before = everything(tmp_path)
     arguments, word = BAD[case]
     answer = sfumato(*arguments)
@@ -184,19 +184,24 @@ def test_the_map(sfumato: Sfumato, visits: Path, tmp_path: Path) -> None:
     assert answer.code == 0, answer.all
     for word in (
         "pseudonyms only",
-        "sample of rows (share = 0.5)",
+        "local (k = 10, effort = fast)",
+        "private (epsilon = 2)",
+        "pegs (",
         "independent columns",
-        "linking",
+        "worst attack",
         "must not",
     ):
         assert word in answer.out
     assert "INTERNAL" in (tmp_path / "map.html").read_text()
-    again = sfumato("frontier", visits, *options, "--report", "map.parquet", "--json")
+    again = sfumato("frontier", visits, *options, "--report", "map.parquet", "--report", "map.md", "--json")
     document = json.loads(again.out)
-    # several rows a person and no public domain: four settings are told beside the map, with the reason;
-    # four generalize, by hierarchies that were suggested from the values
-    assert len(document["points"]) == 12 and pq.read_table(tmp_path / "map.parquet").num_rows == 16
-    assert "persons have several rows" in answer.all and "public domain" in answer.all
+    assert "INTERNAL" in (tmp_path / "map.md").read_text()  # every report is written
+    # several rows a person: two settings of resample are told beside the map, with the reason; no domain is
+    # confirmed: four settings of two synthesizers work on one that was proposed, and promise nothing
+    assert len(document["points"]) == 10 and pq.read_table(tmp_path / "map.parquet").num_rows == 12
+    assert "persons have several rows" in answer.all
+    unconfirmed = [p["name"] for p in document["points"] if "no promise of epsilon" in str(p["promises"])]
+    assert unconfirmed == ["private", "private", "pegs", "pegs"]
     assert CANARY not in answer.all + again.all
     points = {p["name"]: p for p in document["points"]}
     assert points["pseudonyms only"]["utility"]["value"] == 0
@@ -242,6 +247,7 @@ def test_ctrl_c_keeps_what_is_done(visits: Path, tmp_path: Path) -> None:
     answer = Answer(running.returncode, out, err)
     assert answer.code == 130 and "Traceback" not in answer.all
     assert not (tmp_path / "map.html").exists() and len(list(cache.glob("*.json"))) >= 3
+    assert "pseudonyms only" in answer.out and "goes on from the cache" in answer.err
 
 
 def test_what_is_said_of_several_columns_is_said_once() -> None:

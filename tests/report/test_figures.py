@@ -139,6 +139,27 @@ def test_no_two_methods_look_alike_on_the_map() -> None:
     assert len(set(looks)) == 30
 
 
+def test_names_on_the_map_overlap_neither_each_other_nor_a_point() -> None:
+    from sfumato.report.figures.labels import _box, _meet, _pixels
+
+    draw = np.random.default_rng(4)
+    points = [MapPoint(f"method {i % 5}", *draw.random(2), settings={"k": i}) for i in range(40)]
+    points += [MapPoint("apart", 2.0, 2.0), MapPoint("apart", 2.0, 2.0)]
+    for better in ("higher", "lower"):
+        figure = figures.frontier(points, utility_better=better)  # type: ignore[arg-type]
+        spec, shown = figure.panels[0], values(figure)
+        axes = spec["layer"][-1]["encoding"]
+        ends = (axes["x"]["scale"]["domain"], axes["y"]["scale"]["domain"])
+        assert axes["y"]["scale"]["reverse"] is (better == "lower")
+        size = (spec["width"], spec["height"])
+        at = [_pixels(v["risk"], v["utility"], ends, size, better == "lower") for v in shown]
+        boxes = {i: _box(*at[i], v["place"], len(v["label"])) for i, v in enumerate(shown) if v["place"]}
+        assert len(boxes) > 15 and shown[-2]["place"] and not shown[-1]["place"]  # the same is said once
+        for i, box in boxes.items():
+            assert not any(_meet(box, other) for j, other in boxes.items() if j != i)
+            assert not any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in at)
+
+
 def test_the_map_shows_settings_and_leaves_out_what_has_no_value() -> None:
     points = [
         MapPoint("m", 0.1, 0.9, (0.05, 0.15), None, {"k": 5}),

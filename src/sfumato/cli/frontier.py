@@ -19,6 +19,7 @@ from sfumato.cli.assessment import (
     split_names,
 )
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.exit_codes import INTERRUPTED
 from sfumato.cli.scores import map_of
 from sfumato.cli.terminal import Terminal
 
@@ -60,15 +61,16 @@ def frontier(
     schema: SchemaFile = None,
     control: Control = None,
     holdout: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--holdout",
             metavar="SHARE",
             min=0,
             max=0.9,
-            help="Without a control, people set aside to be one; 0 for none.",
+            help="Without a control, people set aside to be one; 0 for none. By default 0.2, or none where "
+            "the table is too small.",
         ),
-    ] = 0.2,
+    ] = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
     hierarchies: Annotated[
@@ -83,21 +85,25 @@ def frontier(
     ] = None,
     runs: _Runs,
     report: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            "--report", metavar="FILE", help="Write the map: .html, .md, .json, or .parquet with all runs."
+            "--report",
+            metavar="FILE",
+            help="Write the map: .html, .md, .json, or .parquet with all runs; may be repeated.",
         ),
     ] = None,
     overwrite: Overwrite = False,
-) -> None:
-    """Draw the map of risk and utility: methods and plain baselines, with a small grid of settings.
+) -> int:
+    """Draw the map of risk and utility: methods with a small grid of settings, between two end posts.
 
-    It is internal: settings that are chosen on the confidential table have learnt from it.
+    It is internal: settings that are chosen on the confidential table have learnt from it. Ctrl-C shows what
+    was found until then, and writes it; with --cache it is kept there, and the same command goes on from it.
     """
     from sfumato.plan.map import frontier as draw
     from sfumato.plan.step import Step
 
-    refuse_existing(overwrite, report, suffixes=".html .md .json .parquet")
+    reports = report or []
+    refuse_existing(overwrite, *reports, suffixes=".html .md .json .parquet")
     table = open_data(reading, data, schema)
     found = draw(
         table,
@@ -109,8 +115,12 @@ def frontier(
         sensitive=split_names(sensitive),
         **asdict(runs),
     )
-    if report is not None:
-        found.save(report, overwrite=overwrite)
+    if found.stopped and runs.cache is not None:
+        reports = []  # the same command goes on from the cache, and must not find its report there already
+        terminal.note("Stopped: no report was written. The same command goes on from the cache.")
+    for path in reports:
+        found.save(path, overwrite=overwrite)
     for note in found.notes:
         terminal.note(note)
-    terminal.result(map_of(found, report), found.to_dict())
+    terminal.result(map_of(found, reports), found.to_dict())
+    return INTERRUPTED if found.stopped else 0

@@ -95,7 +95,7 @@ def without_details(found: dict[str, Any]) -> dict[str, Any]:
     return {**{k: v for k, v in found.items() if k not in ("tables", "people")}, "scores": scores}
 
 
-def map_of(found: Frontier, report: Path | None) -> list[Any]:
+def map_of(found: Frontier, reports: Sequence[Path]) -> list[Any]:
     """A frontier: its points, best first."""
     from sfumato.report.words import interval, number
 
@@ -117,6 +117,7 @@ def map_of(found: Frontier, report: Path | None) -> list[Any]:
         Text(f"risk: {first.risk.name} ({first.risk.better} is better)", "dim"),
         Text(f"utility: {first.utility.name} ({first.utility.better} is better)", "dim"),
     ]
-    if report is not None:
-        parts += ["", Text(f"Map written to {report.name}. It is internal and must not leave.", "green")]
+    if reports:
+        names = ", ".join(path.name for path in reports)
+        parts += ["", Text(f"Map written to {names}. It is internal and must not leave.", "green")]
     return parts

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 CACHE_CELLS = 2**16  # two banks of 32-bit counters in half a megabyte: well inside a second-level cache
 
@@ -25,7 +26,17 @@ def cover(
     A joint grows beyond a wanted set only while it has at most `limit` cells; a wanted set that is
     larger by itself is its own joint. Long columns come last: marginals then sum over long runs.
     """
-    wanted = _maximal([frozenset(s) for s in sets])
+    columns = sorted({c for s in sets for c in s})
+    asked = frozenset(frozenset(s) for s in sets)
+    return list(_covered(asked, tuple((c, sizes[c]) for c in columns), limit))
+
+
+@lru_cache(maxsize=16)  # the two files of an assessment are asked for the same tables
+def _covered(
+    sets: frozenset[Set], sized: tuple[tuple[str, int], ...], limit: int
+) -> tuple[tuple[str, ...], ...]:
+    sizes = dict(sized)
+    wanted = _maximal(list(sets))
     largest = sorted(wanted, key=lambda s: (_cells(s, sizes), sorted(s)), reverse=True)
     open_ = dict.fromkeys(largest)
     holding: dict[str, set[Set]] = {}  # open sets by column: of hundreds of columns, few hold any one
@@ -41,7 +52,7 @@ def cover(
             open_.pop(s, None)
             for column in s:
                 holding[column].discard(s)
-    return [tuple(sorted(j, key=lambda c: (sizes[c], c))) for j in _maximal(joints)]
+    return tuple(tuple(sorted(j, key=lambda c: (sizes[c], c))) for j in _maximal(joints))
 
 
 def _near(joint: Set, holding: Mapping[str, set[Set]]) -> set[Set]:

@@ -100,7 +100,7 @@ class Declaration:
     claims: the names of all claims a release of it may carry; a release with another one is refused by the
         conformance kit. needs: what it cannot do without.
     own_rows: of synthesizers, whether they know by themselves how many rows there are to be.
-    first: whether a newcomer meets it first, and the map tries it unasked with the settings of `grid`.
+    first: whether a newcomer meets it first. grid: the settings with which the map tries it unasked.
     command: the command that runs it, where it is not the usual one of what it does.
     closed: {door: why this method cannot pass there}; doors are "plan", "command line" and "map".
     """

@@ -1,11 +1,10 @@
-"""Plain baselines for the map: they promise nothing, and mark its corners.
+"""The end posts of the map: they promise nothing, and say where its corners are.
 
-Everything kept, a part kept, and all associations lost.
+Everything kept but names, and all associations lost.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.assessment.frontier.grid import Candidate, Made
@@ -23,28 +22,6 @@ def pseudonyms_only(table: Table, key: Key) -> Made:
     if not table.schema.of_role(Role.PERSON):
         return _nameless(table)
     return pseudonymize(table, key=key)
-
-
-def sample_of_rows(table: Table, key: Key, *, share: float) -> Made:
-    """A random part of the rows, unchanged."""
-    rows = _nameless(table).to_arrow()
-    keep = key.generator("rows").random(rows.num_rows) < share
-    if not keep.any():
-        keep[:1] = True  # an empty release cannot be judged
-    return _like(table, rows.filter(pa.array(keep)))
-
-
-def swapped_cells(table: Table, key: Key, *, share: float) -> Made:
-    """In each column a random part of the cells change places: one-way tables stay, associations fade."""
-    rows = _nameless(table).to_arrow()
-    columns = []
-    for name in rows.column_names:
-        draw = key.generator("cells", name)
-        moved = np.flatnonzero(draw.random(rows.num_rows) < share)
-        order = np.arange(rows.num_rows)
-        order[moved] = draw.permutation(moved)
-        columns.append(rows[name].take(pa.array(order)))
-    return _like(table, pa.table(columns, schema=rows.schema))
 
 
 def independent_columns(table: Table, key: Key) -> Made:
@@ -69,7 +46,5 @@ def _like(table: Table, rows: pa.Table) -> Table:
 
 BASELINES = (
     Candidate("pseudonyms only", pseudonyms_only),
-    *(Candidate("sample of rows", sample_of_rows, {"share": s}) for s in (0.05, 0.2, 0.5)),
-    *(Candidate("swapped cells", swapped_cells, {"share": s}) for s in (0.1, 0.3, 0.6)),
     Candidate("independent columns", independent_columns),
 )

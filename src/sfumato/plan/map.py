@@ -15,13 +15,16 @@ from typing import Any
 
 from sfumato.assessment.frontier import Candidate, Frontier
 from sfumato.assessment.frontier import frontier as draw
-from sfumato.errors import ParameterError
-from sfumato.methods.declaration import Declaration, Does, declaration_of
+from sfumato.description.one_way import one_way, open_table
+from sfumato.errors import DataError, ParameterError, listed
+from sfumato.measures import entropy
+from sfumato.methods.declaration import Declaration, Does, Need, declaration_of
 from sfumato.methods.names import find, names
 from sfumato.methods.requests import ASKING
 from sfumato.plan.baselines import BASELINES
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.proposal import suggested_hierarchies
+from sfumato.plan.proposed_domain import is_confirmed, with_proposed_domain, without_promise
 from sfumato.plan.step import Step, step
 from sfumato.release import Release
 from sfumato.schema import Kind, Role
@@ -29,6 +32,11 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 _K = 5  # asked of methods that make classes, where nothing else is
+_MOST_KNOWN = 6  # columns that are taken to be known where nobody said what is
+_NOTHING_KNOWN = (
+    "No column was found that an intruder would know, so these are taken, which tell people apart best:"
+)
+_NAME_THEM = "Name those that matter: quasi_identifiers=[...]."
 
 
 def frontier(
@@ -42,27 +50,50 @@ def frontier(
     """Run every method several times and place each on the map of risk and utility.
 
     methods: any methods of the library as they are, steps (`sf.step(method, k=10)`), or candidates of your
-        own, `Candidate(name, function, settings)`; by default a small grid between plain baselines. Where
-        nothing else is asked, classes have at least 5 people, and as many rows are synthesized as there are.
+        own, `Candidate(name, function, settings)`; by default a small grid between two end posts: pseudonyms
+        only, and independent columns. Where nothing else is asked, classes have at least 5 people, and as
+        many rows are synthesized as there are. Where a domain is not confirmed, it is proposed from the
+        data, and the release promises nothing.
     hierarchies: of the quasi-identifiers, or a folder of level tables; by default suggested from the values.
-    quasi_identifiers: what an intruder may know; by their role if not given.
+    quasi_identifiers: what an intruder may know; by their role if not given; where none has it, the columns
+        that tell people apart best, which is then said.
     options: risk, utility, repeats, control, holdout, sensitive, cache, workers, stand_in, key: see
         `sfumato.assessment.frontier.driver.frontier`.
     """
     from sfumato.assessment.reading.files import opened
 
     whole: Table = opened(table, "the table")
+    remarks = []
+    if quasi_identifiers is None and not whole.schema.of_role(Role.QUASI_IDENTIFIER):
+        quasi_identifiers = _assumed_known(whole)
+        shown = listed([repr(n) for n in quasi_identifiers], _MOST_KNOWN)
+        remarks.append(f"{_NOTHING_KNOWN} {shown}. {_NAME_THEM}")
     around = _Around(hierarchies, None if quasi_identifiers is None else tuple(quasi_identifiers))
     chosen = default_steps() if methods is None else list(methods)
     runs = [as_candidate(one, around) for one in chosen]
-    grid = [*(BASELINES if methods is None else ()), *runs]
-    return draw(whole, grid, quasi_identifiers=quasi_identifiers, **options)
+    grid = [BASELINES[0], *runs, *BASELINES[1:]] if methods is None else runs
+    return draw(whole, grid, quasi_identifiers=quasi_identifiers, remarks=remarks, **options)
 
 
 def default_steps() -> list[Step]:
-    """The methods a newcomer meets first, with the settings that they propose for the map."""
+    """The library's own methods that propose settings for the map."""
     found: list[tuple[str, Declaration]] = [(name, declaration_of(find(name))) for name in names()]
-    return [Step(name, dict(given)) for name, d in found if d.first for given in d.grid]
+    return [Step(name, dict(given)) for name, d in found for given in d.grid]
+
+
+def _assumed_known(table: Table) -> list[str]:
+    """What is taken to be known where nobody said it: the columns that tell people apart best."""
+    apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
+    wanted = [c.name for c in table.schema if c.role not in apart and c.kind not in (Kind.TEXT, Kind.CODES)]
+    if not wanted:
+        raise DataError(
+            "no column is left that an intruder could know: they name people or records, or are free text.",
+            hint="name some: quasi_identifiers=[...]",
+        )
+    counted, _ = one_way(open_table(table, wanted))
+    telling = {name: entropy(counts.n) for name, counts in counted.items()}
+    best = sorted(telling, key=lambda name: -telling[name])[:_MOST_KNOWN]
+    return [name for name in wanted if name in best]
 
 
 class _Around:
@@ -117,14 +148,19 @@ def _runs_by_itself(method: Any) -> bool:
 def _made(table: Table, key: Key, *, method: str, around: _Around, **settings: Any) -> Release:
     """One release of one step, as a run of a plan makes it."""
     one = Step(method, settings)
+    proposed = False
     if one.declaration.does is Does.SYNTHESIZE:
         if "columns" not in settings:  # cells of several codes and texts are left out
             table = table.select([c.name for c in table.schema if c.kind not in (Kind.CODES, Kind.TEXT)])
+        proposed = Need.PUBLIC_DOMAIN in one.declaration.needs and not is_confirmed(table)
+        if proposed:
+            table = with_proposed_domain(table)
         if not one.declaration.own_rows or method == "private":
             one = replace(one, settings={"rows": table.rows(), **settings})
     elif around.known is not None:
         table = _with_known(table, around.known)
-    return produce(one, table, around.of(table), key=key)
+    release = produce(one, table, around.of(table), key=key)
+    return without_promise(release) if proposed else release
 
 
 def _with_known(table: Table, known: tuple[str, ...]) -> Table:

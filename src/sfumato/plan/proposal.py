@@ -220,6 +220,7 @@ def _all(pattern: re.Pattern[str], texts: Sequence[str], least: float = _MOSTLY)
 
 def _widths(values: Sequence[Any]) -> list[float]:
     """Three widths, each four times the one before, the widest about half of the range."""
+    values = [v for v in values if math.isfinite(v)] or [0]
     low, high = float(min(values)), float(max(values))
     span = max(high - low, 1e-9)
     step = 10.0 ** math.floor(math.log10(span / 32))

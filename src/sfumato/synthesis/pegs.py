@@ -62,6 +62,10 @@ _OF_EPSILON = "by default a tenth of epsilon, or what a row costs"
         page="pegs.md",
         claims=("PureDP", "DiverseLaw", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
+        grid=(
+            {"epsilon_per_row": 1.0, "parents": "auto"},
+            {"alpha": 0.1, "parents": "auto", "choose": "data"},
+        ),
     )
 )
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sfumato.assessment.frontier.grid import Made, Measure
 from sfumato.assessment.thresholds import RISING, RISK, VAGUE, measure, of_name
 from sfumato.errors import DataError, ParameterError, listed
+from sfumato.release import Release
+from sfumato.schema import Kind, Role
 from sfumato.score import Score
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from sfumato.assessment.case import Case
 
 LINKING, MEMBERSHIP = "linking, at most", "membership by nearest row, area under the curve"
-DEFAULT_UTILITY = "total variation, pairs"
+_NEVER_COMPARED = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
+_OWN_VALUE = 0.5  # share of the rows with a value of their own from which on nobody can compare a column
 
 
 def measure_of(chosen: str | Measure, what: str) -> Measure:
@@ -77,7 +80,7 @@ class Worse:
     needs a control; without one only linking is left, above a plain guess.
     """
 
-    name: str = "the worse of linking and membership"
+    name: str = "worst attack"
     takes_releases: ClassVar[bool] = True
 
     def __call__(self, original: Table, released: Made, control: Table | None, key: Key, /) -> Score:
@@ -87,15 +90,64 @@ class Worse:
         if control is not None:
             found.append(_taken(MEMBERSHIP, case))
         worst = max(found, key=lambda s: s.value)
-        against = "a plain guess" if control is None else "people outside the data"
+        against = "a plain guess" if control is None else "people who are not in the data"
         return replace(
             worst,
-            name=f"{self.name}, above {'a guess' if control is None else 'control'}",
+            name=f"{self.name}, compared with {against}",
             columns=(),
             meaning="The worse of two attacks: picking a record that fits the quasi-identifiers, and telling "
             f"who was in the data by the nearest row. What it reaches above {against}, as a share of what "
             "it could.",
         )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The default utility: total variation over pairs of columns, or over columns where there is only one.
+
+    A column that a release leaves out counts as wholly different. Otherwise a method could win the map by
+    leaving out what is hard to keep.
+    """
+
+    name: str = "total variation, pairs"
+    takes_releases: ClassVar[bool] = True
+
+    def __call__(self, original: Table, released: Made, control: Table | None, key: Key, /) -> Score:
+        """Count both files; no attack is run."""
+        from math import comb
+
+        from sfumato.assessment.utility.tables import distances
+
+        pair = _case(original, released, None, key).pair
+        lost = _left_out(original, released.data if isinstance(released, Release) else released)
+        every = len(pair.columns) + len(lost)
+        ways = min(2, every)
+        counted = comb(len(pair.columns), ways)
+        found = distances(pair, ways=ways) if counted else distances(pair, ways=1)
+        value = (found[0].value * counted + comb(every, ways) - counted) / comb(every, ways)
+        label = "pairs" if ways == 2 else "columns"
+        return replace(
+            found[0],
+            name=f"total variation, {label}",
+            value=value,
+            low=None,
+            high=None,
+            confidence=None,
+            meaning="Mean share of people who would have to move to make both files alike, looking at "
+            f"{label}; 0: alike. Columns that a release leaves out count as wholly different.",
+        )
+
+
+def _left_out(original: Table, released: Table) -> list[str]:
+    """Columns of the original that could be compared, if the release had them."""
+    from sfumato.assessment.reading.alignment import MAX_LEVELS
+
+    absent = [c for c in original.schema if c.name not in released.schema and c.role not in _NEVER_COMPARED]
+    counted = [c.name for c in absent if c.kind in (Kind.NUMERIC, Kind.DATE)]
+    named = [c.name for c in absent if c.kind not in (Kind.NUMERIC, Kind.DATE, Kind.TEXT)]
+    most = min(MAX_LEVELS, max(20, _OWN_VALUE * original.rows()))
+    books = original.codebooks(named) if named else {}
+    return counted + [n for n in named if books[n].size <= most]
 
 
 def _case(original: Table, released: Made, control: Table | None, key: Key) -> Case:

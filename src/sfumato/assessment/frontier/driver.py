@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.assessment.frontier.axes import DEFAULT_UTILITY, Worse, measure_of
+from sfumato.assessment.frontier.axes import Tables, Worse, measure_of
 from sfumato.assessment.frontier.cache import Cache
 from sfumato.assessment.frontier.grid import FrontierGrid, Measure, Runnable, Trial
 from sfumato.assessment.frontier.map import Frontier
@@ -31,6 +31,11 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 _FEWEST = 20  # people below which a control says nothing
+_HOLDOUT = 0.2
+_NO_CONTROL = (
+    "The table is too small to set people aside as a control: attacks are held against a plain guess, which "
+    "overstates them."
+)
 
 
 def frontier(
@@ -41,18 +46,20 @@ def frontier(
     utility: str | Measure | None = None,
     repeats: int = 3,
     control: Any = None,
-    holdout: float = 0.2,
+    holdout: float | None = None,
     quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     cache: str | Path | None = None,
     workers: int | None = None,
     stand_in: str = "",
     key: Key | None = None,
+    remarks: Sequence[str] = (),
 ) -> Frontier:
     """Run every method `repeats` times and place each on the map of risk and utility.
 
     table, control: as `scan` takes them. control: people who are not in the table.
-    holdout: without a control, the share of people who are set aside to be one; 0 for none.
+    holdout: without a control, the share of people who are set aside to be one; 0 for none. By default a
+        fifth, or none where the table is too small for that, which is then said.
     methods: objects with a name and settings that are called as `method(table, key)` and give back a
         Release or a Table; `Candidate(name, function, settings)` makes one of a function.
     risk, utility: the name of a score of `assess`, or a function (original, released, control, key) -> Score.
@@ -67,6 +74,10 @@ def frontier(
     stand_in: if the table is not the confidential one, what it is ("simulated discharges"): settings that
         are chosen on it have learnt nothing from anybody.
     key: what the runs draw from; a fresh one, or the cache's, by default.
+    remarks: what is to be said beside the map.
+
+    Ctrl-C ends the map, not what was found: where at least one release was judged the map of those is given
+    back, and says what was not run. With a cache another call goes on from there.
     """
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -78,19 +89,22 @@ def frontier(
     data, others = whole, None
     if control is not None:
         others = opened(control, "the control", schema=_known_to(control, whole))
+    elif holdout is None:
+        data, others = _set_aside_if_possible(whole, base)
+        remarks = (*remarks, *(() if others is not None else (_NO_CONTROL,)))
     elif holdout:
         data, others = set_aside(whole, holdout, base.derive("frontier", "holdout"))
     grid = FrontierGrid(
         table=data,
         methods=tuple(methods),
         risk=measure_of(Worse() if risk is None else risk, "risk"),
-        utility=measure_of(DEFAULT_UTILITY if utility is None else utility, "utility"),
+        utility=measure_of(Tables() if utility is None else utility, "utility"),
         repeats=repeats,
         control=others,
         key=base,
     )
     runs = grid.run(kept, workers)
-    return _drawn(grid, runs, stand_in, whole)
+    return _drawn(grid, runs, stand_in, whole, remarks)
 
 
 def _with_roles(table: Table, known: Sequence[str] | None, wanted: Sequence[str] | None) -> Table:
@@ -112,11 +126,17 @@ def _known_to(control: object, table: Table) -> Schema | None:
     return None if isinstance(control, Table | Release) else table.schema
 
 
-def _drawn(grid: FrontierGrid, runs: Sequence[Trial], stand_in: str, whole: Table) -> Frontier:
+def _drawn(
+    grid: FrontierGrid, runs: Sequence[Trial], stand_in: str, whole: Table, remarks: Sequence[str]
+) -> Frontier:
     """The points of what worked; what did not is told beside them."""
     good = [run for run in runs if not run.trouble]
     if not good:
-        reasons = listed(sorted({f"{grid.methods[r.method].name}: {r.trouble}" for r in runs}), 4)
+        shared = {r.trouble for r in runs}
+        told = {
+            r.trouble if len(shared) == 1 else f"{grid.methods[r.method].name}: {r.trouble}" for r in runs
+        }
+        reasons = listed(sorted(told), 4)
         raise DataError(
             f"none of {len(runs)} runs gave a release: {reasons}",
             hint="correct what is said there; name quasi_identifiers if none is known",
@@ -126,16 +146,34 @@ def _drawn(grid: FrontierGrid, runs: Sequence[Trial], stand_in: str, whole: Tabl
         of_it = [run for run in good if run.method == number]
         if of_it:
             points.append(point_of(method.name, dict(method.settings), number, of_it))
-    notes = []
+    notes = (*remarks, *_troubles(grid, runs))
+    return Frontier(marked(points), tuple(runs), notes, stand_in.strip(), grid, whole)
+
+
+def _troubles(grid: FrontierGrid, runs: Sequence[Trial]) -> list[str]:
+    """Why a method gave no release, or not always: once for all its settings where it is the same."""
+    failed: dict[tuple[str, str, int], list[str]] = {}
     for number, method in enumerate(grid.methods):
-        failed = [run for run in runs if run.method == number and run.trouble]
-        if failed:
-            label = Point.label_of(method.name, method.settings)
-            notes.append(f"{label}: {len(failed)} of {grid.repeats} runs gave nothing: {failed[0].trouble}")
-    return Frontier(marked(points), tuple(runs), tuple(notes), stand_in.strip(), grid, whole)
+        of_it = [run for run in runs if run.method == number and run.trouble]
+        if of_it:
+            at = (method.name, of_it[0].trouble, len(of_it))
+            failed.setdefault(at, []).append(Point.label_of(method.name, method.settings))
+    notes = []
+    for (_, trouble, times), labels in failed.items():
+        often = "" if times == grid.repeats else f" ({times} of {grid.repeats} runs)"
+        notes.append(f"{'; '.join(labels)}: no release{often}: {trouble}")
+    return notes
 
 
 # -- the control: people set aside who play no part in a release -------------------------------------------
+
+
+def _set_aside_if_possible(table: Table, base: Key) -> tuple[Table, Table | None]:
+    """A fifth of the people set aside; everybody stays where they are too few for it."""
+    try:
+        return set_aside(table, _HOLDOUT, base.derive("frontier", "holdout"))
+    except DataError:
+        return table, None
 
 
 def set_aside(table: Table, share: float, key: Key) -> tuple[Table, Table]:

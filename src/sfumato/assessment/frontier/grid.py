@@ -149,12 +149,16 @@ class FrontierGrid:
             done = {at: run for at, name in names.items() if (run := _kept(at, cache.get(name)))}
         open_ = [at for at in todo if at not in done]
         report(_LABEL, len(done), len(todo))
-        for run in _side_by_side(self.run_one, open_, workers):
-            done[run.method, run.repeat] = run
-            if cache is not None and not run.trouble:
-                cache.put(names[run.method, run.repeat], _entry(run))
-            report(_LABEL, len(done), len(todo))
-        return [done[at] for at in todo]
+        try:
+            for run in _side_by_side(self.run_one, open_, workers):
+                done[run.method, run.repeat] = run
+                if cache is not None and not run.trouble:
+                    cache.put(names[run.method, run.repeat], _entry(run))
+                report(_LABEL, len(done), len(todo))
+        except KeyboardInterrupt:
+            if all(run.trouble for run in done.values()):
+                raise  # there is nothing to show
+        return [done.get(at) or Trial(*at, trouble=STOPPED) for at in todo]
 
     def _names(self, cache: Cache, todo: Sequence[tuple[int, int]]) -> Iterator[str]:
         """Everything a result depends on, as far as it can be named."""
@@ -179,7 +183,8 @@ class FrontierGrid:
             )  # fmt: skip
 
 
-_LABEL = "runs of the frontier"
+_LABEL = "runs for the map"
+STOPPED = "it was stopped before it was run."
 
 
 def plain_settings(method: Runnable) -> str:
@@ -219,7 +224,7 @@ def _side_by_side(
 ) -> Iterator[Trial]:
     """Results as they come. Threads: kernels and engines release the interpreter, and nothing is copied.
 
-    Whatever stops the loop (Ctrl-C too) cancels what has not begun; what is under way ends first.
+    Whatever stops the loop cancels what has not begun. On Ctrl-C what is under way ends first, and counts.
     """
     if workers == 1:
         yield from (work(*at) for at in todo)
@@ -230,6 +235,10 @@ def _side_by_side(
         while open_:
             finished, open_ = wait(open_, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in finished)
+    except KeyboardInterrupt:
+        pool.shutdown(wait=True, cancel_futures=True)
+        yield from (future.result() for future in open_ if future.done() and not future.cancelled())
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

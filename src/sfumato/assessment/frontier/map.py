@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from sfumato.assessment.frontier.grid import FrontierGrid, Trial, plain_settings
+from sfumato.assessment.frontier.grid import STOPPED, FrontierGrid, Trial, plain_settings
 from sfumato.assessment.frontier.points import Point
 from sfumato.assessment.reading.files import opened
 from sfumato.errors import DataError, ParameterError
@@ -63,6 +63,11 @@ class Frontier:
         """The points that no other beats on both counts, from the least risk on."""
         best = [p for p in self.points if p.front]
         return tuple(sorted(best, key=lambda p: p.risk.value))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped before everything was run."""
+        return any(run.trouble == STOPPED for run in self.runs)
 
     # -- choosing --------------------------------------------------------------------------------
 
@@ -230,17 +235,17 @@ def _page(found: Frontier) -> Page:
         ("utility", first.utility.name, _shared([p.utility.meaning for p in found.points])),
     ]
     front = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.front]
+    off = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.points if not p.front]
+    titles = ("method and settings", "risk", "utility", "promises")
     blocks: list[Block] = [
         _figure(found),
-        DataTable(
-            ("method and settings", "risk", "utility", "promises"),
-            front,
-            "The front: no other is better on both",
-        ),
-        DataTable(("axis", "score", "what it means"), axes, "The axes"),
+        DataTable(titles, front, "The front: no other is better on both"),
     ]
+    if off:
+        blocks.append(DataTable(titles, off, "The others"))
+    blocks.append(DataTable(("axis", "score", "what it means"), axes, "The axes"))
     if found.notes:
-        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "What did not work"))
+        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "To know beside the map"))
     repeats = max(p.repeats for p in found.points)
     stamp = (
         f"{len(found.points)} settings, {repeats} run{'s' * (repeats > 1)} each; intervals tell how much "

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.reading.bins import told_apart
-from sfumato.assessment.reading.lines import ColumnScale
+from sfumato.assessment.reading.lines import ColumnScale, Spreads
 from sfumato.assessment.reading.scales import common_scale
 from sfumato.counts import Codebook, Coded, Counts, Survey
 from sfumato.errors import DataError, ParameterError, listed
@@ -56,7 +56,7 @@ class Pair:
     released: Table
     leaves: dict[str, Codebook]
     nodes: dict[str, Codebook]
-    spread: dict[str, Float]
+    spread: Spreads
     notes: tuple[str, ...] = ()
     weight: str | None = None
     released_weight: str | None = None
@@ -89,9 +89,18 @@ class Pair:
                 after = self.spread_over(columns, released.pop(columns).astype(float))
                 yield columns, (original.pop(columns).astype(float), after)
 
+    def one_way(self, column: str) -> Tables:
+        """The two tables of one column. All columns are counted when the first is asked for."""
+        if "one way" not in self._kept:
+            self._kept["one way"] = self.tabulate([(c,) for c in self.columns])
+        kept: dict[tuple[str, ...], Tables] = self._kept["one way"]
+        return kept[(column,)]
+
     def spread_over(self, columns: Sequence[str], table: Float) -> Float:
         """A table over nodes as one over leaves, axis by axis."""
         for axis, column in enumerate(columns):
+            if self.spread.is_identity(column):
+                continue
             places = self._places(column)
             if places is None:
                 table = np.moveaxis(np.tensordot(table, self.spread[column], axes=(axis, 0)), -1, axis)
@@ -204,7 +213,7 @@ def align(
         released.with_codebooks(nodes.values(), beside=[again] if again else []),
         leaves,
         nodes,
-        {n: s.spread for n, s in scales.items()},
+        Spreads(scales),
         tuple(notes),
         weight,
         again,

@@ -18,6 +18,7 @@ from sfumato.counts import Codebook, Counts
 from sfumato.schema import Column, Value
 
 _NUMBERS = ("integer", "real", "decimal")
+_FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 _DIGITS = 12  # of a label: enough to tell edges apart, too few to show what binary numbers add
 
 
@@ -53,12 +54,12 @@ class Binned:
         placed = None if self.native else self._rows(texts, spans)
         lost = sum(1 for row in placed if row is None) if placed is not None else 0
         missing = has_missing(self.before) or missing_after or lost > 0
-        edges = tuple(self._edge(e) for e in self.edges)
+        edges = self._as_values(self.edges)
         column = replace(self.column, levels=None, edges=edges, missing=missing, type=self.type)
         names = pa.array(bin_names(self.edges), pa.string())
         leaves = Codebook.declared(column) if self.clock else Codebook(column, names, missing)
         if placed is None:
-            return ColumnScale(leaves, leaves, np.eye(leaves.size), tuple(self.notes), self.cut, self.own)
+            return ColumnScale(leaves, leaves, None, tuple(self.notes), self.cut, self.own)
         generalized_values = sum(1 for row in placed if row is not None and np.count_nonzero(row) > 1)
         if generalized_values:
             how = "the whole numbers" if self._whole else "the length"
@@ -89,7 +90,8 @@ class Binned:
         values = column_numbers(self.before.codebooks[0].levels)
         n = np.zeros(len(values) + 1)
         n[self.before.codes[:, 0]] = self.before.n
-        n = n[:-1]
+        finite = np.isfinite(values)  # what is infinite lies outside every range, in a bin of its own
+        values, n = values[finite], n[:-1][finite]
         if len(values) <= bins:
             self.own = values
             gap = values[-1] - values[-2] if len(values) > 1 else 1.0
@@ -133,20 +135,21 @@ class Binned:
         """The next number above each: a whole one, or the next a computer has."""
         return values + 1 if self.type in ("integer", *CLOCKS) else np.nextafter(values, np.inf)
 
-    def _edge(self, edge: float) -> Value:
+    def _as_values(self, edges: Float) -> tuple[Value, ...]:
+        """The edges as values of the column: what has no end is the first or the last day there is."""
         if not self.clock:
-            return int(edge) if self.type == "integer" and math.isfinite(edge) else float(edge)
+            whole = self.type == "integer"
+            return tuple(int(e) if whole and math.isfinite(e) else float(e) for e in edges)
         kind = pa.int32() if self.clock == "date" else pa.int64()
-        stored = self.before.codebooks[0].levels.type
-        limits = (date(1, 1, 1), date(9999, 12, 31))
-        if math.isinf(edge):
-            limit = limits[int(edge > 0)]
-            zone = UTC if self.column.type == "instant" else None
-            return (
-                limit if self.clock == "date" else datetime(limit.year, limit.month, limit.day, tzinfo=zone)
-            )
-        value: Value = pa.array([int(edge)], kind).cast(stored)[0].as_py()
-        return value
+        ends = np.isinf(edges)
+        numbers = pa.array(np.where(ends, 0, edges).astype(np.int64)).cast(kind)
+        found: list[Value] = numbers.cast(self.before.codebooks[0].levels.type).to_pylist()
+        zone = UTC if self.column.type == "instant" else None
+        for place in np.flatnonzero(ends):
+            limit = _LAST if edges[place] > 0 else _FIRST
+            at = limit if self.clock == "date" else datetime(limit.year, limit.month, limit.day, tzinfo=zone)
+            found[place] = at
+        return tuple(found)
 
     def _rows(self, texts: Sequence[str], spans: Sequence[Span | None]) -> list[Float | None]:
         """The spread of each released text over the bins."""
@@ -225,8 +228,12 @@ def column_numbers(levels: pa.Array) -> Float:
 
 
 def told_apart(levels: pa.Array) -> bool:
-    """Whether the values differ as numbers of a computer: whole ones beyond 2^53 are numbers of records."""
-    return len(np.unique(column_numbers(levels))) == len(levels)
+    """Whether the values differ as numbers of a computer: whole ones beyond 2^53 are numbers of records.
+
+    Infinite ones alone have no range that could be cut.
+    """
+    numbers = column_numbers(levels)
+    return len(np.unique(numbers)) == len(levels) and bool(np.isfinite(numbers).any())
 
 
 def bin_names(edges: Float) -> list[str]:

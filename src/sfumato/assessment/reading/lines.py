@@ -27,10 +27,28 @@ class ColumnScale:
 
     leaves: Codebook
     nodes: Codebook
-    spread: Float
+    spread: Float | None  # None: each node is the leaf of the same place
     notes: tuple[str, ...] = ()
     cut: bool = False  # at the original's quantiles: its bins are equally frequent by construction
     own: Float | None = None  # the original's values, where each of them is a bin by itself
+
+
+class Spreads(dict[str, Float]):
+    """(nodes, leaves) by column. Where nodes are leaves the matrix is made when asked for, and not kept.
+
+    Of hundreds of columns with thousands of values each they would take all the memory there is.
+    """
+
+    def __init__(self, scales: Mapping[str, ColumnScale]) -> None:
+        super().__init__({n: s.spread for n, s in scales.items() if s.spread is not None})
+        self._sizes = {n: s.leaves.size for n, s in scales.items() if s.spread is None}
+
+    def __missing__(self, column: str) -> Float:
+        return np.eye(self._sizes[column])
+
+    def is_identity(self, column: str) -> bool:
+        """Whether each node of the column is the leaf of the same place."""
+        return column in self._sizes
 
 
 def text_of(value: object) -> str:

@@ -32,3 +32,30 @@ def kendall_rows(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.f
         scale = math.sqrt(float(untied_p)) * math.sqrt(float(untied_q))
         out[r] = agree / scale if scale > 0 else np.nan
     return out
+
+
+@compiled
+def spearman_rows(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """PeGS 4.3, Spearman's rho of each row of p with the same row of q; NaN where one is constant.
+
+    p, q: (rows, C). Ranks are means over ties: less + (equal + 1) / 2, here less their mean (C + 1) / 2.
+    """
+    rows, size = p.shape
+    out = np.empty(rows)
+    centre = (size + 1) / 2
+    for r in range(rows):
+        both = 0.0
+        first = 0.0
+        second = 0.0
+        for i in range(size):
+            a = 0.5 - centre
+            b = 0.5 - centre
+            for j in range(size):
+                a += int(p[r, j] < p[r, i]) + 0.5 * int(p[r, j] == p[r, i])
+                b += int(q[r, j] < q[r, i]) + 0.5 * int(q[r, j] == q[r, i])
+            both += a * b
+            first += a * a
+            second += b * b
+        scale = math.sqrt(first) * math.sqrt(second)
+        out[r] = both / scale if scale > 0 else np.nan
+    return out

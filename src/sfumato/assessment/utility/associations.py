@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato import measures
 from sfumato.assessment.reading.alignment import Pair
+from sfumato.assessment.utility.sets import MOST, sets_of
 from sfumato.errors import ParameterError
 from sfumato.schema import Kind
 from sfumato.score import Better, Score
@@ -67,9 +68,15 @@ class TwoWay:
     ranks: tuple[tuple[float, float], tuple[float, float]] = field(default=((math.nan,) * 2,) * 2)
 
 
-def two_way(pair: Pair, *, progress: Callable[[int, int], None] | None = None) -> list[TwoWay]:
-    """All pairs of columns whose table can be held, one after the other."""
-    wanted = [s for s in combinations(pair.columns, 2) if pair.feasible(s)]
+def two_way(
+    pair: Pair,
+    *,
+    most: int = MOST,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[TwoWay]:
+    """All pairs of columns whose table can be held, one after the other; a sample where they are too many."""
+    wanted = [s for s in sets_of(pair, 2, most, seed).drawn if pair.feasible(s)]
     rows = pair.rows()
     out = []
     for columns, (before, after) in pair.stream(wanted):
@@ -112,30 +119,23 @@ def _conditional_ranks(before: Float, after: Float) -> tuple[float, float]:
     p, q = np.round(p, _DIGITS), np.round(q, _DIGITS)
     from sfumato.assessment.utility import _kernels
 
-    return mean(_kernels.kendall_rows(p, q)), mean(_spearman_rows(p, q))
-
-
-def _spearman_rows(p: Float, q: Float) -> Float:
-    from scipy.stats import rankdata
-
-    if not p.size:
-        return np.full(len(p), np.nan)
-    centre = (p.shape[1] + 1) / 2
-    a, b = rankdata(p, axis=1) - centre, rankdata(q, axis=1) - centre
-    scale = np.sqrt((a * a).sum(1) * (b * b).sum(1))
-    out: Float = np.divide((a * b).sum(1), scale, out=np.full(len(p), np.nan), where=scale > 0)
-    return out
+    return mean(_kernels.kendall_rows(p, q)), mean(_kernels.spearman_rows(p, q))
 
 
 # -- conditional distributions ---------------------------------------------------------------------
 
 
 def conditional(
-    pair: Pair, *, given: Sequence[str] | None = None, facts: Sequence[TwoWay] | None = None
+    pair: Pair,
+    *,
+    given: Sequence[str] | None = None,
+    facts: Sequence[TwoWay] | None = None,
+    said: str = "",
 ) -> list[Score]:
     """Distances and rank correlations of P(x | y), averaged over values y, then over pairs of columns.
 
     given: condition on these columns only (the paper uses age and ZIP code); by default on every one.
+    said: what is to be said of the pairs, if they are a sample.
     """
     names = tuple(pair.columns if given is None else given)
     absent = [c for c in names if c not in pair.columns]
@@ -157,7 +157,7 @@ def conditional(
     details = {"pairs": records, "uniform": uniform, "skipped": skipped}
     left = (
         f" {uniform} conditioning values have no released rows and count as uniform there; {skipped} the "
-        "original does not have are skipped."
+        f"original does not have are skipped.{said}"
     )
     about: dict[str, Any] = {"columns": () if given is None else names, "details": details}
     return [
@@ -169,17 +169,20 @@ def conditional(
               **about),
         score("Kendall's tau-b, conditional frequencies", mean(r["kendall"] for r in records), 1, "higher",
               "Whether levels keep their order of frequency among people alike in another column; 1: all do, "
-              "0: no better than chance, -1: reversed.", -1, **about),
+              f"0: no better than chance, -1: reversed.{said}", -1, **about),
         score("Spearman's rho, conditional frequencies", mean(r["spearman"] for r in records), 1, "higher",
-              "As Kendall's tau-b, by the distance of ranks.", -1, **about),
+              f"As Kendall's tau-b, by the distance of ranks.{said}", -1, **about),
     ]  # fmt: skip
 
 
 # -- associations ----------------------------------------------------------------------------------
 
 
-def associations(pair: Pair, *, facts: Sequence[TwoWay] | None = None) -> list[Score]:
-    """Whether the columns that go together still do: information, Cramer's V, tau-b of ordered columns."""
+def associations(pair: Pair, *, facts: Sequence[TwoWay] | None = None, said: str = "") -> list[Score]:
+    """Whether the columns that go together still do: information, Cramer's V, tau-b of ordered columns.
+
+    said: what is to be said of the pairs, if they are a sample.
+    """
     facts = facts if facts is not None else two_way(pair)
     if not facts:
         return []
@@ -197,21 +200,23 @@ def associations(pair: Pair, *, facts: Sequence[TwoWay] | None = None) -> list[S
     v = [abs(f.association[1] - f.association[0]) for f in facts]
     out = [
         score("mutual information, mean difference", mean(np.abs(after - before)), math.inf, "lower",
-              "Mean change of the information (nats, less its bias) one column holds about another; 0: none.",
+              "Mean change of the information (nats, less its bias) one column holds about another; 0: none."
+              f"{said}",
               details={"pairs": records, "matrices": matrices}),
         score("Cramer's V, mean difference", mean(v), 1, "lower",
-              "Mean change of the association of two columns on a scale from 0 to 1; 0: none."),
+              f"Mean change of the association of two columns on a scale from 0 to 1; 0: none.{said}"),
         score("Kendall's tau-b, associations", _ranked(measures.kendall, before, after), 1, "higher",
-              "Whether the pairs of columns keep their order by strength of association; 1: all do.", -1),
+              f"Whether the pairs of columns keep their order by strength of association; 1: all do.{said}",
+              -1),
         score("Spearman's rho, associations", _ranked(measures.spearman, before, after), 1, "higher",
-              "As Kendall's tau-b, by the distance of ranks.", -1),
+              f"As Kendall's tau-b, by the distance of ranks.{said}", -1),
     ]  # fmt: skip
     ordered = [f for f in facts if not math.isnan(f.order[0])]
     if ordered:
         changes = [(f.order[1] if not math.isnan(f.order[1]) else 0.0) - f.order[0] for f in ordered]
         out.append(
             score("tau-b between ordered columns, mean difference", mean(np.abs(changes)), 2, "lower",
-                  f"Mean change of the rank correlation of two ordered columns ({len(ordered)} pairs).")
+                  f"Mean change of the rank correlation of two ordered columns ({len(ordered)} pairs).{said}")
         )  # fmt: skip
     return out
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato import measures
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.assessment.utility.associations import (
+    TwoWay,
     associations,
     conditional,
     interactions,
@@ -26,9 +26,9 @@ from sfumato.assessment.utility.associations import (
     strongest,
     two_way,
 )
+from sfumato.assessment.utility.sets import MOST, ColumnSets, sets_of
 from sfumato.errors import ParameterError
 from sfumato.score import Score
-from sfumato.seeds import Key
 
 __all__ = [
     "associations", "column_scores", "conditional", "distances", "frequency_ranks", "interactions",
@@ -56,12 +56,13 @@ def utility(
     given: the columns to condition on. interact: sets of columns for the log-linear models; by default the
     three that hold the most information about each other.
     """
-    facts = two_way(pair)
+    facts = two_way(pair, most=most, seed=seed)
+    said = sets_of(pair, 2, most, seed).said
     out = [*marginals(pair), *frequency_ranks(pair), *missing_rates(pair)]
-    out += distances(pair, ways=range(1, ways + 1), most=most, seed=seed)
+    out += distances(pair, ways=range(1, ways + 1), most=most, seed=seed, facts=facts)
     if facts:
-        out += conditional(pair, given=given, facts=facts)
-        out += associations(pair, facts=facts)
+        out += conditional(pair, given=given, facts=facts, said=said)
+        out += associations(pair, facts=facts, said=said)
         chosen = strongest(facts, pair) if interact is None else None
         sets = ([chosen] if chosen else []) if interact is None else list(interact)
         out += interactions(pair, sets)
@@ -69,7 +70,7 @@ def utility(
 
 
 def _one_way(pair: Pair) -> dict[str, tuple[Float, Float]]:
-    return {s[0]: tables for s, tables in pair.tabulate([(c,) for c in pair.columns]).items()}
+    return {c: pair.one_way(c) for c in pair.columns}
 
 
 # -- one column ------------------------------------------------------------------------------------
@@ -171,27 +172,47 @@ def column_scores(pair: Pair) -> list[Score]:
 # -- one, two, three columns -----------------------------------------------------------------------
 
 
-def distances(pair: Pair, *, ways: int | Sequence[int] = 2, most: int = 2_000, seed: int = 0) -> list[Score]:
+def distances(
+    pair: Pair,
+    *,
+    ways: int | Sequence[int] = 2,
+    most: int = MOST,
+    seed: int = 0,
+    facts: Sequence[TwoWay] = (),
+) -> list[Score]:
     """Mean total variation of all tables of so many columns; of a random sample, where they are too many.
 
     ways: a number of columns, or several: they are then counted together, small tables from larger ones.
+    facts: what is known of pairs already; those are not counted again.
     """
     wanted = (ways,) if isinstance(ways, int) else tuple(dict.fromkeys(ways))
     if not all(1 <= w <= 4 for w in wanted) or most < 2:
         raise ParameterError("ways must be 1 to 4, and most at least 2.", hint="distances(pair, ways=3)")
-    drawn = {w: _sets(pair, w, most, seed) for w in wanted if w <= len(pair.columns)}
-    kept = {w: [s for s in sets if pair.feasible(s)] for w, (sets, _) in drawn.items()}
+    drawn = {w: sets_of(pair, w, most, seed) for w in wanted if w <= len(pair.columns)}
+    known = {f.columns: f for f in facts}
     rows = pair.rows()[1]
-    records: dict[int, list[dict[str, Any]]] = {w: [] for w in kept}
-    for columns, (before, after) in pair.stream([s for sets in kept.values() for s in sets]):
-        value = measures.total_variation(before, after)
-        floor = measures.total_variation_floor(before, rows)
-        records[len(columns)].append({"columns": list(columns), "value": value, "floor": floor})
-    return [_distance(w, found, len(drawn[w][0]), drawn[w][1]) for w, found in records.items() if found]
+    records: dict[int, list[dict[str, Any]]] = {w: [] for w in drawn}
+    for fact in (known[s] for sets in drawn.values() for s in sets.drawn if s in known):
+        records[2].append({"columns": list(fact.columns), "value": fact.total_variation, "floor": fact.floor})
+    for columns in drawn[1].drawn if 1 in drawn else ():
+        before, after = pair.one_way(columns[0])
+        records[1].append(_record(columns, before, after, rows))
+    wide = [
+        s for w, sets in drawn.items() for s in sets.drawn if w > 1 and s not in known and pair.feasible(s)
+    ]
+    for columns, (before, after) in pair.stream(wide):
+        records[len(columns)].append(_record(columns, before, after, rows))
+    return [_distance(w, found, drawn[w]) for w, found in records.items() if found]
 
 
-def _distance(ways: int, records: list[dict[str, Any]], drawn: int, total: int) -> Score:
-    """The mean over the tables that were counted. drawn: how many were to be, of so many in all."""
+def _record(columns: tuple[str, ...], before: Float, after: Float, rows: int) -> dict[str, Any]:
+    value, floor = measures.total_variation(before, after), measures.total_variation_floor(before, rows)
+    return {"columns": list(columns), "value": value, "floor": floor}
+
+
+def _distance(ways: int, records: list[dict[str, Any]], sets: ColumnSets) -> Score:
+    """The mean over the tables that were counted; those of too many cells are not."""
+    drawn, total = len(sets.drawn), sets.total
     values, floor = [float(r["value"]) for r in records], mean(float(r["floor"]) for r in records)
     said, more = _stated(values, drawn, total)
     if len(records) < drawn:
@@ -204,19 +225,6 @@ def _distance(ways: int, records: list[dict[str, Any]], drawn: int, total: int) 
         f"0: alike, about {floor:.2g} comes from the size of the release alone.{said}",
         details={"floor": floor, "sets": len(records), "of": total, "largest": largest}, **more,
     )  # fmt: skip
-
-
-def _sets(pair: Pair, ways: int, most: int, seed: int) -> tuple[list[tuple[str, ...]], int]:
-    """All sets of columns, or a random sample of them, and how many there are."""
-    total = math.comb(len(pair.columns), ways)
-    if total <= most:
-        return list(combinations(pair.columns, ways)), total
-    generator = Key.from_seed(seed).generator("sets of columns", ways)
-    drawn: dict[tuple[int, ...], None] = {}
-    while len(drawn) < most:
-        places = tuple(sorted(generator.choice(len(pair.columns), ways, replace=False).tolist()))
-        drawn[places] = None
-    return [tuple(pair.columns[i] for i in places) for places in drawn], total
 
 
 def _stated(values: Sequence[float], drawn: int, total: int) -> tuple[str, dict[str, Any]]:

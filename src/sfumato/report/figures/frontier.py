@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.report.contents import Cell, DataTable, Figure
 from sfumato.report.figures.common import Spec, short
+from sfumato.report.figures.labels import PLACES, labelled
 from sfumato.report.palette import CATEGORIES, INK, MUTED, PAPER, SHAPES
 from sfumato.report.words import clean, number
 
+_ROOM = 0.06  # of an axis, free at each end
 _CROWD = 80  # points; beyond, the intervals of those off the front would hide the rest
 
 
@@ -62,7 +64,9 @@ def frontier(
     width: int = 760,
     height: int = 400,
 ) -> Figure:
-    """The map: risk to the right, utility upwards, intervals as thin lines, the Pareto front joined.
+    """The map: risk to the right, what is better upwards, the Pareto front joined, intervals as thin lines.
+
+    Each point has its name beside it where there is room; all of them are in the table.
 
     max_risk: a threshold, drawn as a line.
     """
@@ -72,8 +76,12 @@ def frontier(
     front = pareto([p.risk for p in drawn], [p.utility for p in drawn], utility_better=utility_better)
     methods = list(dict.fromkeys(clean(p.method) for p in drawn))
     values = [_value(p, bool(on), risk, utility) for p, on in zip(drawn, front, strict=True)]
-    if len(drawn) > _CROWD:  # the tooltip and the table still have every interval
+    crowd = len(drawn) > _CROWD  # the tooltip and the table still have every interval
+    if crowd:
         values = [v if v["front"] else {**v, "r0": None, "u0": None} for v in values]
+    ends = _ends(values, "risk", "r0", "r1"), _ends(values, "utility", "u0", "u1")
+    flip = utility_better == "lower"  # up is better on every map
+    labelled(values, ends, (width, height), flip=flip, only_front=crowd)
     colour = {"domain": methods, "range": [CATEGORIES[i % len(CATEGORIES)] for i in range(len(methods))]}
     turn = len(CATEGORIES)  # the ninth has the first colour again, and another shape
     shapes = [SHAPES[(i + i // turn) % len(SHAPES)] for i in range(len(methods))]
@@ -86,11 +94,12 @@ def frontier(
         "labelLimit": 150,
         "symbolOpacity": 1,
     }
-    x = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
-         "axis": {"title": f"{short(clean(risk), 50)} (lower is better) →", "tickCount": 6}}  # fmt: skip
-    up = "better" if utility_better == "higher" else "worse"
-    y = {"type": "quantitative", "scale": {"zero": False, "nice": True, "padding": 12},
-         "axis": {"title": f"{short(clean(utility), 34)} (higher is {up}) →", "tickCount": 6}}  # fmt: skip
+    x = {"type": "quantitative", "scale": {"domain": ends[0], "zero": False, "nice": False},
+         "axis": {"title": f"{short(clean(risk), 60)} (further left is safer)", "tickCount": 6}}  # fmt: skip
+    y = {"type": "quantitative",
+         "scale": {"domain": ends[1], "zero": False, "nice": False, "reverse": flip},
+         "axis": {"title": f"{short(clean(utility), 34)} (further up is better)",
+                  "tickCount": 6}}  # fmt: skip
     by = {"color": {"field": "method", "type": "nominal", "scale": colour, "legend": legend}}
     at = {"x": {**x, "field": "risk"}, "y": {**y, "field": "utility"}}
     thin = {"type": "rule", "opacity": 0.45, "strokeWidth": 1.5, "aria": False}
@@ -112,20 +121,41 @@ def frontier(
          "encoding": {**at, **by, "description": {"field": "says"},
                       "shape": {"field": "method", "type": "nominal", "scale": shape, "legend": legend}}},
     ]  # fmt: skip
+    used = {v["place"] for v in values}
+    layers[-1:-1] = [_labels(place, at) for place in PLACES if place in used]
     if max_risk is not None:
         layers.append(_threshold(max_risk, x))
     spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
     left = len(points) - len(drawn)
     note = f" {left} settings without a value are not drawn." if left else ""
-    of = "those on the front" if len(drawn) > _CROWD else "all"
+    of = "those on the front" if crowd else "all"
     return Figure(
         spec,
         "The risk-utility map",
-        f"{len(drawn)} settings of {len(methods)} methods by {risk} and {utility}. Ringed and joined by the "
-        f"dashed line are the {int(front.sum())} that no other setting beats in both; thin lines are "
-        f"the intervals of {of}.{note}",
+        f"{len(drawn)} settings of {len(methods)} methods. Risk: {risk}. Utility: {utility}. Ringed and "
+        f"joined by the dashed line are the {int(front.sum())} that no other setting beats in "
+        f"both; thin lines are the intervals of {of}.{note}",
         _table(drawn, front, risk, utility),
     )
+
+
+def _ends(values: Sequence[Mapping[str, Any]], *names: str) -> list[float]:
+    """Where an axis begins and ends: a little beyond everything that is drawn."""
+    found = [v[n] for v in values for n in names if v[n] is not None and np.isfinite(v[n])]
+    low, high = min(found), max(found)
+    room = _ROOM * ((high - low) or abs(high) or 1.0)
+    return [low - room, high + room]
+
+
+def _labels(place: str, at: Spec) -> Spec:
+    """The labels on one side of their points."""
+    dx, dy, align = PLACES[place]
+    return {
+        "transform": [{"filter": f"datum.place == '{place}'"}],
+        "mark": {"type": "text", "dx": dx, "dy": dy, "align": align, "baseline": "middle", "fontSize": 10,
+                 "color": MUTED, "aria": False},
+        "encoding": {**at, "text": {"field": "label"}},
+    }  # fmt: skip
 
 
 def _value(point: MapPoint, front: bool, risk: str, utility: str) -> dict[str, Any]:
@@ -139,8 +169,14 @@ def _value(point: MapPoint, front: bool, risk: str, utility: str) -> dict[str, A
     r, u = point.risk_interval or (None, None), point.utility_interval or (None, None)
     return {
         "method": clean(point.method), "risk": point.risk, "utility": point.utility, "front": front,
-        "r0": r[0], "r1": r[1], "u0": u[0], "u1": u[1], "says": clean(says),
+        "r0": r[0], "r1": r[1], "u0": u[0], "u1": u[1], "says": clean(says), "label": _label(point),
     }  # fmt: skip
+
+
+def _label(point: MapPoint) -> str:
+    """The method with its first setting, which tells it from the others of the method."""
+    said = [f"{k} {_shown(v)}" for k, v in list(point.settings.items())[:1]]
+    return short(clean(", ".join([point.method, *said])), 30)
 
 
 def _shown(value: object) -> str:
