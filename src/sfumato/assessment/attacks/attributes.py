@@ -35,7 +35,7 @@ from sfumato.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-_WORK = 20_000_000  # steps of one round of fitting that are quick enough, some three hundred times
+_WORK = 5_000_000  # steps of one round of fitting that are quick enough, some hundred times
 
 
 def most_frequent(
@@ -202,7 +202,7 @@ def learnt(
 def _quick_enough(work: int) -> Any:
     """A model by the steps that one round of fitting takes: cells that are not 0, times classes."""
     if work <= _WORK:
-        return importlib.import_module("sklearn.linear_model").LogisticRegression(max_iter=300)
+        return importlib.import_module("sklearn.linear_model").LogisticRegression(max_iter=100)
     return importlib.import_module("sklearn.naive_bayes").MultinomialNB(alpha=0.5)
 
 

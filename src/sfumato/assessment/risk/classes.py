@@ -175,13 +175,13 @@ def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
     return np.split(keys, np.cumsum([len(p) for p in parts])[:-1])
 
 
-def shared_codes(counted: Sequence[Counts]) -> tuple[list[Integers], list[int]]:
+def shared_codes(counted: Sequence[Counts]) -> tuple[list[NDArray[np.uint32]], list[int]]:
     """The cells of several files' counts over levels they share, and how many levels each column has.
 
     Where files store a column in different types it is compared as numbers, else as text that means the same.
     """
     columns = len(counted[0].codebooks)
-    parts = [np.empty(c.codes.shape, np.int64) for c in counted]
+    parts = [np.empty_like(c.codes) for c in counted]
     sizes = []
     for i in range(columns):
         books = [c.codebooks[i] for c in counted]
@@ -193,7 +193,7 @@ def shared_codes(counted: Sequence[Counts]) -> tuple[list[Integers], list[int]]:
         every = pc.unique(pa.concat_arrays(levels))
         for part, c, own in zip(parts, counted, levels, strict=True):
             places = pc.index_in(own, value_set=every).to_numpy(zero_copy_only=False)
-            part[:, i] = np.append(places, len(every)).astype(np.int64)[c.codes[:, i]]
+            part[:, i] = np.append(places, len(every)).astype(np.uint32)[c.codes[:, i]]
         sizes.append(len(every) + 1)
     return parts, sizes
 
