@@ -74,11 +74,16 @@ def test_a_single_target_needs_no_rounds() -> None:
 
 
 def test_false_alarms_are_stated_as_they_can_be_set() -> None:
-    few = game._thresholds(np.arange(19.0), (0.001, 0.01, 0.05, 0.1))
-    assert [(t, round(r, 4)) for t, r, _ in few] == [(18.0, 0.05), (17.0, 0.1)]  # 1 in 20 at best
-    assert "19 people" in few[0][2] and not few[1][2]
-    many = game._thresholds(np.arange(999.0), (0.01, 0.1))
-    assert [(t, r) for t, r, _ in many] == [(989.0, 0.01), (899.0, 0.1)]
+    few = game.alarms(np.arange(19.0), (0.001, 0.01, 0.05, 0.1))
+    assert [round(alarm.rate, 4) for alarm, _ in few] == [0.05, 0.1]  # 1 in 20 at best
+    assert "19 people" in few[0][1] and not few[1][1]
+    between = np.array([16.5, 17.5, 18.5])
+    assert [alarm.named(between).tolist() for alarm, _ in few] == [[0, 0, 1], [0, 1, 1]]
+    many = game.alarms(np.arange(999.0), (0.01, 0.1))
+    assert [alarm.rate for alarm, _ in many] == [0.01, 0.1]
+    assert [alarm.named(np.array([898.5, 899.5, 988.5, 989.5])).tolist() for alarm, _ in many] == [
+        [0, 0, 0, 1], [0, 1, 1, 1],
+    ]  # fmt: skip
 
 
 def test_the_stated_rate_of_false_alarms_holds() -> None:
@@ -87,7 +92,8 @@ def test_the_stated_rate_of_false_alarms_holds() -> None:
     trials, alarms = 20_000, 0
     for _ in range(trials):
         drawn = generator.random(20)
-        [(threshold, rate, _)] = game._thresholds(drawn[:19], (0.001,))
-        alarms += drawn[19] > threshold
+        [(alarm, _)] = game.alarms(drawn[:19], (0.001,))
+        alarms += int(alarm.named(drawn[19:])[0])
+    rate = alarm.rate
     assert rate == pytest.approx(0.05)
     assert binom.cdf(alarms, trials, rate) > ALARM and binom.sf(alarms - 1, trials, rate) > ALARM
