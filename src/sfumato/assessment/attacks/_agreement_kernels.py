@@ -62,8 +62,8 @@ def best_two(
     """The record that agrees best with each person, its agreement, and that of the runner-up.
 
     gains: the tables (lines of people, nodes) of all columns, flattened; starts, widths: where each begins
-    and how wide it is. most: (people, columns), the largest gain from this column on; a record that cannot reach
-    the runner-up any more is left.
+    and how wide it is. most: (people, columns), the largest gain from this column on; a record that cannot
+    reach the runner-up any more is left.
     """
     columns = people.shape[1]
     line = np.empty(columns, np.int64)

@@ -2,8 +2,8 @@
 
 Agreement in a name is worth -log2 of the share of released records that could be the person in that column.
 Agreement in a number, a date or an ordered level is worth -log2 of the share of records that come *as near*
-as this one: an equal value says most, one that is off by one nearly as much, a far one nothing. So nobody has to
-say how large errors are.
+as this one: an equal value says most, one that is off by one nearly as much, a far one nothing. So nobody
+has to say how large errors are.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Agreement:
     """People and released records, with what each agreement is worth.
 
     people: (n, columns), the line of each person in the table of a column; control: the same of people
-    outside the data. released: (m, columns), nodes. gains: per column (lines, nodes), in bits. potential: per column
-    (lines,), what agreement in all would be worth.
+    outside the data. released: (m, columns), nodes. gains: per column (lines, nodes), in bits. potential: per
+    column (lines,), what agreement in all would be worth.
     """
 
     columns: tuple[str, ...]

@@ -235,11 +235,8 @@ class _Search:
 
     def worth(self, columns: Subset) -> float:
         """Claims about people less claims about strangers, or right claims."""
-        self.spent += (
-            self.words
-            * len(columns)
-            * (len(self.people) + (0 if self.control is None else len(self.control)))
-        )
+        attacked = len(self.people) + (0 if self.control is None else len(self.control))
+        self.spent += float(self.words * len(columns) * attacked)
         found = self._alone(self.people, columns)
         if self.control is not None:
             return float((found >= 0).mean() - (self._alone(self.control, columns) >= 0).mean())

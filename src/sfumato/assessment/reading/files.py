@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.io import scan
-from sfumato.privacy import Guarantee
+from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity
 from sfumato.release import STANDS_FOR, Release
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Schema, Value
@@ -54,6 +55,18 @@ def guarantee_of(data: object) -> Guarantee | None:
     if isinstance(data, str | Path) and is_release(data):
         return Release.load(data).guarantee
     return None
+
+
+def promised_k(data: object) -> int | None:
+    """The k that a release promises each record, or was asked for; None for a plain file."""
+    if isinstance(data, str | Path) and is_release(data):
+        data = Release.load(data)
+    if not isinstance(data, Release):
+        return None
+    sizes = [claim.k for claim in data.guarantee if isinstance(claim, BoundedReidentification | KAnonymity)]
+    asked = "" if data.internal is None else str(data.internal.plan.get("criterion", ""))
+    sizes += [int(k) for k in re.findall(r"\bk = (\d+)", asked)]
+    return next((k for k in sizes if k > 1), None)
 
 
 def meanings(given: Any, released: object, columns: Sequence[str]) -> Meanings:
