@@ -5,8 +5,8 @@ knows the place of a person in that order has their row, whatever was done to it
 
 The intruder lays the two files side by side: row by row where they have one length; else the offset between
 them is the one at which the people *around* a person agree best with the rows beside them. Then the row at
-the person's own place is held against the rows beside it. Two files of different people that are sorted by the
-same columns agree in the large, but there the row at a person's place fits no better than its neighbours: so
+the person's own place is held against the rows beside it. Two files of different people, sorted by the
+same columns, agree in the large, but the row at a person's place then fits no better than its neighbours: so
 sorting alone raises no alarm.
 """
 

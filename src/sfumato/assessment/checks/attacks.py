@@ -229,7 +229,7 @@ CHECKS = (
     AssessmentCheck(
         "linking that forgives errors", ("linking that forgives errors",), _forgiving, (known, _judged),
     ),
-    AssessmentCheck("order of rows", ("order of rows",), _order),
+    AssessmentCheck("order of rows", ("order of rows",), _order, (known,)),
     AssessmentCheck(
         "predicting what a person's row looks like", ("predicting intruder",), _predicting,
         (known, truth, time, _learnable),
