@@ -26,7 +26,7 @@ from sfumato.assessment.checks.base import (
     two_known,
 )
 from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair
-from sfumato.assessment.reading.files import meanings
+from sfumato.assessment.reading.files import asked_of_classes, meanings
 from sfumato.errors import DataError
 from sfumato.release import Release
 from sfumato.schema import Column, Kind, Schema
@@ -38,6 +38,8 @@ _PAIRS = {"quick": 2e8, "normal": 6e8, "thorough": 4e9}  # people times records 
 _LONGEST = {"normal": 50_000, "thorough": 500_000}  # rows of which a predicting intruder learns
 _PEOPLE = 2_000  # rows that releases are made of again and again
 _ROUNDS = {"normal": 20, "thorough": 100}
+_ONE_LEVEL = ("OptimalRecoding", "Datafly")  # all rows share one level of each column
+_BY_CLASS = ("LocalRecoding", "Mondrian", "Partition", "Greedy", "Beam", "ModelGuided")
 _TICKET = "row of the original (sfumato)"
 
 
@@ -92,6 +94,19 @@ def _predicting_again(case: Case) -> list[Score]:
     rounds = _ROUNDS[case.subject.effort]
     key = case.key.derive("plays")
     return predicted_again(_plays(case, key, rounds), case.known, key=key, k=case.promised, rounds=rounds)
+
+
+def _minimality(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.minimality import minimality
+
+    (k, l), method = asked_of_classes(case.subject.released), case.method  # noqa: E741
+    return as_far_as_possible(
+        partial(
+            minimality, case.sharp, case.sharply_known, wanted, k=k, l=l, finer=case.hierarchies,
+            everywhere=method in _ONE_LEVEL, key=case.key.derive("minimality", wanted),
+        )
+        for wanted in case.sharply_wanted
+    )  # fmt: skip
 
 
 def _plays(case: Case, key: Key, rounds: int) -> Iterator[tuple[Pair, NDArray[np.int64]]]:
@@ -215,6 +230,14 @@ def _learnable(case: Case) -> str:
     return "" if case.files.rows[1] <= most else f"the release has more than {most:,} rows to learn from"
 
 
+def _search_known(case: Case) -> str:
+    """A record that says which search generalized for the sake of variety."""
+    if case.method not in (*_ONE_LEVEL, *_BY_CLASS):
+        return "no record says by which search values were made more general"
+    varied = asked_of_classes(case.subject.released)[1] > 1
+    return "" if varied else "no variety of sensitive values (distinct l) was asked for"
+
+
 def _promise(case: Case) -> str:
     """A k that each record is promised."""
     return "" if case.promised else "the release promises no record a chance of at most 1/k"
@@ -238,6 +261,10 @@ CHECKS = (
         "predicting, in releases made anew",
         ("predicting intruder", "records above the promise", "largest chance of a single record"),
         _predicting_again, (known, made, time, _promise),
+    ),
+    AssessmentCheck(
+        "knowing the search (minimality)", ("minimality",), _minimality,
+        (known, secret_known, time, _search_known),
     ),
     AssessmentCheck("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
     AssessmentCheck(
