@@ -168,7 +168,13 @@ def test_agreement_is_worth_how_rare_it_is() -> None:
 
 
 def test_what_is_drawn_hangs_on_the_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("_TRIED", 300), ("_SEARCHED", 60), ("_RECORDS", 256), ("_LEAST", 200)):
+    for name, value in (
+        ("_TRIED", 300),
+        ("_SEARCHED", 60),
+        ("_FEWEST", 60),
+        ("_RECORDS", 256),
+        ("_LEAST", 200),
+    ):
         monkeypatch.setattr(telling, name, value)
     rng = np.random.default_rng(3)
     rows, control = people(rng, 1000), Table.from_arrow(people(rng, 900))

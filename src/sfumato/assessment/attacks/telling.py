@@ -31,8 +31,10 @@ Truth = str | Sequence[int] | Ints | None
 Subset = tuple[int, ...]
 
 _SEARCHED = 1_000  # people of a half on whom columns are chosen, and as many of the control
-_RECORDS = 2**17  # released records on which columns are chosen
-_WORK = 3e9  # words looked at while columns are chosen
+_FEWEST = 200  # the same where the release is long
+_SEEN = 2**26  # people times records on whom columns are chosen
+_RECORDS = 2**20  # released records on which columns are chosen
+_WORK = 1e10  # words that may be looked at while columns are chosen
 _BEAM = 4  # sets of columns that are extended side by side
 _TRIED = 50_000  # people on whom the choice is tried, and as many of the control
 _PAIRS = 2e8  # people times records that are compared by the tolerant intruder
@@ -291,12 +293,13 @@ def _search(view: View, outside: View | None, half: Half, key: Key) -> Subset:
 
 def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search:
     """Which records fit each value of those on whom columns are chosen, as bits."""
-    some = _drawn(len(half.people), _SEARCHED, key.derive("searched"))
     records = _drawn(len(view.released), _RECORDS, key.derive("records"))
+    most = min(_SEARCHED, max(_FEWEST, _SEEN // len(records)))
+    some = _drawn(len(half.people), most, key.derive("searched"))
     people = view.people[half.people[some]]
     strangers = None
     if outside is not None and half.control is not None:
-        chosen = half.control[_drawn(len(half.control), _SEARCHED, key.derive("strangers"))]
+        chosen = half.control[_drawn(len(half.control), most, key.derive("strangers"))]
         strangers = outside.people[chosen]
     place = np.full(len(view.released) + 1, -3, np.int64)
     place[records] = np.arange(len(records))
@@ -306,10 +309,11 @@ def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search
         both = people[:, c] if strangers is None else np.concatenate([people[:, c], strangers[:, c]])
         values, at = np.unique(both, return_inverse=True)
         codes = view.released[records, c]
-        padded = np.zeros((len(values), words * 64), bool)
-        for i, value in enumerate(values):
-            padded[i, : len(records)] = covers[codes, value]
-        tables.append(np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64))
+        table = np.zeros((len(values), words * 8), np.uint8)
+        for line, value in zip(table, values, strict=True):
+            fits = np.packbits(covers[codes, value], bitorder="little")
+            line[: len(fits)] = fits
+        tables.append(table.view("<u8").astype(np.uint64, copy=False))
         lines.append(at[: len(people)])
         others.append(at[len(people) :])
     return _Search(
