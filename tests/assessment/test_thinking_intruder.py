@@ -340,3 +340,6 @@ def test_what_an_intruder_who_thinks_needs_is_said() -> None:
     )
     assert told["linking that forgives errors, re-identified"].value > 0.5
     assert told["linking by the most telling columns, re-identified"].value > 0.5
+    fewer = sf.assess(rows, rows.drop(["town"]), quasi_identifiers=KNOWN[:3], truth="rows", effort="quick")
+    for score in (fewer[n] for n in fewer.names if n.endswith("re-identified") and " by the " in n):
+        assert score.details["not_usable"] == ["town"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -55,21 +56,32 @@ def _nearest(case: Case) -> list[Score]:
     return nearest(case.sharp, case.sharply_known, truth=case.truth)
 
 
+def _said(case: Case, scores: list[Score]) -> list[Score]:
+    """The scores, with the columns that were named as known and that no attack could use."""
+    named = case.subject.quasi_identifiers or ()
+    lost = [n for n in ([named] if isinstance(named, str) else named) if n not in case.known]
+    lost += case.left_out
+    return [replace(s, details={**s.details, "not_usable": lost}) for s in scores] if lost else scores
+
+
 def _telling(case: Case) -> list[Score]:
     from sfumato.assessment.attacks.telling import most_telling
 
-    return most_telling(
-        case.sharp, case.sharply_known, key=case.key.derive("telling"), truth=case.truth, control=case.control
+    key = case.key.derive("telling")
+    return _said(
+        case,
+        most_telling(case.sharp, case.sharply_known, key=key, truth=case.truth, control=case.control),
     )
 
 
 def _forgiving(case: Case) -> list[Score]:
     from sfumato.assessment.attacks.telling import tolerant
 
-    return tolerant(
+    found = tolerant(
         case.sharp, case.sharply_known, key=case.key.derive("forgiving"), truth=case.truth,
         control=case.control, pairs=_PAIRS[case.subject.effort],
     )  # fmt: skip
+    return _said(case, found)
 
 
 def _order(case: Case) -> list[Score]:
@@ -81,10 +93,11 @@ def _order(case: Case) -> list[Score]:
 def _predicting(case: Case) -> list[Score]:
     from sfumato.assessment.attacks.prediction import predicting
 
-    return predicting(
+    found = predicting(
         case.sharp, case.sharply_known, key=case.key.derive("predicting"), truth=case.truth,
         k=case.promised, people=None if case.thorough else 10_000,
     )  # fmt: skip
+    return _said(case, found)
 
 
 def _predicting_again(case: Case) -> list[Score]:
