@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
-from sfumato.assessment.reading.files import Meanings, meanings, opened
+from sfumato.assessment.reading.files import Meanings, meanings, opened, promised_k, recorded_method
 from sfumato.assessment.reading.name_parts import NameParts
 from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
@@ -53,6 +53,16 @@ class Case:
     def hierarchies(self) -> Meanings:
         """What generalized values stand for."""
         return meanings(self.subject.hierarchies, self.subject.released, self.files.columns)
+
+    @cached_property
+    def promised(self) -> int | None:
+        """The k of which the release says 1/k, or that it was asked for; None where nobody says."""
+        return promised_k(self.subject.released)
+
+    @cached_property
+    def method(self) -> str:
+        """The method that made the release, as its record says; or nothing."""
+        return recorded_method(self.subject.released)
 
     @property
     def truth(self) -> str | None:

@@ -1,7 +1,8 @@
 """Attacks on a release: each says what the intruder knows, and is judged against control and baseline.
 
 Start with `intruder` (what somebody sees of two files) and `success` (how success is counted). Who is it:
-`linkage`, `fellegi_sunter`, `ambiguity`. What is their secret: `attributes`, `network`, `beliefs`. Were they
+`linkage`, `fellegi_sunter`, `ambiguity`; by one who thinks `telling` (on `agreement`), `order`,
+`prediction`, `minimality`. What is their secret: `attributes`, `network`, `beliefs`. Were they
 in the data: `membership`, played as a `game`. Several `releases` together; `three_risks` as Anonymeter counts
 them; `score_api` for scores instead of files.
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.assessment.case import Case
 from sfumato.assessment.checks.base import (
@@ -12,6 +17,7 @@ from sfumato.assessment.checks.base import (
     control,
     database,
     known,
+    made,
     much_time,
     secret,
     secret_known,
@@ -20,7 +26,22 @@ from sfumato.assessment.checks.base import (
     truth,
     two_known,
 )
+from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair
+from sfumato.assessment.reading.files import asked_of_classes, meanings
+from sfumato.errors import DataError
+from sfumato.release import Release
+from sfumato.schema import Column, Kind, Schema
 from sfumato.score import Score
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+_PAIRS = {"quick": 2e8, "normal": 6e8, "thorough": 4e9}  # people times records compared by one who forgives
+_LONGEST = {"normal": 50_000, "thorough": 500_000}  # rows of which a predicting intruder learns
+_PEOPLE = 2_000  # rows that releases are made of again and again
+_ROUNDS = {"normal": 20, "thorough": 100}
+_ONE_LEVEL = ("OptimalRecoding", "Datafly")  # all rows share one level of each column
+_BY_CLASS = ("LocalRecoding", "Mondrian", "Partition", "Greedy", "Beam", "ModelGuided")
+_TICKET = "row of the original (sfumato)"
 
 
 def _linking(case: Case) -> list[Score]:
@@ -33,6 +54,116 @@ def _nearest(case: Case) -> list[Score]:
     from sfumato.assessment.attacks.linkage import nearest
 
     return nearest(case.sharp, case.sharply_known, truth=case.truth)
+
+
+def _said(case: Case, scores: list[Score]) -> list[Score]:
+    """The scores, with the columns that were named as known and that no attack could use."""
+    named = case.subject.quasi_identifiers or ()
+    lost = [n for n in ([named] if isinstance(named, str) else named) if n not in case.known]
+    lost += case.left_out
+    return [replace(s, details={**s.details, "not_usable": lost}) for s in scores] if lost else scores
+
+
+def _telling(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.telling import most_telling
+
+    key = case.key.derive("telling")
+    return _said(
+        case,
+        most_telling(case.sharp, case.sharply_known, key=key, truth=case.truth, control=case.control),
+    )
+
+
+def _forgiving(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.telling import tolerant
+
+    found = tolerant(
+        case.sharp, case.sharply_known, key=case.key.derive("forgiving"), truth=case.truth,
+        control=case.control, pairs=_PAIRS[case.subject.effort],
+    )  # fmt: skip
+    return _said(case, found)
+
+
+def _order(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.order import order_of_rows
+
+    return order_of_rows(case.sharp)
+
+
+def _predicting(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.prediction import predicting
+
+    found = predicting(
+        case.sharp, case.sharply_known, key=case.key.derive("predicting"), truth=case.truth,
+        k=case.promised, people=None if case.thorough else 10_000,
+    )  # fmt: skip
+    return _said(case, found)
+
+
+def _predicting_again(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.prediction import predicted_again
+
+    assert case.promised is not None
+    rounds = _ROUNDS[case.subject.effort]
+    key = case.key.derive("plays")
+    return predicted_again(_plays(case, key, rounds), case.known, key=key, k=case.promised, rounds=rounds)
+
+
+def _minimality(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.minimality import minimality
+
+    (k, l), method = asked_of_classes(case.subject.released), case.method  # noqa: E741
+    return as_far_as_possible(
+        partial(
+            minimality, case.sharp, case.sharply_known, wanted, k=k, l=l, finer=case.hierarchies,
+            everywhere=method in _ONE_LEVEL, key=case.key.derive("minimality", wanted),
+        )
+        for wanted in case.sharply_wanted
+    )  # fmt: skip
+
+
+def _plays(case: Case, key: Key, rounds: int) -> Iterator[tuple[Pair, NDArray[np.int64]]]:
+    """Releases made anew of the same people, each with whose row is whose: a number is carried along."""
+    from sfumato.assessment.attacks import sharp
+
+    maker, people = case.subject.maker, case.files.whole
+    assert maker is not None
+    rows = people.to_arrow()
+    if len(rows) > _PEOPLE:
+        rows = rows.take(pa.array(np.sort(key.generator("people").choice(len(rows), _PEOPLE, replace=False))))
+    number = Column(_TICKET, Kind.NUMERIC, type="integer")
+    numbered = Table.from_arrow(
+        rows.append_column(_TICKET, pa.array(np.arange(len(rows)))), Schema((*people.schema, number))
+    )
+    columns = list(case.files.columns)
+    original = Table.from_arrow(rows, people.schema).select(columns)
+    for play in range(rounds):
+        made = maker(numbered, key.derive("release", play))
+        data = made.data if isinstance(made, Release) else made
+        released = data if isinstance(data, Table) else Table.from_arrow(data)
+        own = _carried(released, len(rows))
+        there = [c for c in columns if c in released.columns]
+        told = meanings(case.subject.hierarchies, made, columns)
+        yield sharp(original, released.select(there), hierarchies=told, bins=MAX_LEVELS), own
+
+
+def _carried(released: Table, people: int) -> NDArray[np.int64]:
+    """The released row of each person, by the number that was carried along; -1 for none."""
+    numbers = None
+    if _TICKET in released.columns:
+        column = released.select([_TICKET]).to_arrow().column(0)
+        if pa.types.is_integer(column.type) and not column.null_count:
+            numbers = column.to_numpy()
+    there = numbers is not None and ((numbers >= 0) & (numbers < people)).all()
+    if numbers is None or not there or len(np.unique(numbers)) < len(numbers):
+        raise DataError(
+            "the method does not carry along a column that it was not told of, so nobody knows whose row is "
+            "whose.",
+            hint="let the maker keep columns that are no quasi-identifiers",
+        )
+    own = np.full(people, -1, np.int64)
+    own[numbers] = np.arange(len(numbers))
+    return own
 
 
 def _matching(case: Case) -> list[Score]:
@@ -116,8 +247,54 @@ def _membership(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
+def _judged(case: Case) -> str:
+    """What tells a right claim from a wrong one."""
+    there = case.files.control is not None or bool(case.truth)
+    return "" if there else "no control of people outside the data was given, nor whose row is whose"
+
+
+def _learnable(case: Case) -> str:
+    """A release of a length that a model learns in reasonable time."""
+    most = _LONGEST.get(case.subject.effort, 0)
+    return "" if case.files.rows[1] <= most else f"the release has more than {most:,} rows to learn from"
+
+
+def _search_known(case: Case) -> str:
+    """A record that says which search generalized for the sake of variety."""
+    if case.method not in (*_ONE_LEVEL, *_BY_CLASS):
+        return "no record says by which search values were made more general"
+    varied = asked_of_classes(case.subject.released)[1] > 1
+    return "" if varied else "no variety of sensitive values (distinct l) was asked for"
+
+
+def _promise(case: Case) -> str:
+    """A k that each record is promised."""
+    return "" if case.promised else "the release promises no record a chance of at most 1/k"
+
+
 CHECKS = (
     AssessmentCheck("linking", ("linking",), _linking, (known,)),
+    AssessmentCheck(
+        "linking by the most telling columns", ("linking by the most telling columns",), _telling,
+        (known, _judged),
+    ),
+    AssessmentCheck(
+        "linking that forgives errors", ("linking that forgives errors",), _forgiving, (known, _judged),
+    ),
+    AssessmentCheck("order of rows", ("order of rows",), _order, (known,)),
+    AssessmentCheck(
+        "predicting what a person's row looks like", ("predicting intruder",), _predicting,
+        (known, truth, time, _learnable),
+    ),
+    AssessmentCheck(
+        "predicting, in releases made anew",
+        ("predicting intruder", "records above the promise", "largest chance of a single record"),
+        _predicting_again, (known, made, time, _promise),
+    ),
+    AssessmentCheck(
+        "knowing the search (minimality)", ("minimality",), _minimality,
+        (known, secret_known, time, _search_known),
+    ),
     AssessmentCheck("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
     AssessmentCheck(
         "matching everybody at once", ("perfect matching",), _matching, (known, truth, much_time),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.io import scan
-from sfumato.privacy import Guarantee
+from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity
 from sfumato.release import STANDS_FOR, Release
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Schema, Value
@@ -54,6 +55,42 @@ def guarantee_of(data: object) -> Guarantee | None:
     if isinstance(data, str | Path) and is_release(data):
         return Release.load(data).guarantee
     return None
+
+
+def promised_k(data: object) -> int | None:
+    """The k that a release promises each record, or was asked for; None for a plain file."""
+    promised = guarantee_of(data) or ()
+    sizes = [claim.k for claim in promised if isinstance(claim, BoundedReidentification | KAnonymity)]
+    sizes.append(asked_of_classes(data)[0])
+    return next((k for k in sizes if k > 1), None)
+
+
+def asked_of_classes(data: object) -> tuple[int, int]:
+    """The k rows and l different sensitive values that a record says were asked for; 1 and 0 where none were.
+
+    What a release promises is what was reached, which is often more.
+    """
+    plan = _plan(data)
+    criterion = str(plan.get("criterion", ""))
+    rows = re.findall(r"\bk = (\d+)", criterion)
+    values = re.findall(r"distinct l-diversity of .*? with l = (\d+)", criterion)
+    return max(map(int, rows), default=1), max(map(int, values), default=0)
+
+
+def recorded_method(data: object) -> str:
+    """The name of the method that made a release, by its internal record; nothing where there is none."""
+    method = _plan(data).get("method", "")
+    return str(next(iter(method), "")) if isinstance(method, Mapping) else str(method)
+
+
+def _plan(data: object) -> Mapping[str, Any]:
+    """What a record says was asked of whoever made the release anonymous."""
+    if isinstance(data, str | Path) and is_release(data):
+        data = Release.load(data)
+    record = data.internal if isinstance(data, Release) else None
+    plan = {} if record is None else record.plan
+    inner = plan.get("anonymize", plan)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def meanings(given: Any, released: object, columns: Sequence[str]) -> Meanings:

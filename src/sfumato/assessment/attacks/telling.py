@@ -1,0 +1,354 @@
+"""Linking by the columns that tell most: an intruder who matches on what still matches, and forgives errors.
+
+`deterministic` asks that a record fits everything that is known; two columns that were shifted or blanked
+then hide everybody, although the others still name them. The intruders here look for the columns that tell
+(`most_telling`), or for the record that agrees in most of them (`tolerant`).
+
+What is chosen is chosen on one half of the people and tried on the other, and the other way round: choosing
+does not flatter, and everybody is attacked.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.assessment.attacks.agreement import Agreement, BestRecords, agreement
+from sfumato.assessment.attacks.intruder import Ints, View, correspondence, in_threads, knows, look
+from sfumato.assessment.attacks.success import CONFIDENCE, rate
+from sfumato.assessment.reading.alignment import Pair
+from sfumato.errors import ParameterError
+from sfumato.score import Score
+from sfumato.seeds import Key
+from sfumato.table import Table
+
+Truth = str | Sequence[int] | Ints | None
+Subset = tuple[int, ...]
+
+_SEARCHED = 1_000  # people of a half on whom columns are chosen, and as many of the control
+_FEWEST = 200  # the same where the release is long
+_SEEN = 2**26  # people times records on whom columns are chosen
+_RECORDS = 2**20  # released records on which columns are chosen
+_WORK = 1e10  # words that may be looked at while columns are chosen
+_BEAM = 4  # sets of columns that are extended side by side
+_TRIED = 50_000  # people on whom the choice is tried, and as many of the control
+_PAIRS = 2e8  # people times records that are compared by the tolerant intruder
+_LEAST = 500  # people who are attacked however long the release is
+_MARGINS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # bits
+_SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.999)
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """Some people, their own records where they are known, and some people outside the data."""
+
+    people: Ints
+    own: Ints | None
+    control: Ints | None
+
+
+def most_telling(
+    pair: Pair,
+    known: Sequence[str],
+    *,
+    key: Key,
+    truth: Truth = None,
+    control: Table | None = None,
+    confidence: float = CONFIDENCE,
+) -> list[Score]:
+    """Link by those known columns by which a single released record fits most people, beyond strangers.
+
+    What is sought: claims about people less claims about the control; right claims where only the truth is
+    there. All sets of up to three columns are tried, the best are extended and thinned out.
+    """
+    own, everyone, strangers = _given(pair, known, key, truth, control, _TRIED)
+    view = look(pair, known)
+    outside = None if strangers is None else look(pair, known, strangers)
+    halves = _halves(everyone, own, None if outside is None else len(outside.people), key)
+    chosen = [_search(view, outside, half, key) for half in halves]
+    lone, right, others = [], [], []
+    for half, columns in zip(halves, reversed(chosen), strict=True):  # each is tried on the other half
+        at = [view.columns[c] for c in columns]
+        seen = look(pair, at)
+        some = replace(seen, people=seen.people[half.people])
+        lone.append(some.matches == 1)
+        if half.own is not None:
+            right.append(lone[-1] & some.may_be(half.own))
+        if half.control is not None and strangers is not None:
+            theirs = look(pair, at, strangers)
+            others.append(replace(theirs, people=theirs.people[half.control]).matches == 1)
+    sets = [[view.columns[c] for c in columns] for columns in chosen]
+    return _scores(
+        "linking by the most telling columns", pair, known, lone, right, others, confidence,
+        f"exactly one released record fits in the columns that tell most ({' or '.join(map(_words, sets))})",
+        {"chosen": sets},
+    )  # fmt: skip
+
+
+def tolerant(
+    pair: Pair,
+    known: Sequence[str],
+    *,
+    key: Key,
+    truth: Truth = None,
+    control: Table | None = None,
+    pairs: float = _PAIRS,
+    confidence: float = CONFIDENCE,
+) -> list[Score]:
+    """Link with the record that agrees best, if it agrees well and the runner-up is clearly worse.
+
+    How well, and how much worse, is chosen on the other half of the people. pairs: people times records that
+    are compared; people are drawn by the key where there are more.
+    """
+    most = max(_LEAST, int(pairs / pair.released.rows()) // 2)
+    own, everyone, strangers = _given(pair, known, key, truth, control, most)
+    seen = agreement(pair, known, strangers)
+    halves = _halves(everyone, own, None if seen.control is None else len(seen.control), key)
+    found = [_found(seen, half) for half in halves]
+    rules = [_rule(half, *best) for half, best in zip(halves, found, strict=True)]
+    lone, right, others = [], [], []
+    for half, (people, outside), (margin, share) in zip(halves, found, reversed(rules), strict=True):
+        lone.append(_claims(people, margin, share))
+        if half.own is not None:
+            right.append(lone[-1] & (people.which == half.own))
+        if outside is not None:
+            others.append(_claims(outside, margin, share))
+    return _scores(
+        "linking that forgives errors", pair, known, lone, right, others, confidence,
+        "one released record agrees well in what is known, rare values counting most, and all others agree "
+        "clearly less",
+        {"rules": [{"bits_ahead": m, "share_agreeing": s} for m, s in rules]},
+    )  # fmt: skip
+
+
+def _given(
+    pair: Pair, known: Sequence[str], key: Key, truth: Truth, control: Table | None, most: int
+) -> tuple[Ints | None, Ints, Table | None]:
+    """Whose record is whose, the people who are attacked, and those outside the data."""
+    own = correspondence(pair, truth)
+    if own is None and control is None:
+        raise ParameterError(
+            "neither the truth nor people outside the data are given: a right claim looks like a wrong one.",
+            hint="control=..., or truth='rows'",
+        )
+    everyone = _drawn(pair.original.rows(), most, key.derive("people"))
+    strangers = control
+    if control is not None and control.rows() > most:
+        rows = _drawn(control.rows(), most, key.derive("control"))
+        strangers = Table.from_arrow(control.to_arrow().take(pa.array(rows)), control.schema)
+    return own, everyone, strangers
+
+
+def _drawn(rows: int, most: int, key: Key) -> Ints:
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(key.generator("drawn").choice(rows, most, replace=False)).astype(np.int64)
+
+
+def _halves(everyone: Ints, own: Ints | None, outside: int | None, key: Key) -> tuple[Half, Half]:
+    """Two halves at random; where there is a single person, they are both."""
+    people = key.generator("halves").permutation(everyone)
+    others = None if outside is None else key.generator("control halves").permutation(outside)
+
+    def cut(rows: Ints, second: bool) -> Ints:
+        middle = len(rows) // 2
+        part = rows[middle:] if second else rows[:middle]
+        return np.sort(part if len(rows) > 1 else rows).astype(np.int64)
+
+    first, second = (
+        Half(
+            cut(people, later),
+            None if own is None else own[cut(people, later)],
+            None if others is None else cut(others, later),
+        )
+        for later in (False, True)
+    )
+    return first, second
+
+
+def _scores(
+    name: str,
+    pair: Pair,
+    known: Sequence[str],
+    lone: list[NDArray[np.bool_]],
+    right: list[NDArray[np.bool_]],
+    others: list[NDArray[np.bool_]],
+    confidence: float,
+    how: str,
+    details: dict[str, object],
+) -> list[Score]:
+    knowledge = knows(known, pair=pair)
+    scores = []
+    if others:
+        scores.append(
+            rate(
+                f"{name}, claimed",
+                np.concatenate(lone),
+                meaning=f"Share of people whom the intruder claims to have found, because {how}. The control "
+                "shows how often that happens to people who are not in the data. What to go by was chosen on "
+                "one half of the people and tried on the other.",
+                knowledge=knowledge,
+                columns=known,
+                control=np.concatenate(others),
+                confidence=confidence,
+                details=details,
+            )
+        )
+    if right:
+        scores.append(
+            rate(
+                f"{name}, re-identified",
+                np.concatenate(right),
+                meaning=f"Share of people whose own record is the one the intruder claims, because {how}. "
+                "What to go by was chosen on one half of the people and tried on the other.",
+                knowledge=knowledge,
+                columns=known,
+                baseline=1 / pair.released.rows(),
+                confidence=confidence,
+                details={**details, "claimed": float(np.concatenate(lone).mean())},
+            )
+        )
+    return scores
+
+
+def _words(columns: Sequence[str]) -> str:
+    return ", ".join(columns)
+
+
+# -- which columns ------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Search:
+    """What sets of columns give on one half. spent: words looked at."""
+
+    bits: NDArray[np.uint64]
+    starts: Ints
+    words: int
+    people: Ints
+    own: Ints | None
+    control: Ints | None
+    spent: float = 0.0
+
+    def worth(self, columns: Subset) -> float:
+        """Claims about people less claims about strangers, or right claims."""
+        attacked = len(self.people) + (0 if self.control is None else len(self.control))
+        self.spent += float(self.words * len(columns) * attacked)
+        found = self._alone(self.people, columns)
+        if self.control is not None:
+            return float((found >= 0).mean() - (self._alone(self.control, columns) >= 0).mean())
+        assert self.own is not None
+        return float(((found >= 0) & (found == self.own)).mean())
+
+    def _alone(self, lines: Ints, columns: Subset) -> Ints:
+        from sfumato.assessment.attacks import _agreement_kernels as kernels
+
+        out = np.empty(len(lines), np.int64)
+        some = np.ascontiguousarray(lines[:, columns])
+        starts = self.starts[list(columns)]
+
+        def look_at(part: slice) -> None:
+            kernels.alone(some[part], self.bits, starts, self.words, out[part])
+
+        in_threads(look_at, len(lines))
+        return out
+
+
+def _search(view: View, outside: View | None, half: Half, key: Key) -> Subset:
+    """The best set of columns on one half: all small ones, the best extended, the last thinned out."""
+    search = _prepared(view, outside, half, key)
+    width = len(view.columns)
+    worth: dict[Subset, float] = {}
+
+    def tried(sets: Iterator[Subset] | Sequence[Subset], share: float) -> None:
+        for columns in sets:
+            if search.spent > share * _WORK:
+                return
+            if columns not in worth:
+                worth[columns] = search.worth(columns)
+
+    for size in (1, 2, 3):
+        tried(itertools.combinations(range(width), size), size / 6)
+    tried([tuple(range(width))], 1.0)
+    size = max(len(s) for s in worth if len(s) < width or width == 1)
+    while size < width:
+        front = sorted((s for s in worth if len(s) == size), key=lambda s: (-worth[s], s))[:_BEAM]
+        tried([tuple(sorted({*s, c})) for s in front for c in range(width) if c not in s], 0.9)
+        size += 1
+    best = min(worth, key=lambda s: (-worth[s], len(s), s))
+    while len(best) > 1:  # a column that adds nothing is left out
+        fewer = [tuple(c for c in best if c != out) for out in best]
+        tried(fewer, 1.0)
+        shorter = min((s for s in fewer if s in worth), key=lambda s: (-worth[s], s), default=best)
+        if worth[shorter] < worth[best]:
+            break
+        best = shorter
+    return best
+
+
+def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search:
+    """Which records fit each value of those on whom columns are chosen, as bits."""
+    records = _drawn(len(view.released), _RECORDS, key.derive("records"))
+    most = min(_SEARCHED, max(_FEWEST, _SEEN // len(records)))
+    some = _drawn(len(half.people), most, key.derive("searched"))
+    people = view.people[half.people[some]]
+    strangers = None
+    if outside is not None and half.control is not None:
+        chosen = half.control[_drawn(len(half.control), most, key.derive("strangers"))]
+        strangers = outside.people[chosen]
+    place = np.full(len(view.released) + 1, -3, np.int64)
+    place[records] = np.arange(len(records))
+    words = -(-len(records) // 64)
+    tables, lines, others = [], [], []
+    for c, covers in enumerate(view.covers):
+        both = people[:, c] if strangers is None else np.concatenate([people[:, c], strangers[:, c]])
+        values, at = np.unique(both, return_inverse=True)
+        codes = view.released[records, c]
+        table = np.zeros((len(values), words * 8), np.uint8)
+        for line, value in zip(table, values, strict=True):
+            fits = np.packbits(covers[codes, value], bitorder="little")
+            line[: len(fits)] = fits
+        tables.append(table.view("<u8").astype(np.uint64, copy=False))
+        lines.append(at[: len(people)])
+        others.append(at[len(people) :])
+    return _Search(
+        bits=np.concatenate([t.ravel() for t in tables]),
+        starts=np.cumsum([0, *[len(t) for t in tables[:-1]]]),
+        words=words,
+        people=np.stack(lines, axis=1),
+        own=None if half.own is None else place[half.own[some]],
+        control=None if strangers is None else np.stack(others, axis=1),
+    )
+
+
+# -- how well a record agrees -------------------------------------------------------------------
+
+
+def _found(seen: Agreement, half: Half) -> tuple[BestRecords, BestRecords | None]:
+    others = None
+    if half.control is not None and seen.control is not None:
+        others = seen.best(seen.control[half.control])
+    return seen.best(seen.people[half.people]), others
+
+
+def _claims(found: BestRecords, margin: float, share: float) -> NDArray[np.bool_]:
+    claimed: NDArray[np.bool_] = (found.margin >= margin) & (found.share >= share)
+    return claimed
+
+
+def _rule(half: Half, people: BestRecords, others: BestRecords | None) -> tuple[float, float]:
+    """How far ahead, and how well agreeing, a record must be for claims to be worth most on this half."""
+
+    def worth(rule: tuple[float, float]) -> float:
+        claims = _claims(people, *rule)
+        if others is not None:
+            return float(claims.mean() - _claims(others, *rule).mean())
+        right = claims & (people.which == half.own)
+        return float(right.mean() - (claims & ~right).mean())
+
+    return max(itertools.product(_MARGINS, _SHARES), key=worth)  # of equals the first: the most claims
