@@ -23,9 +23,17 @@ from sfumato.errors import DataError, ParameterError, SfumatoError
 def test_files_with_different_columns() -> None:
     first, second = frame(), frame().rename(columns={"zip": "postcode"}).assign(extra=1)
     found = assess(first, second, effort="quick", quasi_identifiers=["age", "sex", "zip"])
+    assert any("'postcode' is read as 'zip'" in n for n in found.notes)  # its values say so
+    assert any("'extra'" in n and "release only" in n for n in found.notes)
+    other = second.assign(postcode=[f"x{i % 7}" for i in range(len(second))])
+    found = assess(
+        first, other, effort="quick", quasi_identifiers=["age", "sex", "zip"], thresholds={"risk": 1}
+    )
     assert any("'zip'" in n and "original only" in n for n in found.notes)
     assert any("'postcode'" in n and "release only" in n for n in found.notes)
     assert any("not used as quasi-identifier: 'zip'" in n for n in found.notes)
+    assert "quasi-identifier 'zip'" in [s.part for s in found.skipped]
+    assert found.thresholds[0].outcome != "met"  # it may be 'postcode', and nobody has looked
     with pytest.raises(DataError, match="no column in common") as caught:
         assess(first[["age"]], second[["sex"]])
     assert "rename" in caught.value.hint

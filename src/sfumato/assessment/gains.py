@@ -14,7 +14,6 @@ from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.score import Score
 
 _NO_ROOM = 0.99  # a control so often right leaves an attack nothing to gain
-_TRIALS = ("people", "queries", "pairs", "members")
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,13 @@ def gain(score: Score, error: float) -> Gain:
     against = "control" if score.control is not None else "guess" if score.baseline is not None else "nothing"
     reference = score.control if score.control is not None else score.baseline
     point = 0.0 if reference is None or math.isnan(reference) else reference
-    trials = next((int(score.details[n]) for n in _TRIALS if isinstance(score.details.get(n), int)), 0)
-    value = score.value
-    exact = score.low is None or not trials
-    ends = (value, value) if exact else _share(value, trials, score, error)
+    people, value = score.details.get("people"), score.value
+    if score.low is None or score.high is None:
+        ends = (value, value)
+    elif isinstance(people, int) and people > 0:
+        ends = _share(value, people, score, error)
+    else:  # not a share of independent people: as it was stated
+        ends = (score.low, score.high)
     low, high = difference(value, ends, point, _reference_bounds(score, point, error))
     return Gain(value - point, low, high, against, point < _NO_ROOM)
 

@@ -174,7 +174,7 @@ def separation(
             high=high,
             baseline=0.5,
             control=0.5,
-            **shared,
+            **(shared if rounds else _counting(shared, min(len(heads), len(tails)))),
         )
     ]
     for alarm, said in alarms(calibration, rates):
@@ -196,7 +196,7 @@ def separation(
                 high=max(high, value),
                 baseline=rate,
                 control=float(wrongly.mean()) if len(tails) else None,
-                **shared,
+                **(shared if rounds else _counting(shared, len(heads), len(tails))),
             )
         )
     hits_, alarms_ = int((heads > cut).sum()), int((tails > cut).sum())
@@ -249,6 +249,14 @@ class Alarm:
         edge = self.scores[r - 1]
         above, at = int((self.scores > edge).sum()), int((self.scores == edge).sum())
         return np.where(judged > edge, 1.0, np.where(judged == edge, (r - above) / (at + 1), 0.0))
+
+
+def _counting(shared: dict[str, Any], people: int, outside: int | None = None) -> dict[str, Any]:
+    """What a score says of itself, with how many people (or pairs of them) its shares are of."""
+    counted: dict[str, Any] = {"people": people, "fractions": True}
+    if outside is not None:
+        counted["control"] = {"people": outside}
+    return {**shared, "details": {**shared["details"], **counted}}
 
 
 def alarms(calibration: Floats, rates: Sequence[float]) -> list[tuple[Alarm, str]]:

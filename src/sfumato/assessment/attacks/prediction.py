@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.attacks.intruder import Floats, Ints, correspondence, known_columns, knows
 from sfumato.assessment.attacks.linkage import leaf_numbers
-from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, clopper_pearson, rate
+from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, rate
+from sfumato.assessment.audit.intervals import share
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import ParameterError
 from sfumato.score import Score
@@ -128,7 +129,7 @@ def predicted_again(
     out = played(plays, known, key=key, k=k, rounds=rounds)
     people, most = len(out.found), int(out.found.max())
     strict = 1 - (1 - confidence) / people
-    low, high = clopper_pearson(most, rounds, strict)
+    _, low, high = share(most, rounds, strict)
     above = out.proven(confidence)
     knowledge = knows(known, ", in each of so many plays as the details say")
     said: dict[str, object] = {"rounds": rounds, "people": people, "k": k, "records_above": above}

@@ -8,7 +8,6 @@ taken as they are written: nothing is binned, and a generalized value is a name 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -66,34 +65,30 @@ def singling_out(
     guesses = random_queries(data, conditions, len(counts), plain).count(people)
     knowledge = "the release"
     name = f"singling out, {'one column' if univariate else f'{conditions} columns'}"
+    own, theirs = np.asarray(counts == 1, np.float64), None
+    if control is not None:
+        others = data.cells[2].shape[1]
+        size = min(n, others)
+        own = _single_in_sample(counts, n, size)
+        theirs = _single_in_sample(queries.count(Sorted(data.cells[2])), others, size)
     scores = [
         rate(
             name,
-            counts == 1,
+            own,
             meaning="Share of descriptions that fit exactly one released record and also fit exactly one "
             "person.",
             knowledge=knowledge,
             columns=data.columns,
             baseline=float((guesses == 1).mean()),
+            control=theirs,
             confidence=confidence,
             details={"queries": len(counts)},
         )
     ]
-    if control is not None:
-        others = data.cells[2].shape[1]
-        outside = queries.count(Sorted(data.cells[2]))
-        size = min(n, others)
-        risk = above_control(
-            name,
-            _single_in_sample(counts, n, size),
-            _single_in_sample(outside, others, size),
-            knowledge=knowledge,
-            columns=data.columns,
-            confidence=confidence,
+    if theirs is not None:
+        scores.append(
+            above_control(name, own, theirs, knowledge=knowledge, columns=data.columns, confidence=confidence)
         )
-        above = {"value": risk.value, "low": risk.low, "high": risk.high}
-        details = {**scores[0].details, "above_control": above}
-        scores = [replace(scores[0], control=risk.details["control"], details=details), risk]
     return scores
 
 
