@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sfumato.assessment.attacks.intruder import Floats, Ints, in_threads, look
 from sfumato.assessment.attacks.linkage import leaf_numbers
 from sfumato.assessment.reading.alignment import Pair
-from sfumato.assessment.reading.bins import column_numbers
-from sfumato.counts import canonical
+from sfumato.assessment.reading.bins import column_numbers, edge_numbers
+from sfumato.counts import canonical, canonical_type
 from sfumato.schema import Kind
 from sfumato.table import Table
 
@@ -140,6 +140,10 @@ def _lines(pair: Pair, name: str, codes: Ints, values: pa.Array) -> tuple[Ints, 
     own = column_numbers(plain) / (_DAY if pa.types.is_timestamp(plain.type) else 1)
     there = np.append(numbers, [np.nan] * (book.size + 1 - len(numbers)))[np.minimum(codes, book.size)]
     new = np.isfinite(own) & ~np.isclose(own, there, rtol=1e-12, atol=1e-12)
+    if name in pair.values:  # a bin that only the release needed stands for the values it has there
+        lows = np.append(edge_numbers(book.column, canonical_type(book.column))[:-1], [np.nan, np.nan])
+        theirs = np.isfinite(lows) & ~np.isin(lows, pair.values[name])
+        new &= ~theirs[np.minimum(codes, len(lows) - 1)] | (codes >= book.size)
     extra, at = np.unique(own[new], return_inverse=True)
     out = codes.copy()
     out[new] = book.size + 1 + at
