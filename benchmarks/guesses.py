@@ -1,8 +1,8 @@
 """How often guesses at roles are right: precision and recall of each role, on files tuned on and not.
 
 `labels/tuned.txt` and `labels/held.txt` hold the labels, ours, written before the rules: real files are read
-from the folder named by SFUMATO_DATA, made-up ones are made here, the samples come with the product. Rules are
-changed for failures in files of `tuned.txt` only; of the others only the sums are looked at.
+from the folder named by SFUMATO_DATA, made-up ones are made here, the samples come with the product. Rules
+are changed for failures in files of `tuned.txt` only; of the others only the sums are looked at.
 
     python benchmarks/guesses.py            # the tables
     python benchmarks/guesses.py --wrong    # and every column of a file tuned on that is not as labelled
@@ -65,7 +65,11 @@ class File:
             warnings.simplefilter("ignore")
             if self.kind == "real":
                 path = Path(os.environ.get("SFUMATO_DATA", "")) / self.name
-                return sf.scan(path, keep_text=True) if os.environ.get("SFUMATO_DATA") and path.exists() else None
+                return (
+                    sf.scan(path, keep_text=True)
+                    if os.environ.get("SFUMATO_DATA") and path.exists()
+                    else None
+                )
             if self.kind == "sample":
                 rows = getattr(sf.samples, self.name)(self.rows, seed=1).to_arrow()
                 return sf.scan(rows, keep_text=True)
@@ -148,7 +152,8 @@ def main() -> None:
     for name in ("tuned", "held"):
         found = outcomes(name)
         count = len({o.file for o in found})
-        print(f"\n{name}: {len(found)} columns of {count} files; {sum(o.right for o in found) / len(found):.3f} right")
+        right = sum(o.right for o in found) / len(found)
+        print(f"\n{name}: {len(found)} columns of {count} files; {right:.3f} right")
         print(f"{'role':18}{'labelled':>9}{'recall':>8}{'guessed':>9}{'precision':>10}")
         for role, (labelled, recall, called, precision) in scores(found).items():
             print(f"{role:18}{labelled:9}{recall:8.3f}{called:9}{precision:10.3f}")
@@ -160,7 +165,8 @@ def main() -> None:
         if name == "tuned" and "--wrong" in sys.argv:
             for o in found:
                 if not o.right:
-                    print(f"  {o.file}: {o.column.name} {o.column.role} -> {o.guess} ({o.confidence}; {o.reason})")
+                    words = f"{o.column.role} -> {o.guess} ({o.confidence}: {o.reason})"
+                    print(f"  {o.file}: {o.column.name} {words}")
     if missed:
         sys.exit(f"goals missed on files not tuned on: {', '.join(missed)}")
 

@@ -14,17 +14,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-_FIRST = "Anna Ben Clara David Elena Felix Greta Hugo Ines Jan Karin Luis Marta Nils Olga Paul Rosa Tom".split()
-_LAST = (
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_FIRST = _words(
+    "Anna Ben Clara David Elena Felix Greta Hugo Ines Jan Karin Luis Marta Nils Olga Paul Rosa Tom"
+)
+_LAST = _words(
     "Schmidt Müller Rossi Bianchi García López Dubois Martin Jansen Visser Smith Jones Brown Weber Kowalski "
     "Nowak Silva Moreau Keller Bakker Romano Fischer Wagner Hoffmann Ferrari Taylor Wilson Moore Clark"
-).split()
-_CITIES = "Springfield Salem Dover Bristol Auburn Clinton Milton Newport Oxford Ashland Burlington Camden".split()
-_STREETS = "Main Oak Church Mill High Station Garden Park River Hill".split()
-_WORDS = (
+)
+_CITIES = _words(
+    "Springfield Salem Dover Bristol Auburn Clinton Milton Newport Oxford Ashland Burlington Camden"
+)
+_STREETS = _words("Main Oak Church Mill High Station Garden Park River Hill")
+_WORDS = _words(
     "patient complains of pain in the left knee since three days and was seen by doctor who advised rest "
     "follow up after two weeks no fever reported mother had similar history medication changed yesterday"
-).split()
+)
 _LETTERS = np.array(list(string.ascii_uppercase))
 
 
@@ -51,7 +60,9 @@ class Maker:
             return [pool[i] for i in self.rng.integers(0, len(pool), n)]
         if name == "codes":
             pool = self._made(args, 60)
-            return [";".join(pool[i] for i in self.rng.integers(0, 60, k)) for k in self.rng.integers(1, 5, n)]
+            return [
+                ";".join(pool[i] for i in self.rng.integers(0, 60, k)) for k in self.rng.integers(1, 5, n)
+            ]
         made = getattr(self, f"_{name}")(n, *args)
         return list(made.tolist() if isinstance(made, np.ndarray) else made)
 
@@ -122,7 +133,10 @@ class Maker:
         return [f"{self.rng.integers(1, 999)} {s} Street" for s in self._choice(n, _STREETS)]
 
     def _email(self, n: int) -> list[str]:
-        return [f"{a}.{b}{i}@example.org".lower() for i, (a, b) in enumerate(zip(self._first(n), self._last(n)))]
+        return [
+            f"{a}.{b}{i}@example.org".lower()
+            for i, (a, b) in enumerate(zip(self._first(n), self._last(n), strict=True))
+        ]
 
     def _phone(self, n: int) -> list[str]:
         return self._code(n, "+49 999 9999999")
@@ -149,7 +163,10 @@ class Maker:
     def _datetime(self, n: int, low: str, high: str) -> list[Any]:
         seconds = self.rng.integers(0, 86_400, n)
         days = self._date(n, low, high)
-        return [dt.datetime.combine(d, dt.time()) + dt.timedelta(seconds=int(s)) for d, s in zip(days, seconds)]
+        return [
+            dt.datetime.combine(d, dt.time()) + dt.timedelta(seconds=int(s))
+            for d, s in zip(days, seconds, strict=True)
+        ]
 
     def _clock(self, n: int) -> list[str]:
         return [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in self.rng.integers(0, 86_400, n)]
@@ -169,7 +186,9 @@ class Maker:
         return self._code(n, "1999 AB")
 
     def _ukpc(self, n: int) -> list[str]:
-        return self._choice(n, [p + " " + c for p in ("LS1", "BD12", "SW1A", "M14") for c in self._code(25, "9AA")])
+        return self._choice(
+            n, [p + " " + c for p in ("LS1", "BD12", "SW1A", "M14") for c in self._code(25, "9AA")]
+        )
 
     # -- code systems ----------------------------------------------------------------------------
 
@@ -180,7 +199,9 @@ class Maker:
         return self._choice(n, [h + self._choice(1, tails)[0] for h in heads])
 
     def _icd9(self, n: int) -> list[str]:
-        return self._choice(n, [f"{k:03d}{t}" for k in range(1, 999, 9) for t in ("", "0", "9", "01")] + ["V4581"])
+        return self._choice(
+            n, [f"{k:03d}{t}" for k in range(1, 999, 9) for t in ("", "0", "9", "01")] + ["V4581"]
+        )
 
     def _pcs(self, n: int) -> list[str]:
         signs = list("0123456789BCDFGHJKLMNPQRSTVWXYZ")
@@ -203,10 +224,14 @@ class Maker:
         return self._choice(n, [f"{k}-{_luhn(str(k))}" for k in range(1234, 60000, 577)])
 
     def _ndc(self, n: int) -> list[str]:
-        return self._choice(n, [f"{a:05d}-{b:04d}-{c:02d}" for a in range(2, 60000, 6111) for b in (3, 512) for c in (1, 90)])
+        return self._choice(
+            n, [f"{a:05d}-{b:04d}-{c:02d}" for a in range(2, 60000, 6111) for b in (3, 512) for c in (1, 90)]
+        )
 
     def _snomed(self, n: int, size: str) -> list[int]:
-        return self._choice(n, [int(_with_verhoeff(f"{k}00")) for k in range(38341, 38341 + 977 * int(size), 977)])
+        return self._choice(
+            n, [int(_with_verhoeff(f"{k}00")) for k in range(38341, 38341 + 977 * int(size), 977)]
+        )
 
     # -- numbers of people, with their check digits ----------------------------------------------
 
@@ -222,7 +247,9 @@ class Maker:
     def _bsn(self, n: int) -> list[str]:
         return self._weighted(n, 8, lambda d: sum(x * (9 - i) for i, x in enumerate(d)) % 11, {})
 
-    def _weighted(self, n: int, k: int, check: Callable[[list[int]], int], as_zero: dict[int, int]) -> list[str]:
+    def _weighted(
+        self, n: int, k: int, check: Callable[[list[int]], int], as_zero: dict[int, int]
+    ) -> list[str]:
         out: list[str] = []
         while len(out) < n:
             digits = [int(c) for c in str(self._digits(1, str(k))[0])]
@@ -252,9 +279,12 @@ class Maker:
 
     def _cf(self, n: int) -> list[str]:
         months = "ABCDEHLMPRST"
-        bodies = [f"{''.join(self._choice(6, list('BCDFGLMNPRST')))}{self.rng.integers(25, 99)}"
-                  f"{months[self.rng.integers(12)]}{self.rng.integers(1, 29):02d}H{self.rng.integers(100, 999)}"
-                  for _ in range(n)]  # fmt: skip
+        draw = self.rng.integers
+        bodies = [
+            f"{''.join(self._choice(6, list('BCDFGLMNPRST')))}{draw(25, 99)}{months[draw(12)]}"
+            f"{draw(1, 29):02d}H{draw(100, 999)}"
+            for _ in range(n)
+        ]
         return [b + _italian(b) for b in bodies]
 
 

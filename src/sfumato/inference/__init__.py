@@ -4,8 +4,8 @@ A guess is there to be corrected. It never declares a domain public, and reads n
 rows: what people's rows hold is not public knowledge. Reasons hold names and counts; of values they hold
 only common markers for "missing".
 
-`infer` is here. `kinds` says how values relate to each other (on `shapes`), `roles` what a column can do to a person:
-it asks families of clues (`design`, `identifiers`, `themes`, `structure`), which know check digits
+`infer` is here. `kinds` says how values relate to each other (on `shapes`), `roles` what a column can do to a
+person: it asks families of clues (`design`, `identifiers`, `themes`, `structure`), which know check digits
 (`check_digits`), code systems (`codes`), words of names in six languages (`names`, `vocabulary`), of surveys
 (`surveys`) and of cells (`known_values`). It sees a sample in memory, or counts; never a file or an engine.
 """
@@ -27,7 +27,7 @@ from sfumato.sources import is_text
 __all__ = ["infer", "reviewed"]
 
 _NAMES_PEOPLE = (Role.IDENTIFIER, Role.PERSON)
-_SEEN = "; "  # between the parts of a reason
+_SEEN = "; "  # between the parts of a reason; why it has its role is the first
 
 
 def infer(sample: pa.Table, *, hints: Schema | None = None, whole: bool = True) -> Schema:
@@ -56,8 +56,9 @@ def infer(sample: pa.Table, *, hints: Schema | None = None, whole: bool = True) 
 
 def reviewed(column: Column, facts: Facts, clue: Clue) -> Column:
     """A guessed column after a look at all of its rows: their evidence in place of the sample's."""
-    kind_words = column.reason.partition(_SEEN)[0]
-    return _with_role(replace(column, role=Role.OTHER, reason=kind_words), facts, clue)
+    _, *rest = column.reason.split(_SEEN)
+    kept = [part for part in rest if not part.endswith(themes.ROUND)]
+    return _with_role(replace(column, reason=_SEEN.join(kept)), facts, clue)
 
 
 def _with_hint(guess: Column, hint: Column) -> Column:
@@ -75,13 +76,14 @@ def _look(name: str, column: pa.ChunkedArray, whole: bool, label: str) -> tuple[
     values, marks = filled_cells(column)
     levels, counts = counted(values)
     type_ = shapes.type_name(values, marks, levels)
-    cells = Cells(name, values, len(levels), len(column), type_, marks)
+    cells = Cells(name, values, len(levels), len(column), type_, marks, whole)
     kind, why, separator = kind_of(cells, levels, column.type)
     codes: tuple[Value, ...] = ()
     notes = [why]
     if marks and type_ == "text":
         codes = ("?",)
-        notes.append(f"'?' is read as missing ({marks:,} of {len(column):,})")
+        looked = f"{len(column):,}" if whole else f"{len(column):,} cells{cells.of_sample}"
+        notes.append(f"'?' is read as missing ({marks:,} of {looked})")
     marker = shapes.possible_missing(levels, len(values)) if kind is not Kind.TEXT else ""
     if marker:
         notes.append(f"{marker} may stand for missing: add it to missing_codes if so")
@@ -102,9 +104,8 @@ def _with_role(column: Column, facts: Facts, clue: Clue) -> Column:
         kind, type_ = Kind.NUMERIC, facts.type
     if clue.role in _NAMES_PEOPLE and kind not in (Kind.DATE, Kind.CODES, Kind.TEXT):
         kind = Kind.NOMINAL
-    first, _, rest = column.reason.partition(_SEEN)
     near = "" if clue.role in (*_NAMES_PEOPLE, Role.WEIGHT) else themes.near_unique(facts)
-    parts = [first, clue.why, near, rest]
+    parts = [clue.why, near, column.reason]
     return replace(
         column,
         kind=kind,

@@ -1,7 +1,7 @@
 """Code systems of health care, told by their values.
 
-A pattern alone is weak where it is short (any five digits may be a procedure), so a system counts by itself only
-where its form is its own; the others need a word in the name. Forms are facts of the published systems.
+A pattern alone is weak where it is short (any five digits may be a procedure), so a system counts by itself
+only where its form is its own; the others need a word in the name. Forms are facts of the published systems.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _SYSTEMS = tuple(
         ("ICD-10 codes", r"[A-TV-Z]\d[0-9AB](\.?[0-9A-Z]{1,4})?", True, 20, True),
         ("ICD-9 codes", r"\d{3}\.\d{1,2}|V\d{2}(\.\d{1,2})?|E\d{3}(\.\d)?", True, 10, False),
         ("SNOMED CT codes", r"[1-9]\d{5,17}", True, 10, False),
-        ("ICD-9 codes", r"\d{3,5}|V\d{2,4}|E\d{3,4}", False, 5, False),
+        ("ICD-9 codes", r"\d{1,5}|\d{1,3}\.\d{1,2}|V\d{2}\.?\d{0,2}|E\d{3}\.?\d?", False, 5, False),
         ("ICD-9 procedure codes", r"\d{2}\.?\d{0,2}", False, 5, False),
         ("CPT or HCPCS procedure codes", r"\d{4}[0-9FTU]|[A-V]\d{4}", False, 5, False),
         ("NDC drug codes", r"\d{9,11}", False, 5, False),
-        ("diagnosis-related groups", r"\d{1,3}|[A-Z0-9]\d{2}[A-Z]|\d\d[A-Z]\d{2,3}[A-Z0-9]?", False, 5, False),
+        ("case groups (DRG)", r"\d{1,3}|[A-Z0-9]\d{2}[A-Z]|\d\d[A-Z]\d{2,3}[A-Z0-9]?", False, 5, False),
     )
 )  # fmt: skip
 _MIXED = re.compile(r"(\d{3,5}|V\d{2,4}|E\d{3,4})")  # ICD-9 without points, with its letters

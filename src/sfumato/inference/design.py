@@ -29,8 +29,10 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
     if facts.median() > _HEAVY and not reading.first(*_BODY):
         return Clue(Role.WEIGHT, LIKELY, f"'{word}' in the name, and the numbers are those of a survey")
     if reading.first("birth"):
-        return Clue(Role.SENSITIVE, LIKELY, f"'{word}' and '{reading.first('birth')}': the weight of a newborn")
-    why = f"'{word}' is read as the weight of a body; set role = \"weight\" if it is a survey weight"
+        return Clue(
+            Role.SENSITIVE, LIKELY, f"'{word}' and '{reading.first('birth')}': the weight of a newborn"
+        )
+    why = f"'{word}' is read as the weight of a body: set role = \"weight\" if it is a survey weight"
     return Clue(Role.OTHER, LIKELY, why)
 
 

@@ -1,12 +1,12 @@
 """What is known of one column: its different values and how often each occurs.
 
-The same facts are taken from the head of the data when it is scanned, and from the counts of all rows when it is
-described; `whole` says which, and `of_rows` puts it into words.
+The same facts are taken from the head of the data when it is scanned, and from the counts of all rows when
+it is described; `whole` says which, and `of_rows` puts it into words.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,8 @@ from sfumato.inference import shapes
 from sfumato.schema import Kind
 from sfumato.sources import is_text
 
+SAMPLED = "of a sample"
+"""What a reason says of numbers that do not come from all rows."""
 _LOOK = 2_000  # different values looked at by rules that read each
 
 
@@ -38,7 +40,6 @@ class Facts:
     in_order: bool = False
     separator: str = ""
     label: str = ""
-    _cache: dict[str, object] = field(default_factory=dict, repr=False)
 
     @cached_property
     def filled(self) -> int:
@@ -63,7 +64,7 @@ class Facts:
     @property
     def of_rows(self) -> str:
         """'of 2,500 rows', or that it is a sample."""
-        return f"of {self.rows:,} rows" if self.whole else f"of a sample of {self.rows:,} rows"
+        return f"of {self.rows:,} rows" if self.whole else f"{SAMPLED} of {self.rows:,} rows"
 
     @cached_property
     def is_number(self) -> bool:
@@ -79,9 +80,9 @@ class Facts:
             if len(levels) == 0 or not pc.all(hits).as_py():
                 return np.empty(0)
             levels = levels.cast(pa.string()).cast(pa.float64())
-        elif not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)) and not pa.types.is_decimal(
-            levels.type
-        ):
+        elif not (
+            pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)
+        ) and not pa.types.is_decimal(levels.type):
             return np.empty(0)
         return np.asarray(levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
@@ -89,7 +90,9 @@ class Facts:
     def is_whole_number(self) -> bool:
         """Whether every value is a whole number, however it is stored."""
         found = self.numbers
-        return bool(len(found)) and bool(np.all(np.isfinite(found))) and bool(np.all(found == np.floor(found)))
+        return (
+            bool(len(found)) and bool(np.all(np.isfinite(found))) and bool(np.all(found == np.floor(found)))
+        )
 
     @cached_property
     def texts(self) -> list[str]:
@@ -119,6 +122,8 @@ class Facts:
     def median(self) -> float:
         """The median over the rows."""
         found = self.numbers
+        if self.share_alone == 1.0:
+            return float(np.median(found))
         order = np.argsort(found, kind="stable")
         cumulated = np.cumsum(self.counts[order])
         return float(found[order][np.searchsorted(cumulated, cumulated[-1] / 2)])

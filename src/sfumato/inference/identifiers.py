@@ -15,6 +15,7 @@ from sfumato.inference.check_digits import checked_numbers
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
+from sfumato.inference.vocabulary import word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
 
@@ -22,14 +23,25 @@ _NEARLY = 0.95  # different values per filled cell, from which on a column numbe
 _FEW = 20  # values: a number of so few things names nobody
 _MANY = 50
 _LONG = 7  # digits of a number that is no quantity, if all values have as many
-_QUANTITY = frozenset("no num number nbr n nombre numero nmbr total".split())  # also 'how many'
-_ELSEWHERE = ("thing", "site", "place", "drug", "lab", "diagnosis", "procedure", "insurance", "disease", "work")
+_QUANTITY = word_set("no num number nbr n nombre numero nmbr total")  # also 'how many'
+_ELSEWHERE = (
+    "thing",
+    "site",
+    "place",
+    "drug",
+    "lab",
+    "diagnosis",
+    "procedure",
+    "insurance",
+    "disease",
+    "work",
+)
 _MEASURED = (
-    "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay", "count", "days",
-    "months", "symptom", "health",
+    "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
+    "count", "days", "months", "symptom", "health",
 )  # fmt: skip
 _HASH = re.compile(r"(?=[0-9A-Fa-f]*[A-Fa-f])(?=[0-9A-Fa-f]*\d)[0-9A-Fa-f]{12,}")
-_ID_LIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_./-]{4,}")
+_ID_LIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_./ -]{4,}")
 _IP = re.compile(r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)")
 
 
@@ -51,9 +63,17 @@ def _by_form(facts: Facts, reading: Reading) -> Clue | None:
             return Clue(Role.IDENTIFIER, SURE, f"the values look like {shape}")
         if _share(_IP, texts[:200]) >= _NEARLY:
             return Clue(Role.IDENTIFIER, SURE, "the values look like internet addresses")
-        if facts.distinct >= 5 and _share(_HASH, texts[:500]) >= 0.9 and facts.distinct >= 0.0005 * facts.filled:
+        if (
+            facts.distinct >= 5
+            and _share(_HASH, texts[:500]) >= 0.9
+            and facts.distinct >= 0.0005 * facts.filled
+        ):
             return _numbered(facts, reading, "the values look like hashes", SURE)
-    if facts.distinct >= _FEW and (is_text(facts.levels.type) or facts.is_whole_number) and min(facts.widths) >= 8:
+    if (
+        facts.distinct >= _FEW
+        and (is_text(facts.levels.type) or facts.is_whole_number)
+        and min(facts.widths) >= 8
+    ):
         what, passing = checked_numbers(texts)
         if what:
             why = f"{share(passing)} of the values have the check digit of {what}"
@@ -102,9 +122,9 @@ def _named(
 ) -> Clue | None:
     person = reading.first("person", "personnumber", "household") if word or alone else ""
     said = " and ".join(f"'{w}'" for w in dict.fromkeys((noun, word)) if w)
-    if elsewhere and not person and not ("record" in reading and unique):
-        if not unique or reading.first("site", "place"):
-            return None
+    by_rows = unique and ("record" in reading or not reading.first("site", "place"))
+    if elsewhere and not person and not by_rows:
+        return None
     if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)):
         return None
     if unique:
@@ -112,13 +132,20 @@ def _named(
     if elsewhere and "personnumber" not in reading and not (person and facts.share_distinct > 0.02):
         return None
     enough = facts.distinct >= _FEW or facts.rows < 200
-    if person and enough and not (word in _QUANTITY and not _like_numbers(facts)):
+    how_many = word in _QUANTITY and _before(reading, word, noun) and not _like_numbers(facts)
+    if person and enough and not how_many:
         return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
     if noun or not elsewhere:
         many = facts.distinct >= _MANY and facts.share_distinct >= 0.05 and _like_numbers(facts)
         if many:
             return Clue(Role.PERSON, LIKELY, f"{said} in the name, and values repeat: {_different(facts)}")
     return None
+
+
+def _before(reading: Reading, word: str, noun: str) -> bool:
+    """'number of patients', not 'patient number'."""
+    places = [reading.words.index(w) if w in reading.words else 0 for w in (word, noun)]
+    return places[0] < places[1]
 
 
 def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
@@ -128,16 +155,22 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
             return None
         numbers = facts.numbers
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
-            return Clue(Role.IDENTIFIER, LIKELY, f"whole numbers one after the other; {_different(facts)}")
-        one_width = len(facts.widths) == 1 or numbers.min() > 0 and numbers.max() < 10 * numbers.min()
+            return Clue(Role.IDENTIFIER, LIKELY, f"whole numbers one after the other, {_different(facts)}")
+        one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
         if unique and facts.filled >= 100 and (max(facts.widths) >= 5 or one_width):
             sure = LIKELY if one_width else UNSURE
             return Clue(Role.IDENTIFIER, sure, f"whole numbers that hardly repeat: {_different(facts)}")
-        if one_width and min(facts.widths) >= _LONG and facts.distinct >= _MANY and facts.share_distinct >= 0.01:
-            why = f"numbers of {max(facts.widths)} digits that repeat, as those of people do; {_different(facts)}"
+        if (
+            one_width
+            and min(facts.widths) >= _LONG
+            and facts.distinct >= _MANY
+            and facts.share_distinct >= 0.01
+        ):
+            digits = max(facts.widths)
+            why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         if facts.distinct >= 2 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
-            why = f"whole numbers spread as evenly as numbers of people are; {_different(facts)}"
+            why = f"whole numbers spread as evenly as numbers of people are: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         return None
     if facts.kind is not Kind.NOMINAL or facts.is_number or not is_text(facts.levels.type):
@@ -149,7 +182,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         return Clue(Role.IDENTIFIER, LIKELY, f"nearly every row has its own value: {_different(facts)}")
     like = _share(_ID_LIKE, facts.texts[:500]) >= _NEARLY and len(facts.widths) <= 3
     if like and facts.distinct >= _MANY and facts.share_distinct >= 0.05 and "place" not in reading:
-        why = f"letters and digits of one length that repeat, as numbers of people do; {_different(facts)}"
+        why = f"letters and digits of one length that repeat, as numbers of people do: {_different(facts)}"
         return Clue(Role.PERSON, UNSURE, why)
     return None
 
@@ -157,13 +190,13 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
 def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue | None:
     """An identifier where values hardly repeat; else a person, or what the name says they are numbers of."""
     if facts.share_distinct >= 0.9:
-        return Clue(Role.IDENTIFIER, confidence, f"{why}; {_different(facts)}")
+        return Clue(Role.IDENTIFIER, confidence, f"{why}, {_different(facts)}")
     site = reading.first("site")
     if site:
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"{why}, and '{site}' says of what: a place of care")
     if reading.first("insurance", "thing") and not reading.first("person"):
         word = reading.first("insurance", "thing")
-        return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}; '{word}' in the name; {_different(facts)}")
+        return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
     return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
 
@@ -177,7 +210,8 @@ def _evenly(facts: Facts, one_width: bool) -> bool:
     if not one_width or low < 10_000 or numbers[0] < low:
         return False
     steps = np.arange(1, len(numbers) + 1) / len(numbers)
-    return float(np.abs((numbers - low) / (9 * low) - steps).max()) < 1.63 / np.sqrt(len(numbers))  # 1%
+    gap = float(np.abs((numbers - low) / (9 * low) - steps).max())
+    return bool(gap < 1.63 / len(numbers) ** 0.5)  # Kolmogorov-Smirnov: one even column in a hundred fails
 
 
 def _like_numbers(facts: Facts) -> bool:

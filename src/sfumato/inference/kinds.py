@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.inference import known_values, names, shapes
+from sfumato.inference.facts import SAMPLED
 from sfumato.schema import Kind
 from sfumato.sources import is_text
 
@@ -22,6 +23,12 @@ class Cells:
     rows: int
     type: str
     question_marks: int
+    whole: bool = True
+
+    @property
+    def of_sample(self) -> str:
+        """What a number from the head of the data is followed by."""
+        return "" if self.whole else f" {SAMPLED}"
 
     @property
     def filled(self) -> int:
@@ -81,13 +88,21 @@ def kind_of(cells: Cells, levels: pa.Array, stored: pa.DataType) -> tuple[Kind, 
             return Kind.TEXT, "long cells of many words, nearly all different", ""
     if shapes.is_flag(cells.values, cells.distinct):
         count = "one value" if cells.distinct == 1 else "two values"
-        return Kind.FLAG, f"{count} in {cells.filled:,} filled cells", ""
+        return Kind.FLAG, f"{count} in {cells.filled:,} filled cells{cells.of_sample}", ""
     if cells.type == "text":
-        return Kind.NOMINAL, shapes.describe_text(levels, cells.distinct), ""
+        return (
+            Kind.NOMINAL,
+            shapes.describe_text(levels, f"{cells.distinct:,} different{_values(cells)}"),
+            "",
+        )
     coded = names.codes_for(cells.name)
     if coded and cells.type == "integer":
         return Kind.NOMINAL, f"numbers that stand for something, as '{coded}' says", ""
     return Kind.NUMERIC, "numbers" if cells.type != "integer" else "whole numbers", ""
+
+
+def _values(cells: Cells) -> str:
+    return "" if cells.whole else f" values{cells.of_sample}"
 
 
 def _postcodes(levels: pa.Array) -> bool:

@@ -1,7 +1,7 @@
-"""Values that say by themselves what a column holds: sexes, marital states, peoples, states, countries, postcodes.
+"""Values that say by themselves what a column holds: sexes, marital states, places, postcodes, names.
 
-Words in six languages, small letters without accents. A column counts where nearly all of its rows hold words of
-one list, and at least two of them.
+Words in six languages, small letters without accents. A column counts where nearly all of its rows hold
+words of one list, and at least two of them.
 """
 
 from __future__ import annotations
@@ -10,55 +10,64 @@ import re
 from collections.abc import Sequence
 
 from sfumato.inference.names import words
+from sfumato.inference.vocabulary import word_set
 
 _SHARE = 0.9
 
 _SEX = (
-    "male female man woman men women boy girl m f w d x v h u männlich weiblich divers mann frau masculin feminin "
-    "homme femme masculino femenino hombre mujer varon maschio femmina uomo donna maschile femminile man vrouw "
-    "vrouwelijk mannelijk unknown other unbekannt"
+    "male female man woman men women boy girl m f w d x v h u männlich weiblich divers mann frau masculin "
+    "feminin homme femme masculino femenino hombre mujer varon maschio femmina uomo donna maschile "
+    "femminile man vrouw vrouwelijk mannelijk unknown other unbekannt"
 )
-_SEX_CORE = frozenset(
-    (
-        "male female woman weiblich maennlich frau femme homme feminin masculin mujer hombre femenino masculino "
-        "femmina maschio donna uomo femminile maschile vrouw vrouwelijk mannelijk girl boy"
-    ).split()
+_SEX_CORE = word_set(
+    "male female woman weiblich maennlich frau femme homme feminin masculin mujer hombre femenino "
+    "masculino femmina maschio donna uomo femminile maschile vrouw vrouwelijk mannelijk girl boy"
 )
-_SEX_LETTERS = ({"m", "f"}, {"m", "w"}, {"m", "v"}, {"h", "f"}, {"m", "f", "u"}, {"m", "w", "d"}, {"m", "f", "x"})
+_SEX_LETTERS = (
+    {"m", "f"},
+    {"m", "w"},
+    {"m", "v"},
+    {"h", "f"},
+    {"m", "f", "u"},
+    {"m", "w", "d"},
+    {"m", "f", "x"},
+)
 _MARITAL = (
-    "married single divorced widowed separated never partner cohabiting unmarried widow widower verheiratet ledig "
-    "geschieden verwitwet getrennt marie mariee celibataire divorce divorcee veuf veuve pacse concubinage casado "
-    "casada soltero soltera divorciado divorciada viudo viuda separado sposato sposata coniugato nubile celibe "
-    "divorziato vedovo vedova separato gehuwd ongehuwd gescheiden weduwe weduwnaar samenwonend"
+    "married single divorced widowed separated never partner cohabiting unmarried widow widower "
+    "verheiratet ledig geschieden verwitwet getrennt marie mariee celibataire divorce divorcee veuf veuve "
+    "pacse concubinage casado casada soltero soltera divorciado divorciada viudo viuda separado sposato "
+    "sposata coniugato nubile celibe divorziato vedovo vedova separato gehuwd ongehuwd gescheiden weduwe "
+    "weduwnaar samenwonend"
 )
 _RACE = (
-    "white black asian hispanic latino caucasian african american indian alaska native hawaiian pacific islander "
-    "mexican multiracial weiss schwarz asiatisch blanc noir blanco negro mestizo indigena bianco nero"
+    "white black asian hispanic latino caucasian african american indian alaska native hawaiian pacific "
+    "islander mexican multiracial weiss schwarz asiatisch blanc noir blanco negro mestizo indigena bianco "
+    "nero"
 )
 _STATES = (
-    "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois "
-    "indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri "
-    "montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah vermont virginia washington "
-    "wisconsin wyoming bayern berlin brandenburg bremen hamburg hessen niedersachsen saarland sachsen thueringen "
-    "bretagne normandie occitanie corse andalucia aragon asturias cataluna galicia murcia navarra lombardia lazio "
-    "veneto toscana sicilia sardegna puglia campania liguria piemonte utrecht drenthe zeeland friesland groningen "
-    "gelderland limburg overijssel flevoland ontario quebec manitoba alberta saskatchewan northeast midwest south west "
-    "southeast southwest northwest urban rural"
+    "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii "
+    "idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan "
+    "minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee "
+    "texas utah vermont virginia washington wisconsin wyoming bayern berlin brandenburg bremen hamburg "
+    "hessen niedersachsen saarland sachsen thueringen bretagne normandie occitanie corse andalucia aragon "
+    "asturias cataluna galicia murcia navarra lombardia lazio veneto toscana sicilia sardegna puglia "
+    "campania liguria piemonte utrecht drenthe zeeland friesland groningen gelderland limburg overijssel "
+    "flevoland ontario quebec manitoba alberta saskatchewan northeast midwest south west southeast "
+    "southwest northwest urban rural"
 )
-_STATE_LETTERS = frozenset(
-    (
-        "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH "
-        "OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC PR"
-    ).split()
+_STATE_LETTERS = word_set(
+    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY "
+    "NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC PR"
 )
 _COUNTRIES = (
-    "germany france italy spain poland sweden norway denmark finland netherlands belgium austria switzerland portugal "
-    "greece ireland england scotland wales hungary romania bulgaria croatia serbia turkey russia ukraine china india "
-    "japan korea vietnam philippines mexico cuba canada brazil argentina chile colombia peru ecuador venezuela "
-    "guatemala honduras nicaragua haiti jamaica iran iraq syria afghanistan pakistan bangladesh nigeria ghana kenya "
-    "ethiopia somalia morocco algeria tunisia egypt australia usa deutschland frankreich italien spanien polen "
-    "oesterreich schweiz tuerkei allemagne italie espagne pologne suisse maroc algerie alemania francia italia espana "
-    "polonia marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko"
+    "germany france italy spain poland sweden norway denmark finland netherlands belgium austria "
+    "switzerland portugal greece ireland england scotland wales hungary romania bulgaria croatia serbia "
+    "turkey russia ukraine china india japan korea vietnam philippines mexico cuba canada brazil "
+    "argentina chile colombia peru ecuador venezuela guatemala honduras nicaragua haiti jamaica iran iraq "
+    "syria afghanistan pakistan bangladesh nigeria ghana kenya ethiopia somalia morocco algeria tunisia "
+    "egypt australia usa deutschland frankreich italien spanien polen oesterreich schweiz tuerkei "
+    "allemagne italie espagne pologne suisse maroc algerie alemania francia italia espana polonia "
+    "marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko"
 )
 _LISTS = tuple(
     (what, frozenset(w for word in text.split() for w in words(word)))
@@ -68,26 +77,28 @@ _LISTS = tuple(
     )
 )  # fmt: skip
 _GIVEN = (
-    "james john robert michael william david richard joseph thomas charles mary patricia jennifer linda elizabeth "
-    "barbara susan jessica sarah karen daniel matthew anthony mark donald steven paul andrew joshua kevin brian george "
-    "emily emma olivia sophia isabella mia charlotte amelia harper evelyn ashley kimberly michelle amanda melissa "
-    "stephanie rebecca laura anna hans peter klaus wolfgang juergen dieter manfred helmut guenter heinz karl stefan "
-    "andreas markus christian sebastian tobias felix lukas jonas leon ursula renate monika petra sabine claudia "
-    "birgit heike greta clara jan jean pierre michel philippe alain nicolas marie nathalie isabelle sylvie catherine "
-    "francoise camille lea manon jose antonio juan manuel francisco luis javier carlos miguel rosa carmen maria "
-    "josefa isabel dolores pilar marta elena ines giuseppe giovanni francesco marco luca andrea alessandro rosa giulia "
-    "francesca chiara sara valentina jeroen sander bart pieter johannes cornelis willem henk kees anneke johanna "
-    "sanne daan sem noah liam lucas hugo nils olga ben tom paul karin"
+    "james john robert michael william david richard joseph thomas charles mary patricia jennifer linda "
+    "elizabeth barbara susan jessica sarah karen daniel matthew anthony mark donald steven paul andrew "
+    "joshua kevin brian george emily emma olivia sophia isabella mia charlotte amelia harper evelyn "
+    "ashley kimberly michelle amanda melissa stephanie rebecca laura anna hans peter klaus wolfgang "
+    "juergen dieter manfred helmut guenter heinz karl stefan andreas markus christian sebastian tobias "
+    "felix lukas jonas leon ursula renate monika petra sabine claudia birgit heike greta clara jan jean "
+    "pierre michel philippe alain nicolas marie nathalie isabelle sylvie catherine francoise camille lea "
+    "manon jose antonio juan manuel francisco luis javier carlos miguel rosa carmen maria josefa isabel "
+    "dolores pilar marta elena ines giuseppe giovanni francesco marco luca andrea alessandro rosa giulia "
+    "francesca chiara sara valentina jeroen sander bart pieter johannes cornelis willem henk kees anneke "
+    "johanna sanne daan sem noah liam lucas hugo nils olga ben tom paul karin"
 )
 _SURNAMES = (
-    "smith johnson williams brown jones miller davis garcia rodriguez wilson martinez anderson taylor thomas hernandez "
-    "moore martin jackson thompson white lopez lee gonzalez harris clark lewis robinson walker perez hall young allen "
-    "mueller schmidt schneider fischer weber meyer wagner becker schulz hoffmann koch bauer richter klein wolf "
-    "schroeder neumann schwarz zimmermann braun krueger keller bernard dubois durand moreau laurent simon michel "
-    "lefebvre leroy roux fournier girard bonnet dupont fernandez sanchez gomez diaz moreno alvarez jimenez ruiz romero "
-    "torres navarro rossi russo ferrari esposito bianchi romano colombo ricci marino greco bruno gallo conti jansen "
-    "de vries van bakker visser smit meijer bos mulder peters hendriks dekker brouwer nguyen patel singh khan kim "
-    "kowalski nowak silva santos oliveira souza"
+    "smith johnson williams brown jones miller davis garcia rodriguez wilson martinez anderson taylor "
+    "thomas hernandez moore martin jackson thompson white lopez lee gonzalez harris clark lewis robinson "
+    "walker perez hall young allen mueller schmidt schneider fischer weber meyer wagner becker schulz "
+    "hoffmann koch bauer richter klein wolf schroeder neumann schwarz zimmermann braun krueger keller "
+    "bernard dubois durand moreau laurent simon michel lefebvre leroy roux fournier girard bonnet dupont "
+    "fernandez sanchez gomez diaz moreno alvarez jimenez ruiz romero torres navarro rossi russo ferrari "
+    "esposito bianchi romano colombo ricci marino greco bruno gallo conti jansen de vries van bakker "
+    "visser smit meijer bos mulder peters hendriks dekker brouwer nguyen patel singh khan kim kowalski "
+    "nowak silva santos oliveira souza"
 )
 _NAMES = frozenset(w for word in (_GIVEN + " " + _SURNAMES).split() for w in words(word))
 _POSTCODES = tuple(
@@ -103,8 +114,9 @@ _LEADING_ZERO = re.compile(r"0\d{4}")
 _FIVE = re.compile(r"\d{5}")
 _ADDRESS = re.compile(r"\d+[a-zA-Z]? [A-Z][\w.' -]+|[A-ZÄÖÜ][\w.'ß -]+ \d+ ?[a-zA-Z]?")
 _STREET = re.compile(
-    r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|highway|hwy|"
-    r"straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|piazza|corso)\b",
+    r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|highway|"
+    r"hwy|straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|piazza|"
+    r"corso)\b",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"(Dr\.? |Mrs?\.? |Ms\.? )?[A-ZÀ-Þ][\w'’-]+,? (([A-ZÀ-Þ]\.?|[A-ZÀ-Þ][\w'’-]+) ?){1,3}")
@@ -116,7 +128,10 @@ def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
     cells = [(frozenset(words(v)), n) for v, n in zip(values, counts, strict=True)]
     if 2 <= len(values) <= 6 and {v.strip().lower() for v in values} in _SEX_LETTERS:
         return "sexes"
-    if len(values) >= 5 and sum(n for v, n in zip(values, counts, strict=True) if v in _STATE_LETTERS) >= 0.95 * total:
+    if (
+        len(values) >= 5
+        and sum(n for v, n in zip(values, counts, strict=True) if v in _STATE_LETTERS) >= 0.95 * total
+    ):
         return "states" if len(values) >= 8 or any(v in values for v in ("CA", "NY", "TX", "FL")) else ""
     for what, known in _LISTS:
         hits = [(cell & known, n) for cell, n in cells]
@@ -154,7 +169,11 @@ def given_names(values: Sequence[str], counts: Sequence[int]) -> bool:
     total = sum(counts)
     cells = [(words(v), v, n) for v, n in zip(values, counts, strict=True)]
     hits = sum(n for parts, _, n in cells if parts and len(parts) <= 3 and _NAMES.intersection(parts))
-    looks = sum(n for parts, v, n in cells if v[:1].isupper() and 1 <= len(parts) <= 3 and not any(c.isdigit() for c in v))
+    looks = sum(
+        n
+        for parts, v, n in cells
+        if v[:1].isupper() and 1 <= len(parts) <= 3 and not any(c.isdigit() for c in v)
+    )
     return hits >= 0.25 * total and looks >= 0.9 * total
 
 

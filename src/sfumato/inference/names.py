@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from sfumato.inference.vocabulary import NEUTRAL, WORDS, words_of
+from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set, words_of
 
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SHARP = str.maketrans({"ß": "ss", "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
-_ENDS = frozenset("id nr no nb dt cd dx hh yr".split())  # short words that end longer ones
-_STARTS = frozenset("id hh dx rx nr".split())
+_ENDS = word_set("id nr no nb dt cd dx hh yr")  # short words that end longer ones
+_STARTS = word_set("id hh dx rx nr")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
 _AFTER_PREFIX = 6  # letters of a word after a prefix that is not known: 'pgfamstd'
@@ -39,8 +39,8 @@ PERSON = words_of("person")
 # A number under such a name is a code for something, not a quantity.
 CODED = (
     words_of("place", "number", "sex", "race", "marital", "diagnosis", "work")
-    | frozenset("code cd codes type typ tipo cat category status class drg npi apc hcpcs cpt ident".split())
-) - frozenset("no num number nombre numero seq index res area geo lat lon lng latitude longitude".split())
+    | word_set("code cd codes type typ tipo cat category status class drg npi apc hcpcs cpt ident")
+) - word_set("no num number nombre numero seq index res area geo lat lon lng latitude longitude")
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What a column can do to a person: the families of clues, in their order, and what follows from each other.
 
-1. how a survey was made (`design`); 2. who people and records are (`identifiers`); 3. what is known and what is
-wanted (`themes`); 4. what columns say of each other (`structure`). The first family that speaks decides, each by
-values before names; where none does, the column is 'other', and said to be unsure.
+1. how a survey was made (`design`); 2. who people and records are (`identifiers`); 3. what is known and what
+is wanted (`themes`); 4. what columns say of each other (`structure`). The first family that speaks decides,
+each by values before names; where none does, the column is 'other', and said to be unsure.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
 from sfumato.schema import Kind, Role
 
+NOTHING_FILLED = "no filled cell to judge by"
+
 
 def reading_of(name: str, found: Sequence[Dictionary], label: str = "") -> Reading:
-    """What a name is about: by the dictionary of a survey if there is one, else by its words and its label."""
+    """What a name is about: by the dictionary of a survey if there is one, else by its words or its label."""
     survey, about = meaning(name, found)
     if about:
-        return Reading((name.lower(),), {concept: f"{name} of {survey}" for concept in about})
+        return Reading((name.lower(),), dict.fromkeys(about, f"{name} of {survey}"))
     own = read(name)
     # A label is a sentence: it is asked only where the name says nothing.
     return read(label) if label and not own.about and len(label) <= 80 else own
@@ -51,23 +53,21 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
         return Clue(Role.OTHER, LIKELY, "free text: it may name people")
     if not facts.filled:
         named = themes.theme(facts, reading)
-        return named or Clue(Role.OTHER, UNSURE, "no filled cell to judge by")
+        if named is not None:
+            return Clue(named.role, UNSURE, f"{named.why}, but there is {NOTHING_FILLED}")
+        return Clue(Role.OTHER, UNSURE, NOTHING_FILLED)
     clue = design.survey_weight(facts, reading)
     if clue is not None:
         return clue
-    wanted = themes.theme(facts, reading)
+    sampled = design.sampling(facts, reading)
+    wanted = sampled or themes.theme(facts, reading)
     named = identifiers.identifier(facts, reading)
-    if named is not None and not _outweighed(named, wanted, facts, reading):
+    if named is not None and not _outweighed(named, wanted):
         return named
-    clue = design.sampling(facts, reading)
-    if clue is not None and (wanted is None or "site" not in reading):
-        return clue
-    if wanted is not None:
-        return wanted
-    return _other(facts, reading)
+    return wanted or _other(reading)
 
 
-def _outweighed(named: Clue, wanted: Clue | None, facts: Facts, reading: Reading) -> bool:
+def _outweighed(named: Clue, wanted: Clue | None) -> bool:
     """Whether values that look like numbers of people are better known as something else."""
     if wanted is None:
         return False
@@ -78,7 +78,7 @@ def _outweighed(named: Clue, wanted: Clue | None, facts: Facts, reading: Reading
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
 
 
-def _other(facts: Facts, reading: Reading) -> Clue:
+def _other(reading: Reading) -> Clue:
     word = reading.first("thing", "count", "stratum", "psu", "date", "body", "text")
     if word:
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")

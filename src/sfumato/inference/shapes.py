@@ -161,7 +161,7 @@ def identifying_shape(values: pa.Array) -> str:
     return next((what for pattern, what in _SHAPES if _share(head, pattern) >= 0.95), "")
 
 
-def describe_text(values: pa.Array, distinct: int) -> str:
+def describe_text(values: pa.Array, different: str) -> str:
     """Why a text column is nominal, with what a person may want to change."""
     first = values.slice(0, 200)
     marked = _share(first, rf"\d{_GROUPS}([.,]|$)") > 0  # without a mark '250' and '038.9' are codes
@@ -170,10 +170,8 @@ def describe_text(values: pa.Array, distinct: int) -> str:
             return what
     if _share(values, r"^\d+$") == 1.0:
         zeros = _share(values, r"^0\d") > 0
-        return (
-            f"codes of digits{' with leading zeros' if zeros else ', some very long'}, {distinct} different"
-        )
-    return f"words, {distinct} different"
+        return f"codes of digits{' with leading zeros' if zeros else ', some very long'}, {different}"
+    return f"words, {different}"
 
 
 def possible_missing(levels: pa.Array, filled: int) -> str:

@@ -23,6 +23,8 @@ _ROWS = 20_000
 _MOST = 500  # values of a recoding or a group
 _PAIRS = 2_000  # pairs looked at for groups
 _PLACES = 8
+_GROUPS = 200
+_NEVER = -(10**6)  # the day of a missing date
 _TOLD = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
@@ -35,7 +37,7 @@ def related(
     found |= _recodings(head, facts, found)
     found |= _groups(head, facts, readings, found)
     found |= _intervals(head, facts, found)
-    return found | _one_person(facts, readings, found)
+    return found | one_person(facts, readings, found)
 
 
 class _Head:
@@ -52,6 +54,16 @@ class _Head:
             codes = encoded.indices.fill_null(-1) if encoded.indices.null_count else encoded.indices
             self._codes[name] = codes.to_numpy(zero_copy_only=False).astype(np.int64) + 1
         return self._codes[name]
+
+    def has_days(self, name: str) -> bool:
+        """Whether the column is stored as dates."""
+        stored = self.table[name].type
+        return bool(pa.types.is_date(stored) or pa.types.is_timestamp(stored))
+
+    def days(self, name: str) -> NDArray[np.int32]:
+        """Dates as numbers of days; a gap is far away."""
+        found = self.table[name].combine_chunks().cast(pa.date32(), safe=False).cast(pa.int32())
+        return np.asarray(found.fill_null(_NEVER).to_numpy(zero_copy_only=False))
 
     def determines(self, fine: str, coarse: str) -> bool:
         """Whether rows of the same value in one column have the same in the other (gaps in either aside)."""
@@ -88,19 +100,28 @@ def _groups(
     """A column nobody knows whose values are groups of places: it is a place too."""
     places = [
         name for name, clue in clues.items()
-        if clue.role is Role.QUASI_IDENTIFIER and readings[name].first("place", "site") and facts[name].distinct >= 8
+        if clue.role is Role.QUASI_IDENTIFIER and readings[name].first("place", "site")
+        and facts[name].distinct >= 8
     ][:_PLACES]  # fmt: skip
     found: dict[str, Clue] = {}
     tried = 0
     for name, clue in clues.items():
         fact = facts[name]
-        if clue.role is not Role.OTHER or fact.kind not in (Kind.NOMINAL, Kind.ORDINAL) or not 3 <= fact.distinct <= 200:
+        if (
+            clue.role is not Role.OTHER
+            or fact.kind not in (Kind.NOMINAL, Kind.ORDINAL)
+            or not 3 <= fact.distinct <= _GROUPS
+        ):
             continue
         if readings[name].first("stratum", "psu"):
             continue
         for place in places:
             tried += 1
-            if 1.5 * fact.distinct <= facts[place].distinct and tried <= _PAIRS and head.determines(place, name):
+            if (
+                1.5 * fact.distinct <= facts[place].distinct
+                and tried <= _PAIRS
+                and head.determines(place, name)
+            ):
                 found[name] = Clue(Role.QUASI_IDENTIFIER, LIKELY, f"groups the places of '{place}'")
                 break
     return found
@@ -108,14 +129,7 @@ def _groups(
 
 def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue]) -> dict[str, Clue]:
     """Whole numbers that are the days between two dates, or the years: known to who knows the dates."""
-    days = {
-        n: np.asarray(
-            pc.cast(head.table[n].combine_chunks(), pa.date32(), safe=False).cast(pa.int32()).fill_null(-(10**6))
-        )
-        for n, f in facts.items()
-        if f.type in ("date", "datetime") and not isinstance(head.table[n].type, pa.DictionaryType)
-        and (pa.types.is_date(head.table[n].type) or pa.types.is_timestamp(head.table[n].type))
-    }  # fmt: skip
+    days = {n: head.days(n) for n in facts if head.has_days(n)}
     found: dict[str, Clue] = {}
     if not 2 <= len(days) <= 8:
         return found
@@ -129,7 +143,7 @@ def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
         values = column.to_numpy(zero_copy_only=False)
         for first, begin in days.items():
             for last, end in days.items():
-                gap = np.where((begin > -(10**6)) & (end > -(10**6)), end - begin, -1)
+                gap = np.where((begin > _NEVER) & (end > _NEVER), end - begin, -1)
                 kept = np.isfinite(values) & (gap > 0)
                 if first == last or kept.sum() < 20:
                     continue
@@ -142,7 +156,7 @@ def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
     return found
 
 
-def _one_person(
+def one_person(
     facts: Mapping[str, Facts], readings: Mapping[str, Reading], clues: Mapping[str, Clue]
 ) -> dict[str, Clue]:
     """Of several columns that group rows, the one that names persons stays; the others are identifiers."""
@@ -158,7 +172,9 @@ def _one_person(
 
     best = min(several, key=order)
     return {
-        name: replace(clues[name], role=Role.IDENTIFIER, why=f"{clues[name].why}; '{best}' says who the rows are of")
+        name: replace(
+            clues[name], role=Role.IDENTIFIER, why=f"{clues[name].why}, and '{best}' says whose the rows are"
+        )
         for name in several
         if name != best
     }

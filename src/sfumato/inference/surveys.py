@@ -74,8 +74,8 @@ _DICTIONARIES = (
         PY\\d{3}[GN]?|HY\\d{3}[GN]?|HX\\d{3}|HS\\d{3}|PX010: income
         HH\\d{3}[A-Z]?|HX0[456]0: housing
     """),
-    _dictionary("NHANES", r"(RI[AD]|DMD|IND|SDMV|WT|LBX|LBD|URX|BPX|BMX|DIQ|SMQ|ALQ|MCQ|DPQ|SXQ|HIQ|DUQ|HSQ|RXD|OHX|KIQ|"
-                r"PAQ|RHQ|HUQ|DXX|PFQ|SLQ|CDQ|BPQ|DBQ|OCQ|HEQ)[A-Z0-9_]*|SEQN|SDDSRVYR", """
+    _dictionary("NHANES", r"(RI[AD]|DMD|IND|SDMV|WT|LBX|LBD|URX|BPX|BMX|DIQ|SMQ|ALQ|MCQ|DPQ|SXQ|HIQ|DUQ|HSQ|"
+                r"RXD|OHX|KIQ|PAQ|RHQ|HUQ|DXX|PFQ|SLQ|CDQ|BPQ|DBQ|OCQ|HEQ)[A-Z0-9_]*|SEQN|SDDSRVYR", """
         SEQN: number person
         RIDAGE.*|RIDEXAG.*|DMDHRAG.*: age
         RIAGENDR|DMDHRGND: sex
@@ -101,7 +101,7 @@ _DICTIONARIES = (
         RXD.*|RXQ.*: drug
         HIQ.*: insurance
     """),
-    _dictionary("SOEP", r"(pg|hg|pl[a-j]|hl[a-f]|d111|e111|i111|m111|w111|l111)[a-z0-9]+|syear|[ph]hrf|hid|cid|pid", """
+    _dictionary("SOEP", r"(pg|hg|pl[a-j]|hl[a-f]|[deilmw]111)[a-z0-9]+|syear|[ph]hrf|hid|cid|pid", """
         pid|pnr|persnr: number person
         hid|cid|hhnr|hhnrakt: household number
         syear|welle|erhebj: date
@@ -151,9 +151,7 @@ _DICTIONARIES = (
 
 def dictionaries(names: Sequence[str]) -> tuple[Dictionary, ...]:
     """The dictionaries whose form several of these names have."""
-    return tuple(
-        d for d in _DICTIONARIES if sum(d.form.fullmatch(n) is not None for n in names) >= _LEAST
-    )
+    return tuple(d for d in _DICTIONARIES if sum(d.form.fullmatch(n) is not None for n in names) >= _LEAST)
 
 
 def meaning(name: str, found: Sequence[Dictionary]) -> tuple[str, tuple[str, ...]]:

@@ -1,10 +1,17 @@
 """Words of column names, by what they are about: English, German, French, Spanish, Italian, Dutch.
 
-Small letters without accents (ä is ae, ñ is n), abbreviations among them; a word may be about several things.
+Small letters without accents (ä is ae, ñ is n), abbreviations among them; a word may be about several
+things.
 Words of three letters or more also make up longer ones ('Fallnummer', 'geboortedatum'), see `names`.
 """
 
 from __future__ import annotations
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
 
 _ABOUT = {
     # -- what leads to a person or a record ------------------------------------------------------------
@@ -21,8 +28,9 @@ _ABOUT = {
         "apellidos nombres calle domicilio direccion correo dni nie nif cip curp rfc pasaporte celular "
         "movil nuhsa nass nhc nome cognome nominativo indirizzo cellulare codicefiscale fiscale "
         "passaporto telefono naam voornaam achternaam familienaam roepnaam adres straat huisnummer "
-        "telefoon telefoonnummer mobiel bsn burgerservicenummer paspoort kenteken rekeningnummer ssin"
-        " fname lname mname middlename contact kontakt contactperson nextofkin kin emergencycontact addr addr1 addr2 domicile"
+        "telefoon telefoonnummer mobiel bsn burgerservicenummer paspoort kenteken rekeningnummer ssin "
+        "fname lname mname middlename contact kontakt contactperson nextofkin kin emergencycontact addr "
+        "addr1 addr2 domicile"
     ),
     "number": (
         "id ids nr nbr no num number nmbr nummer numero numer key identifier ident identifiant "
@@ -105,8 +113,7 @@ _ABOUT = {
     "nation": (
         "nationality nationalitaet nation staatsangehoerigkeit staatsbuergerschaft nationalite "
         "citizenship citizen citz citzn nacionalidad nacion nazionalita cittadinanza nationaliteit "
-        "immigrant immigration herkunft herkunftsland corigin"
-        " usa foreign foreignborn bornabroad"
+        "immigrant immigration herkunft herkunftsland corigin usa foreign foreignborn bornabroad"
     ),
     "language": "language languages sprache muttersprache langue idioma lengua lingua taal moedertaal",
     "religion": "religion religious konfession glaube religione culto godsdienst geloof",
@@ -199,8 +206,9 @@ _ABOUT = {
         "septic shock infection infektion obesity obese obesidad obesita adipositas allergy allergie "
         "allergia anemia anaemia ischmcht ischemic ischaemic immunosuppressed inmusupr syphilis chlamydia "
         "gonorrhea std sti endometriosis psoriasis lupus mcq chcs chco chcscncr chcocncr chccopd chckidn "
-        "chckidny toldhi highchol comorb history anamnese anamnesi antecedents antecedentes voorgeschiedenis charlson elixhauser apache"
-        " ill sick krank malade enfermo malato ziek chrn tia oa ra raoa heartattack attack"
+        "chckidny toldhi highchol comorb history anamnese anamnesi antecedents antecedentes "
+        "voorgeschiedenis charlson elixhauser apache ill sick krank malade enfermo malato ziek chrn tia "
+        "oa ra raoa heartattack attack"
     ),
     "symptom": (
         "symptom symptoms symptome pain schmerz schmerzen douleur dolor dolore pijn fever fieber fievre "
@@ -220,8 +228,7 @@ _ABOUT = {
         "bmi bodymass imc blutdruck bloodpressure systolic diastolic bp bps sbp dbp bpsys bpdia bpx bpxsy "
         "bpxdi tension presion pressione bloeddruck pressure pulse puls pouls pulso polso hartslag "
         "heartrate hr temperature temperatur spo2 oxygen respiratory resprate gravidity bmxbmi bmx waist "
-        "skinfold skin skinthickness"
-        " bloeddruk"
+        "skinfold skin skinthickness bloeddruk"
     ),
     "body": (
         "height hoehe groesse koerpergroesse taille talla altezza lengte length headcirc htin ht"
@@ -299,7 +306,7 @@ _ABOUT = {
     ),
     "psu": (
         "psu varpsu ppsu sdmvpsu cluster clusters klumpen grappe conglomerado upm usm ea grappolo "
-        "primaryunit hospnis"
+        "primaryunit"
     ),
     "replicate": "repwt repwgt replicate replicates brr bsw rw jkw jackknife bootstrap bootwt wrep fay",
     "text": (
@@ -310,12 +317,10 @@ _ABOUT = {
 }  # fmt: skip
 
 # Whole words that hold others and are about none of them.
-NEUTRAL = frozenset(
-    (
-        "percentage percent stage package average usage message image storage voltage village mileage "
-        "postage triage damage manage passage essex sussex middlesex wessex racetrack zipper identity "
-        "landing island statement estate notebook showcase update landscape important report agent"
-    ).split()
+NEUTRAL = word_set(
+    "percentage percent stage package average usage message image storage voltage village mileage "
+    "postage triage damage manage passage essex sussex middlesex wessex racetrack zipper identity "
+    "landing island statement estate notebook showcase update landscape important report agent"
 )
 
 WORDS: dict[str, frozenset[str]] = {}
