@@ -63,7 +63,7 @@ def test_guesses_with_their_reasons(tmp_path: Path) -> None:
     assert all(not g.column.confirmed for g in found.guesses)
     assert 'method = "mondrian"' in found.plan  # too many levels of too many columns for the best of all
     assert found.plan.count("reviewed = false }") == len(found.guesses)
-    assert "'age' is known about people" in found.plan
+    assert "'age' in the name means something others know" in found.plan and ", sure: " in found.plan
     assert CANARY not in found.plan  # levels are in the schema, which says so
 
 

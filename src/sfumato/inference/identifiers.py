@@ -169,7 +169,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
             digits = max(facts.widths)
             why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
-        if facts.distinct >= 2 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
+        if facts.distinct >= 3 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
             why = f"whole numbers spread as evenly as numbers of people are: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         return None
