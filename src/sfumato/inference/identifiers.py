@@ -36,6 +36,7 @@ _ELSEWHERE = (
     "disease",
     "work",
 )
+_CODED = ("site", "place", "drug", "lab", "diagnosis", "procedure", "insurance", "work")
 _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
@@ -125,7 +126,8 @@ def _named(
     by_rows = unique and ("record" in reading or not reading.first("site", "place"))
     if elsewhere and not person and not by_rows:
         return None
-    if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)):
+    last = next((w for w in reversed(reading.words) if not w.isdigit()), "") == word
+    if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)) and not last:
         return None
     if unique:
         return Clue(Role.IDENTIFIER, SURE, f"{said} in the name, and {_different(facts)}")
@@ -136,7 +138,8 @@ def _named(
     if person and enough and not how_many:
         return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
     if noun or not elsewhere:
-        many = facts.distinct >= _MANY and facts.share_distinct >= 0.05 and _like_numbers(facts)
+        many = facts.distinct >= _MANY and facts.share_distinct >= 0.05
+        many = many and (_like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
         if many:
             return Clue(Role.PERSON, LIKELY, f"{said} in the name, and values repeat: {_different(facts)}")
     return None
@@ -168,7 +171,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         ):
             digits = max(facts.widths)
             why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
-            return Clue(Role.PERSON, UNSURE, why)
+            return Clue(Role.PERSON, UNSURE if reading.first(*_CODED) else LIKELY, why)
         if facts.distinct >= 3 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
             why = f"whole numbers spread as evenly as numbers of people are: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)

@@ -13,6 +13,7 @@ from sfumato.inference.names import words
 from sfumato.inference.vocabulary import word_set
 
 _SHARE = 0.9
+_SHORT = 50  # signs
 
 _SEX = (
     "male female man woman men women boy girl m f w d x v h u männlich weiblich divers mann frau masculin "
@@ -125,7 +126,11 @@ _PERSON = re.compile(r"(Dr\.? |Mrs?\.? |Ms\.? )?[A-ZÀ-Þ][\w'’-]+,? (([A-ZÀ-
 def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
     """What a column of few words holds, by the words."""
     total = sum(counts)
-    cells = [(frozenset(words(v)), n) for v, n in zip(values, counts, strict=True)]
+    # A list of words is told by short cells; a sentence may name a country and be about something else.
+    cells = [
+        (frozenset(words(v)) if len(v) <= _SHORT else frozenset(), n)
+        for v, n in zip(values, counts, strict=True)
+    ]
     if 2 <= len(values) <= 6 and {v.strip().lower() for v in values} in _SEX_LETTERS:
         return "sexes"
     if (

@@ -18,7 +18,7 @@ from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set, words_of
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SHARP = str.maketrans({"ß": "ss", "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
-_ENDS = word_set("id nr no nb dt cd dx hh yr")  # short words that end longer ones
+_ENDS = word_set("id nr no nb dt cd dx hx hh yr")  # short words that end longer ones
 _STARTS = word_set("id hh dx rx nr")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2

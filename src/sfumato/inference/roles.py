@@ -73,6 +73,8 @@ def _outweighed(named: Clue, wanted: Clue | None) -> bool:
         return False
     if named.confidence == UNSURE:
         return True
+    if named.why.startswith("numbers of"):
+        return "the values look like" in wanted.why  # a code system that is known by its own check digits
     # Every row may have its own value because the table is short or the codes are many.
     by_values = named.why.startswith(("every", "nearly every", "whole numbers", "the values look like names"))
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")

@@ -34,6 +34,7 @@ _LOOK = 20_000  # cells looked at where a part is as good as the whole
 _SHAPES = (
     (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
     (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
+    (r"^https?://\S+$", "web addresses"),
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
     (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
 )

@@ -13,7 +13,7 @@ from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
-from sfumato.inference.vocabulary import word_set
+from sfumato.inference.vocabulary import WORDS, word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
 
@@ -227,7 +227,16 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
         return None  # a health centre, a health insurance
     if concept == "procedure" and reading.first("event") == word and "date" in reading:
         return None
+    if concept in ("procedure", "diagnosis", "drug", "disease") and _is_place(reading):
+        return None  # where somebody was treated
     return Clue(Role.SENSITIVE, _confidence(facts, word), f"'{word}' in the name means {_WORDS[concept]}")
+
+
+def _is_place(reading: Reading) -> bool:
+    """Whether the noun of a name is a place: the last word, in Romance languages the first."""
+    long = [w for w in reading.words if len(w) > 1 and not w.isdigit()]
+    first = word_set("lugar ciudad municipio provincia comune citta luogo lieu ville commune departamento")
+    return len(long) > 1 and (WORDS.get(long[-1]) == {"place"} or long[0] in first)
 
 
 def _known(facts: Facts, reading: Reading) -> Clue | None:

@@ -67,7 +67,8 @@ _ABOUT = {
         "type typ tipo soort source origin disposition status category cat kind drug medication product "
         "test lab plan column variable version batch mode modus modalita concept class klasse classe "
         "grade level group gruppe groupe scale item question day days week month year code unit device "
-        "method quelle origen origine herkomst art grund motivo motif reden description desc"
+        "method quelle origen origine herkomst art grund motivo motif reden description desc grad niveau "
+        "nivel livello"
     ),
     # -- what others may know --------------------------------------------------------------------------
     "age": (
@@ -101,14 +102,16 @@ _ABOUT = {
         "education educational educ educa edu educyr school schooling college highschool highsch degree "
         "hideg bildung bildungsstand schulabschluss schulbildung isced diplome etudes scolarite "
         "instruction educacion educativo estudios escolaridad istruzione studio titolostudio scolarita "
-        "opleiding opleidingsniveau onderwijs scholing"
+        "opleiding opleidingsniveau onderwijs scholing bildungsgrad bildungsabschluss bildungsniveau "
+        "abschluss ausbildung schule studium"
     ),
     "work": (
         "occupation occup occupational job workclass employment employed employ employer emp unemploy "
         "unemployed retire retired profession industry industria indus beruf berufs erwerb erwerbstaetig "
         "arbeit arbeitgeber taetigkeit stellung isco metier emploi travail csp ocupacion empleo trabajo "
         "occupazione professione lavoro impiego beroep werk arbeid werkgever veteran military retraite "
-        "pensionne"
+        "pensionne company firm firma unternehmen entreprise empresa azienda bedrijf angestellt "
+        "berufsstatus erwerbsstatus employmentstatus"
     ),
     "nation": (
         "nationality nationalitaet nation staatsangehoerigkeit staatsbuergerschaft nationalite "
@@ -121,7 +124,7 @@ _ABOUT = {
         "famsize famsze hhsize hhsiz hhgr familysize householdsize haushaltsgroesse kinder kinderzahl "
         "children child kids siblings parity babies numadult adults enfants fratrie hijos hermanos figli "
         "componenti kinderen gezin gezinsgrootte huishoudgrootte family menage hogar famiglia household "
-        "scholarship"
+        "scholarship familie familien fam famille familia"
     ),
     "housing": "rent renthom homeown housing wohnung logement vivienda abitazione woning",
     "place": (
@@ -133,7 +136,10 @@ _ABOUT = {
         "census tract blockgroup nuts location metro metropolitan urban rural urbanrural urbanicity hsa "
         "hrr nchs lsoa msoa ward neighbourhood neighborhood barrio quartier quartiere wijk woonplaats "
         "estado ccaa comunidad autonoma entidad regione cap localita area latitude longitude lat lon lng "
-        "geo geocode gps coordinates place midwest mwest south northeast northe west rpl ruca division"
+        "geo geocode gps coordinates place midwest mwest south northeast northe west rpl ruca division "
+        "lugar ubicacion localidad departamento parroquia colonia ciudad pueblo poblacion lieu localite "
+        "luogo citta plaats stad regio ortsteil stadtteil bezirk heimatort herkunftsort suburb borough "
+        "township parish prefecture"
     ),
     "site": (
         "hospital hosp facility provider prvdr provnum prov clinic klinik krankenhaus spital hopital "
@@ -208,7 +214,9 @@ _ABOUT = {
         "gonorrhea std sti endometriosis psoriasis lupus mcq chcs chco chcscncr chcocncr chccopd chckidn "
         "chckidny toldhi highchol comorb history anamnese anamnesi antecedents antecedentes "
         "voorgeschiedenis charlson elixhauser apache ill sick krank malade enfermo malato ziek chrn tia "
-        "oa ra raoa heartattack attack"
+        "oa ra raoa heartattack attack hyp htn hypertens hyperlipidemia hyperlip cvdisease cad pad afib "
+        "dvt infected infeccion infezione infectie hx famhx anamnesis krankheiten erkrankungen "
+        "enfermedades maladies malattie ziekten"
     ),
     "symptom": (
         "symptom symptoms symptome pain schmerz schmerzen douleur dolor dolore pijn fever fieber fievre "
@@ -239,7 +247,8 @@ _ABOUT = {
         "alcoholgebruik alc drink drinking drinks drnk avedrnk marijuana marij cannabis cocaine heroin "
         "harddrugs substance addiction abuse gambling exercise diet physactivity partner partners partn "
         "sexual orientation orient sexorient samesex sexever contraception contraceptive smq alq duq sxq "
-        "adsmok fruits veggies hivtst abortion crime arrest prison violence"
+        "adsmok fruits veggies hivtst abortion crime arrest prison violence cig cigs packyears vaping "
+        "snus binge drunk sober drogas drogue drogen droga"
     ),
     "health": (
         "health hlth genhlth gesundheit gesundheitszustand sante salud salute gezondheid phstat mnhpoor "
@@ -251,7 +260,7 @@ _ABOUT = {
     "pregnancy": (
         "pregnant pregnancy pregnancies pregnt preg npregnancies schwanger schwangerschaft grossesse "
         "enceinte embarazo embarazada gravidanza incinta zwanger zwangerschap gestation gestational "
-        "gravida menopause breastfeeding ridexprg"
+        "gravida menopause breastfeeding ridexprg menarche menar menop menopausal menopausa hrt"
     ),
     "outcome": (
         "outcome readmitted readmission readmit reha relapse remission recurrence toxicity adverse "
@@ -318,9 +327,9 @@ _ABOUT = {
 
 # Whole words that hold others and are about none of them.
 NEUTRAL = word_set(
-    "percentage percent stage package average usage message image storage voltage village mileage "
-    "postage triage damage manage passage essex sussex middlesex wessex racetrack zipper identity "
-    "landing island statement estate notebook showcase update landscape important report agent"
+    "percentage percent stage package average usage message image storage voltage village mileage postage "
+    "triage damage manage passage essex sussex middlesex wessex racetrack zipper identity landing island "
+    "statement estate notebook showcase update landscape important report agent"
 )
 
 WORDS: dict[str, frozenset[str]] = {}
