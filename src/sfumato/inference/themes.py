@@ -236,7 +236,7 @@ def _is_place(reading: Reading) -> bool:
     """Whether the noun of a name is a place: the last word, in Romance languages the first."""
     long = [w for w in reading.words if len(w) > 1 and not w.isdigit()]
     first = word_set("lugar ciudad municipio provincia comune citta luogo lieu ville commune departamento")
-    return len(long) > 1 and (WORDS.get(long[-1]) == {"place"} or long[0] in first)
+    return len(long) > 1 and (WORDS.get(long[-1]) == frozenset({"place"}) or long[0] in first)
 
 
 def _known(facts: Facts, reading: Reading) -> Clue | None:
