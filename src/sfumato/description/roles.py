@@ -19,6 +19,7 @@ from sfumato.inference import reviewed
 from sfumato.inference.facts import SAMPLED, Facts
 from sfumato.inference.roles import NOTHING_FILLED, readings_of, role_of
 from sfumato.inference.structure import one_person
+from sfumato.io.spark import is_spark
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -34,8 +35,8 @@ def roles_of(table: Table) -> Schema:
     What a person declared is left as it is. Costs a pass over the columns in question, often none.
     """
     wanted = [c for c in table.schema if _unsettled(c)]
-    if not wanted or table.rows() > _MOST_ROWS:
-        return table.schema
+    if not wanted or is_spark(table.source) or table.rows() > _MOST_ROWS:
+        return table.schema  # ids of a Spark table are not fetched one by one
     open_ = open_table(table, [c.name for c in wanted])
     return _settled(table.schema, {facts.name: facts for facts in _all_rows(open_, wanted)})
 
