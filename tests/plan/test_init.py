@@ -63,8 +63,16 @@ def test_guesses_with_their_reasons(tmp_path: Path) -> None:
     assert all(not g.column.confirmed for g in found.guesses)
     assert 'method = "mondrian"' in found.plan  # too many levels of too many columns for the best of all
     assert found.plan.count("reviewed = false }") == len(found.guesses)
-    assert "'age' is known about people" in found.plan
+    assert "'age' in the name means something others know" in found.plan and ", sure: " in found.plan
     assert CANARY not in found.plan  # levels are in the schema, which says so
+
+
+def test_months_and_days_are_not_cut_off_as_if_they_were_years(tmp_path: Path) -> None:
+    ages = {"age": 99, "age_months": 1200, "Alter_in_Tagen": 400, "AgeYears": 100}
+    table = pa.table({name: [i % most for i in range(1300)] for name, most in ages.items()})
+    pq.write_table(table, tmp_path / "ages.parquet")
+    found = {g.column.name: g.top for g in propose(str(tmp_path / "ages.parquet"), folder=tmp_path).guesses}
+    assert found == {"age": 90, "age_months": None, "Alter_in_Tagen": None, "AgeYears": 90}
 
 
 def test_the_untouched_plan_runs_and_is_a_draft(tmp_path: Path) -> None:

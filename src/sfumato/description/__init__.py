@@ -14,6 +14,7 @@ from sfumato.description.profile import (
     UniquenessStep,
     describe,
 )
+from sfumato.description.roles import roles_of
 from sfumato.description.suggestions import Change, changes, update
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "changes",
     "check",
     "describe",
+    "roles_of",
     "scan_as",
     "update",
 ]

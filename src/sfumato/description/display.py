@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.errors import printable
+from sfumato.errors import listed, printable
+from sfumato.inference.clues import UNSURE
 
 if TYPE_CHECKING:
     from sfumato.description.differences import Difference, Differences
@@ -25,6 +26,7 @@ _COLOURS = {
     "sensitive": "cyan",
 }
 _MOST_STEPS = 6
+_MOST_NAMES = 20
 
 
 def percent(share: float) -> str:
@@ -52,6 +54,7 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
     yield _columns(description, wide)
     if not wide:
         yield from _reasons(description)
+    yield from _unsure(description)
     if description.together is not None:
         yield from _together(description.together)
     if description.person is not None:
@@ -79,7 +82,7 @@ def _columns(description: Description, wide: bool) -> Grid:
     grid.add_column("Role", no_wrap=True)
     for name in ("Levels", "Missing", "Unique"):
         grid.add_column(name, justify="right", no_wrap=True)
-    grid.add_column("Bits told", no_wrap=True)
+    grid.add_column("Identifies\n(bits)", no_wrap=True)
     if wide:
         grid.add_column("Why", overflow="fold", style="dim", min_width=24)
     for column in description.columns:
@@ -98,21 +101,32 @@ def _columns(description: Description, wide: bool) -> Grid:
 
 def _why(column: ColumnProfile) -> str:
     otherwise = "confirmed in the schema" if column.confirmed else "as the schema says"
-    return printable(column.reason or otherwise)
+    sure = f"{column.confidence}: " if column.confidence and column.reason else ""
+    return printable(sure + (column.reason or otherwise))
 
 
 def _reasons(description: Description) -> Iterator[RenderableType]:
-    reasons = [(c.name, c.reason) for c in description.columns if c.reason]
+    reasons = [(c.name, _why(c)) for c in description.columns if c.reason]
     if not reasons:
         return
     yield ""
-    yield Text("Why these kinds and roles", "bold")
+    yield Text("Why these roles and kinds, and how sure that is", "bold")
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(overflow="fold", max_width=24)
     grid.add_column(overflow="fold", style="dim")
     for name, reason in reasons:
-        grid.add_row(Text(printable(name)), Text(printable(reason)))
+        grid.add_row(Text(printable(name)), Text(reason))
     yield Padding(grid, (0, 0, 0, 2))
+
+
+def _unsure(description: Description) -> Iterator[RenderableType]:
+    """What a person should look at first."""
+    names = [f"'{c.name}'" for c in description.columns if c.confidence == UNSURE]
+    if not names:
+        return
+    words = "1 role is an unsure guess" if len(names) == 1 else f"{len(names)} roles are unsure guesses"
+    yield ""
+    yield Text.assemble(("Look twice: ", "bold"), printable(f"{words}: {listed(names, _MOST_NAMES)}."))
 
 
 def _together(together: Together) -> Iterator[RenderableType]:

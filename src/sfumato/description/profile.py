@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
+from sfumato.description.roles import settled
 from sfumato.errors import ParameterError
 from sfumato.io.csv import TextFiles
 from sfumato.schema import Column, Kind, Role
@@ -39,7 +40,7 @@ class ColumnProfile:
 
     levels: distinct values. missing: share of cells without a value. unique: share of rows whose value
     no other row has. entropy: bits an average value tells; `identifying` is their share of the bits
-    that single out one row.
+    that single out one row. reason, confidence: why a guessed role is what it is, and how sure that is.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ColumnProfile:
     declared: bool
     confirmed: bool
     reason: str
+    confidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ def describe(table: Table) -> Description:
     counted, refused = one_way(open_)
     refuse_all(table, refused)
     rows = int(next(iter(counted.values())).total) if counted else table.rows()
+    table = table.with_schema(settled(table.schema, counted, rows))
     profiles = tuple(_profile(table.schema[name], counts, rows) for name, counts in counted.items())
     stored, origin = table.source.arrow_schema.names, table.source.origin
     return Description(
@@ -169,6 +172,7 @@ def _profile(column: Column, counts: Counts, rows: int) -> ColumnProfile:
         declared=column.declared,
         confirmed=column.confirmed,
         reason=column.reason,
+        confidence=column.confidence,
     )
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
+from sfumato.description.roles import roles_of
 from sfumato.schema import Column, Draw, Kind, Role, Schema, Value
 from sfumato.table import Table, plain_column
 
@@ -45,6 +46,8 @@ def update(schema: Schema | None, table: Table, *, extend: bool = False) -> Sche
     schema: None starts from what the table's columns were taken for.
     extend: also widen declared domains to what was found; a widened column is no longer confirmed.
     """
+    if schema is None:
+        table = table.with_schema(roles_of(table))
     base = _with_new_columns(schema, table)
     stored = set(table.source.arrow_schema.names)
     wanted = [c for c in base if c.name in stored and c.kind is not Kind.TEXT and c.role not in _NAMES_PEOPLE]

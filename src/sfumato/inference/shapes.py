@@ -34,6 +34,7 @@ _LOOK = 20_000  # cells looked at where a part is as good as the whole
 _SHAPES = (
     (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
     (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
+    (r"^https?://\S+$", "web addresses"),
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
     (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
 )
@@ -44,7 +45,7 @@ def _share(values: pa.Array, pattern: str) -> float:
     return float(hits) / len(values) if len(values) else 0.0
 
 
-def type_name(values: pa.Array, marks: int = 0) -> str:
+def type_name(values: pa.Array, marks: int = 0, levels: pa.Array | None = None) -> str:
     """The schema's word for the type; text that holds plain numbers or ISO days throughout is those."""
     type_ = values.type
     for test, name in (
@@ -57,9 +58,9 @@ def type_name(values: pa.Array, marks: int = 0) -> str:
         return "datetime" if type_.tz is None else "instant"
     if not is_text(type_) or not len(values) or marks:  # '?' among numbers cannot be read as a number
         return "text"
+    values = pc.unique(values) if levels is None else levels
     if is_compact_day(values):
         return "text"
-    values = pc.unique(values)
     for pattern, name in ((_INTEGER, "integer"), (_REAL, "real"), (_DAY, "date")):
         if _share(values.slice(0, 100), pattern) == 1.0 and _share(values, pattern) == 1.0:
             return name if name != "date" or _is_calendar(values) else "text"
@@ -130,10 +131,18 @@ def code_separator(values: pa.Array) -> str:
             or len(pc.unique(tokens)) > 0.95 * len(tokens) > 20
         ):
             continue
-        if separator in ", " and not _more_than_a_number(several, tokens, separator):
+        if separator in ", " and (
+            _one_code(values, separator) or not _more_than_a_number(several, tokens, separator)
+        ):
             continue
         return separator
     return ""
+
+
+def _one_code(values: pa.Array, separator: str) -> bool:
+    """'06 12 34 56 78' is one number, written in groups: all cells have as many signs and as many groups."""
+    lengths, groups = pc.utf8_length(values), pc.count_substring(values, separator)
+    return len(values) >= 20 and len(pc.unique(lengths)) == 1 and len(pc.unique(groups)) == 1
 
 
 def _more_than_a_number(several: pa.Array, tokens: pa.Array, separator: str) -> bool:
@@ -153,7 +162,7 @@ def identifying_shape(values: pa.Array) -> str:
     return next((what for pattern, what in _SHAPES if _share(head, pattern) >= 0.95), "")
 
 
-def describe_text(values: pa.Array, distinct: int) -> str:
+def describe_text(values: pa.Array, different: str) -> str:
     """Why a text column is nominal, with what a person may want to change."""
     first = values.slice(0, 200)
     marked = _share(first, rf"\d{_GROUPS}([.,]|$)") > 0  # without a mark '250' and '038.9' are codes
@@ -162,21 +171,19 @@ def describe_text(values: pa.Array, distinct: int) -> str:
             return what
     if _share(values, r"^\d+$") == 1.0:
         zeros = _share(values, r"^0\d") > 0
-        return (
-            f"codes of digits{' with leading zeros' if zeros else ', some very long'}, {distinct} different"
-        )
-    return f"words, {distinct} different"
+        return f"codes of digits{' with leading zeros' if zeros else ', some very long'}, {different}"
+    return f"words, {different}"
 
 
-def possible_missing(values: pa.Array) -> str:
-    """A value of a fixed list that often stands for "missing", if the column holds it."""
-    if is_text(values.type):
-        found = pc.index_in(pa.array(_MARKERS), value_set=pc.unique(pc.utf8_lower(pc.unique(values))))
+def possible_missing(levels: pa.Array, filled: int) -> str:
+    """A value of a fixed list that often stands for "missing", if it is among these different ones."""
+    if is_text(levels.type):
+        found = pc.index_in(pa.array(_MARKERS), value_set=pc.unique(pc.utf8_lower(levels)))
         hits = [marker for marker, at in zip(_MARKERS, found.to_pylist(), strict=True) if at is not None]
         return f"'{hits[0]}'" if hits else ""
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) < 20:
+    if not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)) or filled < 20:
         return ""
-    ordered = pc.unique(values.cast(pa.float64(), safe=False)).sort()
+    ordered = levels.cast(pa.float64(), safe=False).sort()
     low, high = ordered[0].as_py(), ordered[-1].as_py()
     if len(ordered) < 3:
         return ""

@@ -76,7 +76,7 @@ def scan(
     source, hints = _open(data, given, written, table, sheet)
     chosen = _chosen(source, columns)
     _require_known_types(source, chosen)
-    meant = infer(_sample(source, chosen), hints=hints) if given is None else _covering(given, chosen)
+    meant = _guessed(source, chosen, hints) if given is None else _covering(given, chosen)
     if not keep_text:
         meant = _without_text(meant)
     return Table(source, meant, memory_limit)
@@ -182,6 +182,12 @@ def _is_unfit(type_: pa.DataType) -> bool:
         types.is_fixed_size_binary, types.is_duration, types.is_interval,
     )  # fmt: skip
     return any(test(type_) for test in tests) or isinstance(type_, pa.BaseExtensionType)
+
+
+def _guessed(source: Source, columns: Sequence[str], hints: Schema | None) -> Schema:
+    sample = _sample(source, columns)
+    most = _ENGINE_SAMPLE_ROWS if isinstance(source, EngineSource) else _SAMPLE_ROWS
+    return infer(sample, hints=hints, whole=sample.num_rows < most)
 
 
 def _sample(source: Source, columns: Sequence[str]) -> pa.Table:

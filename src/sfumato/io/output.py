@@ -255,7 +255,7 @@ def _parquet(
 def _schema_note(arrow: pa.Schema, schema: Schema | None) -> dict[bytes, bytes] | None:
     if schema is None or any(name not in schema for name in arrow.names):
         return None
-    public = Schema(tuple(replace(c, reason="") for c in schema.select(arrow.names)))
+    public = Schema(tuple(replace(c, reason="", confidence="") for c in schema.select(arrow.names)))
     return {SCHEMA_KEY: public.to_toml().encode("utf-8")}
 
 

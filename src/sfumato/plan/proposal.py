@@ -176,7 +176,8 @@ def _guess(column: Column, values: Sequence[Any], most: float) -> Guess:
         many = f"{len(values):,} values are too many to hide among, and nothing is known that they belong to"
         return Guess(column, hierarchy, drop=many)
     age = column.kind is Kind.NUMERIC and bool(names.is_about(column.name, _AGE))
-    old = age and max(map(float, values)) > _OLD
+    years = column.unit in ("", "years")  # months and days are no years
+    old = age and years and max(map(float, values)) > _OLD
     return Guess(column, hierarchy, top=_OLD if old else None, because=because)
 
 

@@ -210,7 +210,8 @@ def _entry(guess: Guess) -> Iterator[str]:
         parts.append(f"hierarchy = {value(guess.hierarchy)}")
     if guess.top is not None:
         parts.append(f"top = {value(guess.top)}")
-    yield f"# {_one_line(f'{column.kind}: {why}' if why else str(column.kind))}\n"
+    sure = f", {column.confidence}" if column.confidence else ""
+    yield f"# {_one_line(f'{column.kind}{sure}: {why}' if why else str(column.kind))}\n"
     yield f"{_key(column.name)} = {{ {', '.join(parts)}, reviewed = false }}\n"
 
 

@@ -59,7 +59,7 @@ class LevelsSeen:
 
 
 def _public_column(column: Column, seen: set[object]) -> Column:
-    column = replace(column, reason="", missing_codes=())
+    column = replace(column, reason="", confidence="", missing_codes=())
     if column.confirmed:
         return column
     texts = {str(value) for value in seen}

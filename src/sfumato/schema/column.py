@@ -72,6 +72,7 @@ class Column:
     missing_codes: values that stand for "missing" in the source (-9, "?").
     confirmed: a person has said that the domain is public, not read off the data.
     reason: why an inferred column is what it is.
+    confidence: how sure its role was guessed: "sure", "likely" or "unsure"; empty where nobody guessed.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Column:
     missing_codes: tuple[Value, ...] = ()
     confirmed: bool = False
     reason: str = ""
+    confidence: str = ""
     description: str = ""
 
     def __post_init__(self) -> None:

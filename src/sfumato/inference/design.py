@@ -1,0 +1,45 @@
+"""How a survey was made: weights, replicate weights, strata, primary sampling units."""
+
+from __future__ import annotations
+
+from sfumato.inference.clues import LIKELY, SURE, Clue
+from sfumato.inference.facts import Facts
+from sfumato.inference.names import Reading
+from sfumato.schema import Kind, Role
+
+_HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
+_BODY = ("birth", "event", "body", "days", "months")
+
+
+def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
+    """A survey weight by name; 'weight' alone only if no body weighs that much."""
+    numeric = facts.is_number and facts.distinct >= 2 and facts.kind is not Kind.FLAG
+    word = reading.first("weightname", "replicate")
+    if word and numeric and float(facts.numbers.max()) > 0:
+        what = "a replicate weight" if "weightname" not in reading else "a survey weight"
+        return Clue(Role.WEIGHT, SURE, f"'{word}' in the name says {what}")
+    word = reading.first("weight")
+    if not word or not numeric:
+        return None
+    survey = reading.first("survey", "household", "person")
+    if survey and not reading.first(*_BODY) and "kg" not in reading.words:
+        return Clue(Role.WEIGHT, SURE, f"'{survey}' and '{word}' in the name say a survey weight")
+    if word in ("w", "kg"):
+        return None
+    if facts.median() > _HEAVY and not reading.first(*_BODY):
+        return Clue(Role.WEIGHT, LIKELY, f"'{word}' in the name, and the numbers are those of a survey")
+    if reading.first("birth"):
+        return Clue(
+            Role.SENSITIVE, LIKELY, f"'{word}' and '{reading.first('birth')}': the weight of a newborn"
+        )
+    why = f"'{word}' is read as the weight of a body: set role = \"weight\" if it is a survey weight"
+    return Clue(Role.OTHER, LIKELY, why)
+
+
+def sampling(facts: Facts, reading: Reading) -> Clue | None:
+    """Strata and primary sampling units: numbers of the design, not of people."""
+    word = reading.first("stratum", "psu")
+    if not word or facts.share_distinct >= 0.5:
+        return None
+    what = "a stratum" if "stratum" in reading else "a sampling unit"
+    return Clue(Role.OTHER, LIKELY, f"'{word}' in the name says {what} of a survey")

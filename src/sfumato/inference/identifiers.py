@@ -1,0 +1,230 @@
+"""Numbers and names of people and records: by check digits, forms, names, and by how seldom values repeat.
+
+An identifier has (nearly) a value of its own in every row; a person column says which rows are one person's.
+Both never leave as they are, so where it is unsure whether a column is one of them, it is taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from sfumato.inference import known_values, shapes
+from sfumato.inference.check_digits import checked_numbers
+from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
+from sfumato.inference.facts import Facts
+from sfumato.inference.names import Reading
+from sfumato.inference.vocabulary import word_set
+from sfumato.schema import Kind, Role
+from sfumato.sources import is_text
+
+_NEARLY = 0.95  # different values per filled cell, from which on a column numbers its rows
+_FEW = 20  # values: a number of so few things names nobody
+_MANY = 50
+_LONG = 7  # digits of a number that is no quantity, if all values have as many
+_QUANTITY = word_set("no num number nbr n nombre numero nmbr total")  # also 'how many'
+_ELSEWHERE = (
+    "thing",
+    "site",
+    "place",
+    "drug",
+    "lab",
+    "diagnosis",
+    "procedure",
+    "insurance",
+    "disease",
+    "work",
+)
+_CODED = ("site", "place", "drug", "lab", "diagnosis", "procedure", "insurance", "work")
+_MEASURED = (
+    "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
+    "count", "days", "months", "symptom", "health",
+)  # fmt: skip
+_HASH = re.compile(r"(?=[0-9A-Fa-f]*[A-Fa-f])(?=[0-9A-Fa-f]*\d)[0-9A-Fa-f]{12,}")
+_ID_LIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_./ -]{4,}")
+_IP = re.compile(r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)")
+
+
+def identifier(facts: Facts, reading: Reading) -> Clue | None:
+    """Why a column names people or records, if it does."""
+    if not facts.filled or facts.kind in (Kind.DATE, Kind.TEXT, Kind.CODES):
+        return None
+    return _by_form(facts, reading) or _by_direct_name(facts, reading) or _by_number(facts, reading)
+
+
+def _by_form(facts: Facts, reading: Reading) -> Clue | None:
+    """What the values are by themselves: addresses of mail, numbers with check digits, hashes."""
+    texts = facts.texts
+    if is_text(facts.levels.type):
+        shape = shapes.identifying_shape(facts.levels)
+        if shape == "universally unique identifiers":
+            return _numbered(facts, reading, f"the values look like {shape}", SURE)
+        if shape:
+            return Clue(Role.IDENTIFIER, SURE, f"the values look like {shape}")
+        if _share(_IP, texts[:200]) >= _NEARLY:
+            return Clue(Role.IDENTIFIER, SURE, "the values look like internet addresses")
+        if (
+            facts.distinct >= 5
+            and _share(_HASH, texts[:500]) >= 0.9
+            and facts.distinct >= 0.0005 * facts.filled
+        ):
+            return _numbered(facts, reading, "the values look like hashes", SURE)
+    if (
+        facts.distinct >= _FEW
+        and (is_text(facts.levels.type) or facts.is_whole_number)
+        and min(facts.widths) >= 8
+    ):
+        what, passing = checked_numbers(texts)
+        if what:
+            why = f"{share(passing)} of the values have the check digit of {what}"
+            return _numbered(facts, reading, why, SURE)
+    return None
+
+
+def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
+    word = reading.first("direct")
+    elsewhere = reading.first(*(c for c in _ELSEWHERE if c != "place"))
+    if word and not elsewhere and facts.kind is not Kind.FLAG and "count" not in reading:
+        varied = facts.distinct >= _FEW and max(facts.widths) >= 5
+        if facts.type == "text" or (facts.is_whole_number and varied):
+            return Clue(Role.IDENTIFIER, SURE, f"'{word}' in the name leads straight to a person")
+    if not is_text(facts.levels.type) or facts.kind is not Kind.NOMINAL:
+        return None
+    if known_values.addresses(facts.texts):
+        return Clue(Role.IDENTIFIER, LIKELY, "the values look like streets with numbers")
+    if known_values.given_names(facts.texts, facts.text_counts) and not elsewhere:
+        return Clue(Role.IDENTIFIER, LIKELY, "many of the values are common names of people")
+    if known_values.people(facts.texts, facts.share_distinct) and not elsewhere and "place" not in reading:
+        return Clue(Role.IDENTIFIER, LIKELY, "the values look like names of people, and many differ")
+    return None
+
+
+def _by_number(facts: Facts, reading: Reading) -> Clue | None:
+    """A name that numbers something, or values that only numbers of people and records have."""
+    word = reading.first("personnumber", "number")
+    noun = reading.first("person", "household", "record", "personnumber")
+    alone = bool(noun) and reading.only("person", "record", "household", "number")
+    elsewhere = reading.first(*_ELSEWHERE)
+    if facts.kind is Kind.FLAG or facts.distinct < 2 or facts.type == "boolean":
+        return None
+    if facts.is_number and not facts.is_whole_number:
+        return None
+    unique = facts.distinct == facts.filled or (facts.share_distinct >= _NEARLY and facts.filled >= _FEW)
+    if not facts.compact_day and (word or alone) and not ("date" in reading and not noun):
+        clue = _named(facts, reading, word, noun, elsewhere, alone, unique)
+        if clue is not None:
+            return clue
+    return _by_values(facts, reading, unique)
+
+
+def _named(
+    facts: Facts, reading: Reading, word: str, noun: str, elsewhere: str, alone: bool, unique: bool
+) -> Clue | None:
+    person = reading.first("person", "personnumber", "household") if word or alone else ""
+    said = " and ".join(f"'{w}'" for w in dict.fromkeys((noun, word)) if w)
+    by_rows = unique and ("record" in reading or not reading.first("site", "place"))
+    if elsewhere and not person and not by_rows:
+        return None
+    last = next((w for w in reversed(reading.words) if not w.isdigit()), "") == word
+    if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)) and not last:
+        return None
+    if unique:
+        return Clue(Role.IDENTIFIER, SURE, f"{said} in the name, and {_different(facts)}")
+    if elsewhere and "personnumber" not in reading and not (person and facts.share_distinct > 0.02):
+        return None
+    enough = facts.distinct >= _FEW or facts.rows < 200
+    how_many = word in _QUANTITY and _before(reading, word, noun) and not _like_numbers(facts)
+    if person and enough and not how_many:
+        return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
+    if noun or not elsewhere:
+        many = facts.distinct >= _MANY and facts.share_distinct >= 0.05
+        many = many and (_like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
+        if many:
+            return Clue(Role.PERSON, LIKELY, f"{said} in the name, and values repeat: {_different(facts)}")
+    return None
+
+
+def _before(reading: Reading, word: str, noun: str) -> bool:
+    """'number of patients', not 'patient number'."""
+    places = [reading.words.index(w) if w in reading.words else 0 for w in (word, noun)]
+    return places[0] < places[1]
+
+
+def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
+    measured = reading.first(*_MEASURED)
+    if facts.is_whole_number and not facts.compact_day:
+        if measured or facts.filled < _FEW or facts.kind is Kind.ORDINAL:
+            return None
+        numbers = facts.numbers
+        if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
+            return Clue(Role.IDENTIFIER, LIKELY, f"whole numbers one after the other, {_different(facts)}")
+        one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
+        if unique and facts.filled >= 100 and (max(facts.widths) >= 5 or one_width):
+            sure = LIKELY if one_width else UNSURE
+            return Clue(Role.IDENTIFIER, sure, f"whole numbers that hardly repeat: {_different(facts)}")
+        if (
+            one_width
+            and min(facts.widths) >= _LONG
+            and facts.distinct >= _MANY
+            and facts.share_distinct >= 0.01
+        ):
+            digits = max(facts.widths)
+            why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
+            return Clue(Role.PERSON, UNSURE if reading.first(*_CODED) else LIKELY, why)
+        if facts.distinct >= 3 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
+            why = f"whole numbers spread as evenly as numbers of people are: {_different(facts)}"
+            return Clue(Role.PERSON, UNSURE, why)
+        return None
+    if facts.kind is not Kind.NOMINAL or facts.is_number or not is_text(facts.levels.type):
+        return None
+    if facts.filled >= _FEW and facts.distinct == facts.filled:
+        where = "every row" if facts.filled == facts.rows else "every filled row"
+        return Clue(Role.IDENTIFIER, LIKELY, f"{where} has its own value: {_different(facts)}")
+    if facts.filled >= _MANY and facts.share_distinct >= 0.9:
+        return Clue(Role.IDENTIFIER, LIKELY, f"nearly every row has its own value: {_different(facts)}")
+    like = _share(_ID_LIKE, facts.texts[:500]) >= _NEARLY and len(facts.widths) <= 3
+    if like and facts.distinct >= _MANY and facts.share_distinct >= 0.05 and "place" not in reading:
+        why = f"letters and digits of one length that repeat, as numbers of people do: {_different(facts)}"
+        return Clue(Role.PERSON, UNSURE, why)
+    return None
+
+
+def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue | None:
+    """An identifier where values hardly repeat; else a person, or what the name says they are numbers of."""
+    if facts.share_distinct >= 0.9:
+        return Clue(Role.IDENTIFIER, confidence, f"{why}, {_different(facts)}")
+    site = reading.first("site")
+    if site:
+        return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"{why}, and '{site}' says of what: a place of care")
+    if reading.first("insurance", "thing") and not reading.first("person"):
+        word = reading.first("insurance", "thing")
+        return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
+    role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
+    return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
+
+
+def _evenly(facts: Facts, one_width: bool) -> bool:
+    """1, 2, 3, ... without gaps, each about as often; or drawn from all numbers of as many digits."""
+    numbers = np.sort(facts.numbers)
+    if np.ptp(numbers) + 1 == facts.distinct:
+        return float(facts.counts.std()) < float(facts.counts.mean())
+    low = 10.0 ** (max(facts.widths) - 1)
+    if not one_width or low < 10_000 or numbers[0] < low:
+        return False
+    steps = np.arange(1, len(numbers) + 1) / len(numbers)
+    gap = float(np.abs((numbers - low) / (9 * low) - steps).max())
+    return bool(gap < 1.63 / len(numbers) ** 0.5)  # Kolmogorov-Smirnov: one even column in a hundred fails
+
+
+def _like_numbers(facts: Facts) -> bool:
+    """Whether values look like the numbers of something: not the small ones that count."""
+    return not facts.is_number or facts.distinct >= 0.5 * facts.filled or min(facts.widths) >= 4
+
+
+def _different(facts: Facts) -> str:
+    return f"{facts.distinct:,} different values {facts.of_rows}"
+
+
+def _share(form: re.Pattern[str], texts: list[str]) -> float:
+    return sum(form.fullmatch(t) is not None for t in texts) / len(texts) if texts else 0.0

@@ -1,0 +1,190 @@
+"""Values that say by themselves what a column holds: sexes, marital states, places, postcodes, names.
+
+Words in six languages, small letters without accents. A column counts where nearly all of its rows hold
+words of one list, and at least two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sfumato.inference.names import words
+from sfumato.inference.vocabulary import word_set
+
+_SHARE = 0.9
+_SHORT = 50  # signs
+
+_SEX = (
+    "male female man woman men women boy girl m f w d x v h u männlich weiblich divers mann frau masculin "
+    "feminin homme femme masculino femenino hombre mujer varon maschio femmina uomo donna maschile "
+    "femminile man vrouw vrouwelijk mannelijk unknown other unbekannt"
+)
+_SEX_CORE = word_set(
+    "male female woman weiblich maennlich frau femme homme feminin masculin mujer hombre femenino "
+    "masculino femmina maschio donna uomo femminile maschile vrouw vrouwelijk mannelijk girl boy"
+)
+_SEX_LETTERS = (
+    {"m", "f"},
+    {"m", "w"},
+    {"m", "v"},
+    {"h", "f"},
+    {"m", "f", "u"},
+    {"m", "w", "d"},
+    {"m", "f", "x"},
+)
+_MARITAL = (
+    "married single divorced widowed separated never partner cohabiting unmarried widow widower "
+    "verheiratet ledig geschieden verwitwet getrennt marie mariee celibataire divorce divorcee veuf veuve "
+    "pacse concubinage casado casada soltero soltera divorciado divorciada viudo viuda separado sposato "
+    "sposata coniugato nubile celibe divorziato vedovo vedova separato gehuwd ongehuwd gescheiden weduwe "
+    "weduwnaar samenwonend"
+)
+_RACE = (
+    "white black asian hispanic latino caucasian african american indian alaska native hawaiian pacific "
+    "islander mexican multiracial weiss schwarz asiatisch blanc noir blanco negro mestizo indigena bianco "
+    "nero"
+)
+_STATES = (
+    "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii "
+    "idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan "
+    "minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee "
+    "texas utah vermont virginia washington wisconsin wyoming bayern berlin brandenburg bremen hamburg "
+    "hessen niedersachsen saarland sachsen thueringen bretagne normandie occitanie corse andalucia aragon "
+    "asturias cataluna galicia murcia navarra lombardia lazio veneto toscana sicilia sardegna puglia "
+    "campania liguria piemonte utrecht drenthe zeeland friesland groningen gelderland limburg overijssel "
+    "flevoland ontario quebec manitoba alberta saskatchewan northeast midwest south west southeast "
+    "southwest northwest urban rural"
+)
+_STATE_LETTERS = word_set(
+    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY "
+    "NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC PR"
+)
+_COUNTRIES = (
+    "germany france italy spain poland sweden norway denmark finland netherlands belgium austria "
+    "switzerland portugal greece ireland england scotland wales hungary romania bulgaria croatia serbia "
+    "turkey russia ukraine china india japan korea vietnam philippines mexico cuba canada brazil "
+    "argentina chile colombia peru ecuador venezuela guatemala honduras nicaragua haiti jamaica iran iraq "
+    "syria afghanistan pakistan bangladesh nigeria ghana kenya ethiopia somalia morocco algeria tunisia "
+    "egypt australia usa deutschland frankreich italien spanien polen oesterreich schweiz tuerkei "
+    "allemagne italie espagne pologne suisse maroc algerie alemania francia italia espana polonia "
+    "marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko"
+)
+_LISTS = tuple(
+    (what, frozenset(w for word in text.split() for w in words(word)))
+    for what, text in (
+        ("sexes", _SEX), ("marital states", _MARITAL), ("groups of origin", _RACE), ("regions", _STATES),
+        ("countries", _COUNTRIES),
+    )
+)  # fmt: skip
+_GIVEN = (
+    "james john robert michael william david richard joseph thomas charles mary patricia jennifer linda "
+    "elizabeth barbara susan jessica sarah karen daniel matthew anthony mark donald steven paul andrew "
+    "joshua kevin brian george emily emma olivia sophia isabella mia charlotte amelia harper evelyn "
+    "ashley kimberly michelle amanda melissa stephanie rebecca laura anna hans peter klaus wolfgang "
+    "juergen dieter manfred helmut guenter heinz karl stefan andreas markus christian sebastian tobias "
+    "felix lukas jonas leon ursula renate monika petra sabine claudia birgit heike greta clara jan jean "
+    "pierre michel philippe alain nicolas marie nathalie isabelle sylvie catherine francoise camille lea "
+    "manon jose antonio juan manuel francisco luis javier carlos miguel rosa carmen maria josefa isabel "
+    "dolores pilar marta elena ines giuseppe giovanni francesco marco luca andrea alessandro rosa giulia "
+    "francesca chiara sara valentina jeroen sander bart pieter johannes cornelis willem henk kees anneke "
+    "johanna sanne daan sem noah liam lucas hugo nils olga ben tom paul karin"
+)
+_SURNAMES = (
+    "smith johnson williams brown jones miller davis garcia rodriguez wilson martinez anderson taylor "
+    "thomas hernandez moore martin jackson thompson white lopez lee gonzalez harris clark lewis robinson "
+    "walker perez hall young allen mueller schmidt schneider fischer weber meyer wagner becker schulz "
+    "hoffmann koch bauer richter klein wolf schroeder neumann schwarz zimmermann braun krueger keller "
+    "bernard dubois durand moreau laurent simon michel lefebvre leroy roux fournier girard bonnet dupont "
+    "fernandez sanchez gomez diaz moreno alvarez jimenez ruiz romero torres navarro rossi russo ferrari "
+    "esposito bianchi romano colombo ricci marino greco bruno gallo conti jansen de vries van bakker "
+    "visser smit meijer bos mulder peters hendriks dekker brouwer nguyen patel singh khan kim kowalski "
+    "nowak silva santos oliveira souza"
+)
+_NAMES = frozenset(w for word in (_GIVEN + " " + _SURNAMES).split() for w in words(word))
+_POSTCODES = tuple(
+    (what, re.compile(form))
+    for what, form in (
+        ("British postcodes", r"[A-Z]{1,2}\d[A-Z0-9]? ?\d[A-Z]{2}"),
+        ("Canadian postcodes", r"[ABCEGHJ-NPR-TVXY]\d[A-Z] ?\d[A-Z]\d"),
+        ("Dutch postcodes", r"[1-9]\d{3} [A-Z]{2}"),
+        ("ZIP codes", r"\d{5}-\d{4}"),
+    )
+)
+_LEADING_ZERO = re.compile(r"0\d{4}")
+_FIVE = re.compile(r"\d{5}")
+_ADDRESS = re.compile(r"\d+[a-zA-Z]? [A-Z][\w.' -]+|[A-ZÄÖÜ][\w.'ß -]+ \d+ ?[a-zA-Z]?")
+_STREET = re.compile(
+    r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|highway|"
+    r"hwy|straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|piazza|"
+    r"corso)\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"(Dr\.? |Mrs?\.? |Ms\.? )?[A-ZÀ-Þ][\w'’-]+,? (([A-ZÀ-Þ]\.?|[A-ZÀ-Þ][\w'’-]+) ?){1,3}")
+
+
+def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
+    """What a column of few words holds, by the words."""
+    total = sum(counts)
+    # A list of words is told by short cells; a sentence may name a country and be about something else.
+    cells = [
+        (frozenset(words(v)) if len(v) <= _SHORT else frozenset(), n)
+        for v, n in zip(values, counts, strict=True)
+    ]
+    if 2 <= len(values) <= 6 and {v.strip().lower() for v in values} in _SEX_LETTERS:
+        return "sexes"
+    if (
+        len(values) >= 5
+        and sum(n for v, n in zip(values, counts, strict=True) if v in _STATE_LETTERS) >= 0.95 * total
+    ):
+        return "states" if len(values) >= 8 or any(v in values for v in ("CA", "NY", "TX", "FL")) else ""
+    for what, known in _LISTS:
+        hits = [(cell & known, n) for cell, n in cells]
+        if sum(n for hit, n in hits if hit) < _SHARE * total or sum(bool(h) for h, _ in hits) < 2:
+            continue
+        if what == "sexes" and not any(hit & _SEX_CORE for hit, _ in hits):
+            continue
+        return what
+    return ""
+
+
+def postcodes(values: Sequence[str]) -> str:
+    """What kind of postcodes these different values are."""
+    if len(values) < 10:
+        return ""
+    for what, form in _POSTCODES:
+        if sum(form.fullmatch(v.strip().upper()) is not None for v in values) >= 0.95 * len(values):
+            return what
+    five = sum(_FIVE.fullmatch(v) is not None for v in values)
+    zeros = sum(_LEADING_ZERO.fullmatch(v) is not None for v in values)
+    return "five-digit codes with leading zeros, as of places" if five == len(values) and zeros else ""
+
+
+def addresses(values: Sequence[str]) -> bool:
+    """Whether nearly all are a street with a number."""
+    looked = values[:500]
+    hits = sum(_ADDRESS.fullmatch(v) is not None and _STREET.search(v) is not None for v in looked)
+    return len(looked) >= 5 and hits >= 0.6 * len(looked)
+
+
+def given_names(values: Sequence[str], counts: Sequence[int]) -> bool:
+    """Whether many rows hold a common first name or surname, and nearly all a word or two with capitals."""
+    if len(values) < 10:
+        return False
+    total = sum(counts)
+    cells = [(words(v), v, n) for v, n in zip(values, counts, strict=True)]
+    hits = sum(n for parts, _, n in cells if parts and len(parts) <= 3 and _NAMES.intersection(parts))
+    looks = sum(
+        n
+        for parts, v, n in cells
+        if v[:1].isupper() and 1 <= len(parts) <= 3 and not any(c.isdigit() for c in v)
+    )
+    return hits >= 0.25 * total and looks >= 0.9 * total
+
+
+def people(values: Sequence[str], share_distinct: float) -> bool:
+    """Whether nearly all are two to four words with capitals, as people's names are, and many differ."""
+    looked = values[:500]
+    if len(looked) < 20 or share_distinct < 0.2:
+        return False
+    return sum(_PERSON.fullmatch(v.strip()) is not None for v in looked) >= 0.9 * len(looked)

@@ -1,0 +1,163 @@
+"""Names that a survey's dictionary gives a meaning: letters and numbers that say nothing by themselves.
+
+A dictionary counts as found when several columns of the table carry names of its form; then its own names are
+read as what they are about (the words of `vocabulary`). Facts from the published codebooks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LEAST = 3  # columns of its form, for a dictionary to be taken as the one that was used
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """One survey: what its names look like, and what some of them are about."""
+
+    name: str
+    form: re.Pattern[str]
+    entries: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
+
+
+def _dictionary(name: str, form: str, table: str) -> Dictionary:
+    entries = []
+    for line in table.strip().splitlines():
+        pattern, _, about = line.strip().partition(": ")
+        entries.append((re.compile(pattern, re.IGNORECASE), tuple(about.split())))
+    return Dictionary(name, re.compile(form, re.IGNORECASE), tuple(entries))
+
+
+_DICTIONARIES = (
+    _dictionary("DHS", r"(m?v|hv|s|b|m|hc|ha|hml)\d{2,3}[a-z]?(_\d+)?|caseid|hhid", """
+        caseid|hhid: number record
+        m?v001|m?v021|hv001|hv021|hv004|m?v004: psu
+        m?v002|hv002|m?v003|hv003: household
+        m?v005|hv005|d005: weightname
+        m?v00[678]|hv00[678]: event date
+        m?v009|m?v01[01]|b[123]|hv105d: birth
+        m?v01[23]|hv105|hc1|ha1: age
+        hv104|b4|hc27: sex
+        m?v02[23]|hv02[23]: stratum
+        m?v02[456]|m?v10[12345]|hv02[456]|m?v139|m?v140: place
+        m?v106|m?v107|m?v133|m?v149|m?v155|hv10[6789]: education
+        m?v130: religion
+        m?v131: race
+        m?v13[5678]|hv009|hv01[0-4]|m?v201|m?v20[2-9]|m?v21[89]|m?v220|m?v150|hv101: family
+        m?v190a?|m?v191a?|hv27[01]a?: income
+        m?v50[1-9]|hv115: marital
+        m?v71[4-9]|m?v70[145]: work
+        m?v21[3-5]|m?v21[67]|m?v22[1-9]: pregnancy
+        m?v3\\d\\d[a-z]?|m?v46\\d[a-z]?|m?v5[2-3]\\d|m?v7[5-9]\\d[a-z]?|m?v8\\d\\d: behaviour
+        m?v4[0-5]\\d[a-z]?|hc\\d+|ha\\d+|hml\\d+|hiv\\d+: health
+    """),
+    _dictionary("EU-SILC", r"[DHPR][ABCEHLSXY]\d{3}[GNT]?(_F)?", """
+        [DHPR]X?B010: date
+        [DHPR]B020|DB040|RB031: place
+        [PR]B030|R[AB]0?30|PX030: number person
+        [DH][BX]030|RX030: household number
+        PB040|PB06[0-9]|DB090|RB05[0-9]|RB060|RL070|DB080: weightname
+        DB05[0-9]: stratum
+        DB06[0-9]|DB070: psu
+        DB100: place
+        PB110|PB120|PB100|PB130|PB140|RB070|RB080: birth
+        PX020|RX0[12]0|RB08[12]: age
+        PB150|RB090: sex
+        PB1[67]0|PB180|RB2[234]0: family
+        PB190|PB200|RB24\\d: marital
+        PB2[123]0[AB]?|RB2[89]0: nation
+        PE0\\d\\d: education
+        PL\\d{3}[A-Z]?|PX050|RB210: work
+        PH0\\d\\d: health
+        PY\\d{3}[GN]?|HY\\d{3}[GN]?|HX\\d{3}|HS\\d{3}|PX010: income
+        HH\\d{3}[A-Z]?|HX0[456]0: housing
+    """),
+    _dictionary("NHANES", r"(RI[AD]|DMD|IND|SDMV|WT|LBX|LBD|URX|BPX|BMX|DIQ|SMQ|ALQ|MCQ|DPQ|SXQ|HIQ|DUQ|HSQ|"
+                r"RXD|OHX|KIQ|PAQ|RHQ|HUQ|DXX|PFQ|SLQ|CDQ|BPQ|DBQ|OCQ|HEQ)[A-Z0-9_]*|SEQN|SDDSRVYR", """
+        SEQN: number person
+        RIDAGE.*|RIDEXAG.*|DMDHRAG.*: age
+        RIAGENDR|DMDHRGND: sex
+        RIDRETH\\d: race
+        DMDBORN.*|DMDHRBR.*: nation
+        DMDCITZN|DMDYRS.*: nation
+        DMDEDUC.*|DMDHRED.*|DMDHSED.*: education
+        DMDMARTL|DMDHRMA.*|DMDMARTZ: marital
+        DMDHHSI.|DMDFMSI.|DMDHHZ.*: family
+        DMQMILI.|OCQ.*|OCD.*: work
+        RIDEXMON|RIDSTATR|SDDSRVYR|SIA.*|FIA.*|MIA.*: survey
+        RIDEXPRG|RHQ.*|RHD.*: pregnancy
+        IND.*: income
+        WT[A-Z0-9_]+: weightname
+        SDMVPSU: psu
+        SDMVSTRA: stratum
+        LB[XD].*|UR[XD].*|SS[A-Z]{2,}.*: lab
+        BPX.*|BPQ.*|BMXBMI|BMXWAIST|DXX.*|OHX.*: vital
+        BMX.*: body
+        DIQ.*|MCQ.*|KIQ.*|CDQ.*|HEQ.*: disease
+        SMQ.*|SMD.*|ALQ.*|DUQ.*|SXQ.*|DBQ.*|PAQ.*: behaviour
+        DPQ.*|HSQ.*|HUQ.*|PFQ.*|SLQ.*|HSD.*: health
+        RXD.*|RXQ.*: drug
+        HIQ.*: insurance
+    """),
+    _dictionary("SOEP", r"(pg|hg|pl[a-j]|hl[a-f]|[deilmw]111)[a-z0-9]+|syear|[ph]hrf|hid|cid|pid", """
+        pid|pnr|persnr: number person
+        hid|cid|hhnr|hhnrakt: household number
+        syear|welle|erhebj: date
+        phrf\\w*|hhrf\\w*|w111\\w+: weightname
+        gebjahr|gebmonat|ple0010_h: birth
+        d11101: age
+        d11102ll|sex: sex
+        d11103|d11112ll|migback|corigin|pgnation\\w*: race
+        d11104|pgfamstd\\w*|pgpartz: marital
+        d1110[67]|hhgr|h11101|d11105: family
+        d1110[89]|pgisced\\w*|pgpsbil\\w*|pgpbbil\\w*|pgbilzt|pgcasmin: education
+        bula\\w*|l111\\w+|sampreg: place
+        pgisco\\w*|pgstib|pgemplst|pgnace\\w*|pglfs|e111\\w+|pgsiops\\w*: work
+        pglab\\w+|hghinc|hginc\\w*|i111\\w+|pgimp\\w*: income
+        ple\\w+|m111\\w+: health
+        strat\\w*|strata\\w*: stratum
+        psu|intid: psu
+    """),
+    _dictionary("SHARE", r"(dn|ph|mh|br|ep|as|hc|sp|ch|gv_|cv|xt)\d{3}[a-z0-9_]*|mergeid|hhid\d|cciw_w\d", """
+        mergeid: number person
+        hhid\\d|coupleid\\d: household number
+        dn00[23]_?|dn004_?.*|dn005.*: birth
+        dn042_?: sex
+        dn014_?: marital
+        dn010.*|dn012.*: education
+        dn007.*|dn008.*: nation
+        c[ci][id]w_w\\d: weightname
+        ph\\d+.*|mh\\d+.*|hc\\d+.*: health
+        br\\d+.*: behaviour
+        ep\\d+.*: work
+        as\\d+.*: income
+        ch\\d+.*: family
+    """),
+    _dictionary("UK Biobank", r"f?\.?\d{2,6}[-._]\d+[-._]\d+|eid|f\.eid", """
+        f?\\.?eid: number person
+        f?\\.?31\\D.*: sex
+        f?\\.?(34|52|33)\\D.*: birth
+        f?\\.?(21003|21022)\\D.*: age
+        f?\\.?21000\\D.*: race
+        f?\\.?(53|40000)\\D.*: event date
+        f?\\.?54\\D.*: place
+        f?\\.?(41\\d{3}|4000[16]|130\\d{3}|131\\d{3})\\D.*: diagnosis
+        f?\\.?(300\\d\\d|30[1-9]\\d\\d|23[34]\\d\\d)\\D.*: lab
+    """),
+)  # fmt: skip
+
+
+def dictionaries(names: Sequence[str]) -> tuple[Dictionary, ...]:
+    """The dictionaries whose form several of these names have."""
+    return tuple(d for d in _DICTIONARIES if sum(d.form.fullmatch(n) is not None for n in names) >= _LEAST)
+
+
+def meaning(name: str, found: Sequence[Dictionary]) -> tuple[str, tuple[str, ...]]:
+    """The survey, and what its dictionary says a column of this name is about."""
+    for dictionary in found:
+        for pattern, about in dictionary.entries:
+            if pattern.fullmatch(name):
+                return dictionary.name, about
+    return "", ()

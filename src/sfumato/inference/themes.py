@@ -1,0 +1,285 @@
+"""What others may know of a person and what they would like to know: by values first, then by names.
+
+Where name and values agree a guess is sure; where one of them speaks it is likely. What is wanted weighs more
+than what is known ('family income'), except where the known thing is the subject ('age at diagnosis').
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.inference import known_values
+from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
+from sfumato.inference.codes import code_system
+from sfumato.inference.facts import Facts
+from sfumato.inference.names import Reading
+from sfumato.inference.vocabulary import WORDS, word_set
+from sfumato.schema import Kind, Role
+from sfumato.sources import is_text
+
+_WANTED = (
+    "diagnosis", "procedure", "drug", "disease", "behaviour", "pregnancy", "lab", "vital", "outcome", "money",
+    "income", "symptom", "health",
+)  # fmt: skip
+_KNOWN = (
+    "race", "marital", "education", "work", "nation", "language", "religion", "family", "housing", "place",
+    "site", "stay", "insurance",
+)  # fmt: skip
+_WORDS = {
+    "diagnosis": "a diagnosis", "procedure": "a treatment", "drug": "a drug", "disease": "a disease",
+    "behaviour": "a way of life", "pregnancy": "a pregnancy", "lab": "a result",
+    "vital": "a measurement of the body", "outcome": "an outcome", "money": "an amount of money",
+    "income": "income", "symptom": "a complaint", "health": "the state of health",
+    "race": "something others know", "marital": "something others know",
+    "education": "something others know", "work": "something others know",
+    "nation": "something others know", "language": "something others know",
+    "religion": "something others know", "family": "something others know",
+    "housing": "something others know", "place": "a place", "site": "a place of care",
+    "stay": "the length of a stay", "insurance": "an insurance",
+}  # fmt: skip
+_COMMON_WORDS = word_set("exp med res mi ms hr pay def ing dis stat eth mar civil reg land area general fall")
+ROUND = "who knows it exactly finds the row, so round it"
+_MOST_SEXES = 12
+_OLDEST = 125
+
+
+def theme(facts: Facts, reading: Reading) -> Clue | None:
+    """Why an intruder may know the column, or want it; nothing if neither name nor values say so."""
+    coded = _by_codes(facts, reading)
+    named = _by_name(facts, reading)
+    if coded is not None and (named is None or named.role is not Role.SENSITIVE):
+        return coded
+    if coded is not None and named is not None:
+        return Clue(Role.SENSITIVE, SURE, f"{named.why}, and {coded.why}")
+    valued = _by_values(facts, reading)
+    if named is None:
+        return valued
+    if valued is not None and valued.role is named.role:
+        return Clue(named.role, SURE, f"{named.why}, and {valued.why}")
+    return named
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
+    """Codes of a code system of health care."""
+    if facts.kind is Kind.CODES:
+        return Clue(Role.SENSITIVE, LIKELY, "several codes of a person in a cell")
+    if facts.kind in (Kind.DATE, Kind.TEXT, Kind.FLAG) or facts.compact_day:
+        return None
+    counts = facts.kind is Kind.NUMERIC or not is_text(facts.levels.type)
+    if counts and not (facts.is_whole_number and min(facts.widths, default=0) >= 6):
+        return None
+    hinted = bool(reading.first("diagnosis", "procedure", "drug", "lab"))
+    if reading.first("place", "number", "site") and not hinted:
+        return None
+    system = code_system(facts.texts, alone=not hinted)
+    if not system:
+        return None
+    return Clue(Role.SENSITIVE, SURE if hinted else LIKELY, f"the values look like {system}")
+
+
+def _by_values(facts: Facts, reading: Reading) -> Clue | None:
+    if facts.kind is Kind.DATE or facts.compact_day:
+        back = _years_back(facts)
+        why = "days that reach back a lifetime, as of births" if back else "the day of an event may be known"
+        return Clue(Role.QUASI_IDENTIFIER, LIKELY, why)
+    if is_text(facts.levels.type) and facts.kind is not Kind.TEXT:
+        if facts.distinct <= 300:
+            known = known_values.known_words(facts.texts, facts.text_counts)
+            if known:
+                return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"the values are {known}")
+        codes = known_values.postcodes(facts.texts)
+        if codes:
+            sure = UNSURE if codes.startswith("five") else LIKELY
+            return Clue(Role.QUASI_IDENTIFIER, sure, f"the values look like {codes}")
+    if _like_money(facts):
+        return Clue(Role.SENSITIVE, UNSURE, "numbers with cents that spread as amounts of money do")
+    return None
+
+
+def _years_back(facts: Facts) -> bool:
+    """Whether days span more than forty years: births rather than events."""
+    if facts.compact_day:
+        first, last = min(facts.texts)[:4], max(facts.texts)[:4]
+        return int(last) - int(first) > 40
+    values = (
+        [v for v in (facts.levels[0].as_py(), facts.levels[-1].as_py()) if v is not None]
+        if facts.distinct
+        else []
+    )
+    if not values:
+        return False
+    years = [t[:4] for t in facts.texts if t[:4].isdigit()]
+    return bool(years) and int(max(years)) - int(min(years)) > 40
+
+
+def _like_money(facts: Facts) -> bool:
+    """Two decimals, no negative ones, a long tail above."""
+    numbers = facts.numbers
+    if facts.is_whole_number or len(numbers) < 100 or numbers.min() < 0 or numbers.max() < 1_000:
+        return False
+    some = numbers[:: max(1, len(numbers) // 2_000)]
+    if np.abs(some * 100 - np.round(some * 100)).max() > 1e-4:
+        return False
+    tenths = (np.abs(some * 10 - np.round(some * 10)) < 1e-6).mean()
+    mean = float((numbers * facts.counts).sum() / facts.filled)
+    return bool(tenths < 0.5) and mean > 1.15 * facts.median()
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def _by_name(facts: Facts, reading: Reading) -> Clue | None:
+    dated = facts.kind is Kind.DATE or facts.compact_day
+    if dated:
+        word = reading.first("birth", "death", "event")
+        return _quasi(word, "the day of something others notice", SURE) if word else None
+    return (
+        _about_sex(facts, reading)
+        or _about_age(facts, reading)
+        or _about_births_and_deaths(facts, reading)
+        or _wanted(facts, reading)
+        or _known(facts, reading)
+        or _event(facts, reading)
+    )
+
+
+def _quasi(word: str, what: str, confidence: str) -> Clue:
+    return Clue(Role.QUASI_IDENTIFIER, confidence, f"'{word}' in the name means {what}")
+
+
+def _about_sex(facts: Facts, reading: Reading) -> Clue | None:
+    word = reading.first("sex")
+    if not word:
+        return None
+    life = reading.first("behaviour", "pregnancy", "age", "count") or (
+        "ever" if "ever" in reading.words else ""
+    )
+    if life and word in ("sex", "sexe", "sexo", "sesso"):
+        return Clue(
+            Role.SENSITIVE, LIKELY, f"'{word}' and '{life}' in the name: about somebody's sexual life"
+        )
+    if reading.first(*_WANTED):
+        return None
+    if facts.distinct > _MOST_SEXES:
+        return None  # so many are no sexes
+    return _quasi(word, "something others know", SURE)
+
+
+def _about_age(facts: Facts, reading: Reading) -> Clue | None:
+    word = reading.first("age")
+    if not word:
+        return None
+    at = reading.first("disease", "behaviour", "drug", "pregnancy")
+    if at:
+        return Clue(
+            Role.SENSITIVE, LIKELY, f"'{at}' in the name: the age of something a person keeps to themselves"
+        )
+    unit = age_unit(facts, reading)
+    numbers = facts.numbers
+    plausible = not len(numbers) or numbers.max() <= _OLDEST * {"months": 12.5, "days": 366}.get(unit, 1)
+    return _quasi(
+        word,
+        "something others know" + f", in {unit}" * (unit not in ("", "years")),
+        SURE if plausible else LIKELY,
+    )
+
+
+def age_unit(facts: Facts, reading: Reading) -> str:
+    """'years', 'months' or 'days' of a column of ages; nothing if it is none, or in bands."""
+    if "age" not in reading or facts.kind is not Kind.NUMERIC:
+        return ""
+    if "months" in reading:
+        return "months"
+    if "days" in reading:
+        return "days"
+    numbers = facts.numbers
+    if not len(numbers) or numbers.max() <= _OLDEST or numbers.max() in (999, 998, 997):
+        return "years"
+    return "months" if numbers.max() <= 1_500 else "days"
+
+
+def _about_births_and_deaths(facts: Facts, reading: Reading) -> Clue | None:
+    word = reading.first("birth")
+    if word and not reading.first("weight", "body", "outcome"):
+        return _quasi(word, "something others know", SURE)
+    word = reading.first("death")
+    if not word:
+        return None
+    other = reading.first("diagnosis", "outcome", "procedure", "disease", "lab") or next(
+        (w for w in reading.words if w in ("risk", "cause", "ursache", "causa", "oorzaak", "prob", "score")),
+        "",
+    )
+    if other:
+        return Clue(Role.SENSITIVE, LIKELY, f"'{word}' and '{other}' in the name")
+    return _quasi(word, "an event others notice", LIKELY)
+
+
+def _wanted(facts: Facts, reading: Reading) -> Clue | None:
+    concept = next((c for c in _WANTED if c in reading), "")
+    if not concept:
+        return None
+    word = reading.about[concept]
+    known = reading.first("site", "insurance", "place", "work")
+    if concept in ("health", "symptom") and known:
+        return None  # a health centre, a health insurance
+    if concept == "procedure" and reading.first("event") == word and "date" in reading:
+        return None
+    if concept in ("procedure", "diagnosis", "drug", "disease") and _is_place(reading):
+        return None  # where somebody was treated
+    return Clue(Role.SENSITIVE, _confidence(facts, word), f"'{word}' in the name means {_WORDS[concept]}")
+
+
+def _is_place(reading: Reading) -> bool:
+    """Whether the noun of a name is a place: the last word, in Romance languages the first."""
+    long = [w for w in reading.words if len(w) > 1 and not w.isdigit()]
+    first = word_set("lugar ciudad municipio provincia comune citta luogo lieu ville commune departamento")
+    return len(long) > 1 and (WORDS.get(long[-1]) == frozenset({"place"}) or long[0] in first)
+
+
+def _known(facts: Facts, reading: Reading) -> Clue | None:
+    concept = next((c for c in _KNOWN if c in reading), "")
+    if not concept:
+        return None
+    word = reading.about[concept]
+    number = facts.kind is Kind.NUMERIC
+    if concept == "site" and number and not (facts.is_whole_number and min(facts.widths) >= 3):
+        return None  # days in hospital, visits to a doctor
+    if concept == "place" and number and not facts.is_whole_number and not _coordinate(reading):
+        return None
+    if (
+        concept in ("site", "place")
+        and reading.first("event", "thing")
+        and facts.distinct < 30
+        and "place" not in reading
+    ):
+        return Clue(Role.OTHER, UNSURE, f"'{word}' in the name, but about the way of an admission")
+    return _quasi(word, _WORDS[concept], _confidence(facts, word))
+
+
+def _coordinate(reading: Reading) -> bool:
+    return any(w in ("lat", "lon", "lng", "latitude", "longitude", "gps") for w in reading.words)
+
+
+def _event(facts: Facts, reading: Reading) -> Clue | None:
+    event = reading.first("event", "stay")
+    if event and "date" in reading:
+        return _quasi(event, "an event others notice", LIKELY)
+    return None
+
+
+def _confidence(facts: Facts, word: str) -> str:
+    """Short words mean several things; of a column without values nothing agrees with its name."""
+    if word in _COMMON_WORDS or len(word) < 3 or facts.distinct < 1:
+        return UNSURE
+    return SURE if len(word) > 4 else LIKELY
+
+
+def near_unique(facts: Facts) -> str:
+    """A warning where exact numbers or times nearly never repeat: whoever knows one finds its row."""
+    exact = facts.is_number or facts.type in ("datetime", "instant")
+    if not exact or facts.filled < 50 or facts.distinct < 50 or facts.share_alone < 0.5:
+        return ""
+    return f"{share(facts.share_alone)} of the rows have a value that no other has ({facts.of_rows}): {ROUND}"
