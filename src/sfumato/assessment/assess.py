@@ -105,12 +105,13 @@ def assess(
     evidence = _evidence(case, found)
     outcomes = judged(limits, found.scores, found.unavailable, found.broken, evidence)
     because, advice = reasons(case, outcomes, found.scores, evidence)
+    notes = (*notes, *_power(found.scores), *_refuted(found.scores))
     return Assessment(
         scores=found.scores,
         thresholds=outcomes,
         skipped=(*found.skipped, *_lost(case), *undrawn),
         guarantee=guarantee_of(released),
-        notes=(*notes, *_power(found.scores)),
+        notes=notes,
         rows=case.files.rows,
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
@@ -137,6 +138,11 @@ def _lost(case: Case) -> list[Skipped]:
     """A quasi-identifier that the release lacks was not examined; it may be there under another name."""
     why = "it is not in the release, by its name or by its values"
     return [Skipped(f"quasi-identifier '{name}'", why) for name in case.files.lost]
+
+
+def _refuted(scores: Sequence[Score]) -> list[str]:
+    """What an attack proved against a promise of the release."""
+    return [f"An attack refuted a promise: {s.meaning}" for s in scores if s.details.get("refutes")]
 
 
 def _power(scores: Sequence[Score]) -> list[str]:

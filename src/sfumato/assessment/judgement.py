@@ -115,6 +115,8 @@ class Assessment:
             "sfumato_assessment": 1,
             "internal": True,
             "met": self.met,
+            "because": self.because,
+            "advice": list(self.advice),
             "thresholds": [
                 {"name": t.name, "limit": t.limit, "outcome": t.outcome, "value": t.value, "score": t.worst}
                 for t in self.thresholds

@@ -19,7 +19,7 @@ def reasons(
     missed = [t for t in outcomes if t.outcome != "met"]
     worst = min(missed, key=lambda t: _ORDER.index(t.outcome), default=None)
     copied = evidence.copied <= evidence.alpha
-    if copied:
+    if copied and not _attack_says_more(worst, named):
         because = evidence.because
     elif worst is not None and worst.worst in named:
         because = _sentence(named[worst.worst], worst, evidence)
@@ -32,6 +32,14 @@ def reasons(
     return because, tuple(_advice(case, worst, named, copied))
 
 
+def _attack_says_more(worst: Threshold | None, named: dict[str, Score]) -> bool:
+    """Whether the attack that decides reaches more people than were recognized as copies."""
+    if worst is None or worst.name != RISK or worst.worst not in named or worst.value is None:
+        return False
+    return worst.value > 2 * max((named[n].value for n in _COPIED if n in named), default=0.0)
+
+
+_COPIED = ("copied rows", "people nearly copied", "identifiers that survive")
 _ORDER = ("not met", "not examined", "undecided", "met")
 
 

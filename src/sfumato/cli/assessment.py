@@ -233,19 +233,27 @@ def assess(
     limits: _Limits,
     *,
     effort: Annotated[str, typer.Option("--effort", help="quick, normal or thorough.")] = "normal",
+    alpha: Annotated[
+        float,
+        typer.Option(
+            "--alpha", help="The error of the verdict on risk: how often it may be wrong by chance."
+        ),
+    ] = 0.01,
     output: _Reports,
 ) -> int:
     """Judge any two files: what the release keeps, what it gives away.
 
     The release may come from any tool: intervals, '*' and prefixes are understood. Exit code 1 if a threshold
-    is not met or could not be examined. The report is internal: it is computed from the original.
+    is not met, undecided, or could not be examined. The report is internal: it is computed from the original.
     """  # fmt: skip
     from sfumato.assessment.assess import assess as judge
 
     thresholds = limits.by_name()
     reports = output.report or []
     refuse_existing(output.overwrite, *reports, output.card)
-    found = judge(**given.arguments(reading, original, released), thresholds=thresholds, effort=effort)
+    found = judge(
+        **given.arguments(reading, original, released), thresholds=thresholds, effort=effort, alpha=alpha
+    )
     for path in reports:
         found.save(path, overwrite=output.overwrite)
     if output.card is not None:

@@ -127,9 +127,9 @@ def counted_rows(
     if sum(map(len, keys)) > _MOST_ROWS:  # the same values in every file, so that equal rows stay equal
         part = max(2, sum(map(len, keys)) // _MOST_ROWS)
         kept = [np.flatnonzero((k * _MIX >> np.uint64(32)) % np.uint64(part) == 0) for k in keys]
-        codes, keys, counts = (
-            [x[at] for x, at in zip(xs, kept, strict=True)] for xs in (codes, keys, counts)
-        )
+        codes = [c[at] for c, at in zip(codes, kept, strict=True)]
+        keys = [k[at] for k, at in zip(keys, kept, strict=True)]
+        counts = [n[at] for n, at in zip(counts, kept, strict=True)]
     _, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
     every = np.concatenate(codes)[first].astype(np.int64)
     parts = np.split(inverse, np.cumsum([len(c) for c in codes])[:-1])

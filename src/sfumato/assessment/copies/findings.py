@@ -101,7 +101,7 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
     columns = len(near.cells.columns)
     return (
         f"{_part(near.tail.excess)} of the people in the original have a released row that agrees with "
-        f"theirs, or nearly, in all but at most {few(columns)} of {columns} columns."
+        f"theirs, or nearly, in at least {columns - few(columns)} of {columns} columns."
     )
 
 
