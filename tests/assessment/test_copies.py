@@ -142,6 +142,23 @@ def test_running_numbers_are_no_identifier_that_survives(three) -> None:  # type
     assert "'id'" in found(original, original, control).because  # but rows joined by it agree
 
 
+def test_few_and_common_columns_are_no_overlap_and_no_copies() -> None:
+    """Where many people agree by chance, nothing may look copied, with a control or without."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        original, control, rest = (
+            {
+                "a": list(rng.integers(0, 60, 1_500)),
+                "b": list(rng.integers(0, 40, 1_500)),
+                "c": list(rng.choice(4, 1_500)),
+            }
+            for _ in range(3)
+        )
+        assert overlap(table(original), table(control), ["a", "b", "c"]).p > 1e-3
+        assert found(original, rest, control, known=["a"]).p > 1e-3
+        assert found(original, rest, None, known=["a"]).p > 1e-3
+
+
 @pytest.mark.parametrize("share", [0.02, 0.9])
 def test_rows_of_the_original_in_the_control_are_found(three, share: float) -> None:  # type: ignore[no-untyped-def]
     original, control, _ = three
@@ -186,9 +203,9 @@ def test_rarity_follows_what_hangs_together() -> None:
     one = rng.integers(0, 10, 5_000)
     codes = np.column_stack([one, one, one])
     tree = RowTree.fit(codes, np.ones(5_000, np.int64), [10, 10, 10])
-    assert np.allclose(-tree.log_probability(codes, own=True), np.log(10), atol=0.15)
+    assert np.allclose(-tree.log_probability(codes, less=1.0), np.log(10), atol=0.15)
     mixed = np.array([[0, 1, 2]])
-    assert -tree.log_probability(mixed, own=False)[0] > 2 * np.log(10)
+    assert -tree.log_probability(mixed, less=0.0)[0] > 2 * np.log(10)
 
 
 def test_few_is_a_fifth() -> None:

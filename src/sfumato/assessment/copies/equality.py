@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -103,22 +103,24 @@ def equal_rows(
     """Count all rows by all columns, and compare who is met in the release."""
     files = [original, released, *([control] if control is not None else [])]
     n, rarity = counted_rows(files, columns, people=[0, 2] if control is not None else [0])
-    met = np.where(n[1] > 0, rarity, -np.inf)
+    own = rarity(1.0)
+    met = np.where(n[1] > 0, own, -np.inf)
     if control is not None:
         against, weights = met, (n[0], n[2])
     else:  # originals among the other originals: how often people like them are met by chance
-        against, weights = np.where(n[0] > 1, rarity, -np.inf), (n[0], n[0])
+        against, weights = np.where(n[0] > 1, rarity(2.0), -np.inf), (n[0], n[0])
     found = tail(met, against, weights)
-    seen = detectable(rarity, against, int(n[1].sum()), error, weights)
-    return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
+    seen = detectable(own, against, int(n[1].sum()), error, weights)
+    return EqualRows((n[0], n[1], n[2] if control is not None else None), own, found, seen)
 
 
 def counted_rows(
     files: Sequence[Table], columns: Sequence[str], people: Sequence[int]
-) -> tuple[list[Ints], Floats]:
+) -> tuple[list[Ints], Callable[[float], Floats]]:
     """How often each different row is in each file, and how rare it is among the people of some of them.
 
-    Of very many different rows a part is looked at, chosen by their values.
+    The rarity takes how many people do not count for a row: itself, and, where it was met among them, the one
+    it was met in. Of very many different rows a part is looked at, chosen by their values.
     """
     counted = [as_they_stand(f, columns).counts(*columns) for f in files]
     codes, sizes = shared_codes(counted)
@@ -137,7 +139,11 @@ def counted_rows(
     weights = np.sum([n[i] for i in people], axis=0)
     there = weights > 0
     tree = RowTree.fit(every[there], weights[there], sizes)
-    rarity = np.empty(len(every))
-    rarity[there] = -tree.log_probability(every[there], own=True)
-    rarity[~there] = -tree.log_probability(every[~there], own=False)
+
+    def rarity(less: float) -> Floats:
+        out = np.empty(len(every))
+        out[there] = -tree.log_probability(every[there], less=less)
+        out[~there] = -tree.log_probability(every[~there], less=0.0)
+        return out
+
     return n, rarity

@@ -28,8 +28,9 @@ def overlap(original: Table, control: Table, columns: Sequence[str]) -> Overlap:
     all columns where these are few and common.
     """
     n, rarity = counted_rows([original, control], columns, people=[0])
-    twins = np.where(n[0] > 1, rarity, -np.inf)
-    found = tail(np.where(n[0] > 0, rarity, -np.inf), twins, (n[1], n[0]))
-    share = EqualRows((n[0], n[1], None), rarity, found, 1.0).copied()[0]
+    once = rarity(1.0)
+    twins = np.where(n[0] > 1, rarity(2.0), -np.inf)
+    found = tail(np.where(n[0] > 0, once, -np.inf), twins, (n[1], n[0]))
+    share = EqualRows((n[0], n[1], None), once, found, 1.0).copied()[0]
     total = int(n[1].sum())
     return Overlap(round(share * total), total, found.p)
