@@ -15,7 +15,7 @@ from sfumato.score import Score
 _OVERCLAIM = re.compile(r"\b(un)?(safe(ly|ty)?|anonymous(ly)?|(non-?)?complian(t|ce))\b", re.IGNORECASE)
 INTERNAL = "INTERNAL"
 MOST_ROWS = 500  # of one group on a page; the JSON has all
-ON_PAPER = 4  # rows of a folded table that are printed; the style sheet knows it too
+ON_PAPER = 3  # rows of a folded table that are printed; the style sheet knows it too
 _MANY = 8  # scores that need no folding
 _WIDE = 30  # columns of a square table; the JSON has all
 
