@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -102,12 +102,14 @@ def equal_rows(
 ) -> EqualRows:
     """Count all rows by all columns, and compare who is met in the release."""
     files = [original, released, *([control] if control is not None else [])]
-    n, rarity = counted_rows(files, columns, people=[0, 2] if control is not None else [0])
+    n, rare = counted_rows(files, columns, people=[0, 2] if control is not None else [0])
+    rarity = rare(1)
     met = np.where(n[1] > 0, rarity, -np.inf)
     if control is not None:
         against, weights = met, (n[0], n[2])
     else:  # originals among the other originals: how often people like them are met by chance
-        against, weights = np.where(n[0] > 1, rarity, -np.inf), (n[0], n[0])
+        # Their twin is left out too: who meets them in the release was not counted either.
+        against, weights = np.where(n[0] > 1, rare(2), -np.inf), (n[0], n[0])
     found = tail(met, against, weights)
     seen = detectable(rarity, against, int(n[1].sum()), error, weights)
     return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
@@ -115,10 +117,12 @@ def equal_rows(
 
 def counted_rows(
     files: Sequence[Table], columns: Sequence[str], people: Sequence[int]
-) -> tuple[list[Ints], Floats]:
+) -> tuple[list[Ints], Callable[[int], Floats]]:
     """How often each different row is in each file, and how rare it is among the people of some of them.
 
-    Of very many different rows a part is looked at, chosen by their values.
+    The rarity is asked for with the number of people with that row who are not counted. Two groups are ranked
+    alike only if as much was left out for each: the row itself, and whoever meets it if the other's did not
+    count. Of very many different rows a part is looked at, chosen by their values.
     """
     counted = [as_they_stand(f, columns).counts(*columns) for f in files]
     codes, sizes = shared_codes(counted)
@@ -127,9 +131,9 @@ def counted_rows(
     if sum(map(len, keys)) > _MOST_ROWS:  # the same values in every file, so that equal rows stay equal
         part = max(2, sum(map(len, keys)) // _MOST_ROWS)
         kept = [np.flatnonzero((k * _MIX >> np.uint64(32)) % np.uint64(part) == 0) for k in keys]
-        codes, keys, counts = (
-            [x[at] for x, at in zip(xs, kept, strict=True)] for xs in (codes, keys, counts)
-        )
+        codes = [c[at] for c, at in zip(codes, kept, strict=True)]
+        keys = [k[at] for k, at in zip(keys, kept, strict=True)]
+        counts = [n[at] for n, at in zip(counts, kept, strict=True)]
     _, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
     every = np.concatenate(codes)[first].astype(np.int64)
     parts = np.split(inverse, np.cumsum([len(c) for c in codes])[:-1])
@@ -137,7 +141,11 @@ def counted_rows(
     weights = np.sum([n[i] for i in people], axis=0)
     there = weights > 0
     tree = RowTree.fit(every[there], weights[there], sizes)
-    rarity = np.empty(len(every))
-    rarity[there] = -tree.log_probability(every[there], own=True)
-    rarity[~there] = -tree.log_probability(every[~there], own=False)
+
+    def rarity(less: int) -> Floats:
+        out = np.empty(len(every))
+        out[there] = -tree.log_probability(every[there], less=less)
+        out[~there] = -tree.log_probability(every[~there], less=0)
+        return out
+
     return n, rarity

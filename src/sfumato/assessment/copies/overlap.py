@@ -25,11 +25,12 @@ def overlap(original: Table, control: Table, columns: Sequence[str]) -> Overlap:
     """Control rows that equal an original, beside how often one original equals another.
 
     Equal rows are found by content, in any order. Rarity counts, as for copies: two people may well agree in
-    all columns where these are few and common.
+    all columns where these are few and common. A row is as rare as it is among the other originals: for a
+    control those are all, for an original all but itself.
     """
-    n, rarity = counted_rows([original, control], columns, people=[0])
-    twins = np.where(n[0] > 1, rarity, -np.inf)
-    found = tail(np.where(n[0] > 0, rarity, -np.inf), twins, (n[1], n[0]))
-    share = EqualRows((n[0], n[1], None), rarity, found, 1.0).copied()[0]
+    n, rare = counted_rows([original, control], columns, people=[0])
+    twins = np.where(n[0] > 1, rare(1), -np.inf)
+    found = tail(np.where(n[0] > 0, rare(0), -np.inf), twins, (n[1], n[0]))
+    share = EqualRows((n[0], n[1], None), rare(1), found, 1.0).copied()[0]
     total = int(n[1].sum())
     return Overlap(round(share * total), total, found.p)

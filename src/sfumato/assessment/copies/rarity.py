@@ -53,10 +53,9 @@ class RowTree:
             inside.append(rest.pop(int(at[1])))
         return cls(tuple(inside), tuple(parents), codes, weights, tuple(sizes))
 
-    def log_probability(self, codes: Ints, *, own: bool) -> Floats:
-        """Of rows; own: the rows are among those counted, and are not counted for themselves."""
+    def log_probability(self, codes: Ints, *, less: int) -> Floats:
+        """Of rows; less: how many of those counted with the same values are left out: 1 is the row itself."""
         out = np.zeros(len(codes))
-        less = 1.0 if own else 0.0
         total = float(self.weights.sum())
         for column, parent in zip(self.order, self.parents, strict=True):
             alone = np.bincount(self.codes[:, column], self.weights, self.sizes[column])[codes[:, column]]
