@@ -209,3 +209,28 @@ def test_numbers_too_large_for_a_computer_are_names() -> None:
     many = sf.Table.from_arrow(pa.table({"id": [2**62 + i for i in range(2_100)], "dx": ["a", "b"] * 1_050}))
     found = assess(many, many, quasi_identifiers=["id"], truth="rows", effort="quick", key=KEY)
     assert found["linking, re-identified"].value == 1
+
+
+def _bits(seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table({f"b{i}": rng.integers(0, 2, 600) for i in range(14)})
+
+
+def test_copies_count_where_nothing_is_left_to_attack() -> None:
+    """Without a quasi-identifier no attack runs; a file of copies is no less one."""
+    found = sf.assess(
+        _bits(1), _bits(1), control=_bits(2), quasi_identifiers=[], sensitive=[], effort="quick",
+        thresholds={"Risk": 0.05}, key=KEY,
+    )  # fmt: skip
+    assert found.thresholds[0].outcome == "not met" and "rows of the original" in found.because
+
+
+def test_spaces_around_numbers_are_no_other_numbers() -> None:
+    rng = np.random.default_rng(3)
+    rows = {"age": rng.integers(18, 90, 400), "cost": rng.integers(0, 9_999, 400)}
+    padded = pa.table({n: [f" {v}  " for v in column] for n, column in rows.items()})
+    found = sf.assess(
+        pa.table(rows), padded, quasi_identifiers=["age"], sensitive=["cost"], effort="quick",
+        thresholds={"risk": 0.05}, key=KEY,
+    )  # fmt: skip
+    assert found.thresholds[0].outcome == "not met"

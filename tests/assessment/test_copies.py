@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
 from sfumato.assessment.copies import find, overlap
+from sfumato.assessment.copies.equality import equal_rows
 from sfumato.assessment.copies.nearness import few
 from sfumato.assessment.copies.rarity import RowTree
 from sfumato.assessment.copies.tails import detectable, tail
@@ -210,3 +213,43 @@ def test_rarity_follows_what_hangs_together() -> None:
 
 def test_few_is_a_fifth() -> None:
     assert [few(c) for c in (1, 2, 3, 9, 13, 31)] == [0, 0, 1, 2, 3, 6]
+
+
+@pytest.mark.parametrize("with_control", [True, False])
+def test_an_identifier_in_a_disguise_is_seen(three, with_control: bool) -> None:  # type: ignore[no-untyped-def]
+    """Whoever knows an identifier can turn it round or hash it: beside other people's rows it still tells."""
+    original, control, rest = (
+        {"id": [f"{seed}{i * 7919 % 99991:05d}" for i in range(ROWS)], **columns}
+        for seed, columns in zip("xyz", three, strict=True)
+    )
+    outside = control if with_control else None
+    written = {
+        "backwards": lambda v: v[::-1],
+        "SHA1": lambda v: hashlib.sha1(v.encode()).hexdigest(),
+        "SHA256": lambda v: hashlib.sha256(v.encode()).hexdigest(),
+        "around": lambda v: f"NHS-{v}/1",
+        "something": lambda v: f"q{v}q",
+    }
+    for word, change in written.items():
+        seen = found(original, {**rest, "id": [change(v) for v in original["id"]]}, outside)
+        assert seen.p < 1e-6 and word in seen.because, word
+        fresh = found(original, {**rest, "id": [change(v) for v in rest["id"]]}, outside)
+        assert fresh.p > 0.001, word
+
+
+def test_people_of_few_columns_who_agree_by_chance_are_no_copies() -> None:
+    """Twins and people met elsewhere are ranked alike: in files of few columns many rows are equal."""
+    overlaps, copies = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        files = [
+            table(
+                {n: list(rng.geometric(p, 500).astype(str)) for n, p in (("a", 0.05), ("b", 0.2), ("c", 0.6))}
+            )
+            for _ in range(2)
+        ]
+        columns = files[0].columns
+        overlaps.append(overlap(files[0], files[1], columns).p)
+        copies.append(equal_rows(files[0], files[1], None, columns, 0.01).tail.p)
+    assert min(overlaps) > 1e-4
+    assert sum(p <= 0.01 for p in copies) <= 2

@@ -18,7 +18,16 @@ from sfumato.assessment.page import released_roles
 from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
-from sfumato.assessment.thresholds import ALPHA, RISK, Evidence, decided, judged, measure, require_known
+from sfumato.assessment.thresholds import (
+    ALPHA,
+    RISK,
+    Evidence,
+    decided,
+    judged,
+    measure,
+    plain_names,
+    require_known,
+)
 from sfumato.errors import DataError, SfumatoError, listed
 from sfumato.progress import report
 from sfumato.schema import Schema
@@ -88,7 +97,7 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     alpha: the error of the verdict: how often a bound of `risk` errs, and copies are seen by chance.
     """
-    limits = dict(thresholds or {})
+    limits = plain_names(thresholds or {})
     checks = (*CHECKS, *guest_checks())
     require_known(limits, [m for check in checks for m in check.gives])
     case = case_of(
@@ -150,6 +159,8 @@ def _power(scores: Sequence[Score]) -> list[str]:
     seen = [s.details["seen 95 times in 100"] for s in scores if "seen 95 times in 100" in s.details]
     if not seen:
         return []
+    if min(seen) >= 1:
+        return ["With so few people or rows even a file of nothing but copies would not surely be seen."]
     return [f"With this many people, {min(seen):.2%} of copied rows would have been seen 95 times in 100."]
 
 

@@ -49,20 +49,22 @@ def _sentence(score: Score, threshold: Threshold, evidence: Evidence) -> str:
     found = gain(score, evidence.error(score))
     who = f"who knows {listed(score.columns, 6)}" if score.columns else "with the release alone"
     other = {
-        "control": f"against {_share(score.control)} of people who are not in the data",
-        "guess": f"against {_share(score.baseline)} by a plain guess",
+        "control": f"against {_share(score.control, 'people who are not in the data')}",
+        "guess": f"against {_share(score.baseline, 'them')} by a plain guess",
         "nothing": "",
     }[found.against]
-    sentence = f"An intruder {who} succeeds for {_share(score.value)} of the people {other} ({score.name})"
+    sentence = f"An intruder {who} succeeds for {_share(score.value, 'the people')} {other} ({score.name})"
     if threshold.outcome == "undecided":
         return (
-            f"{sentence}: with so few people and draws the gain may be as low as {max(0.0, found.low):.3g}."
+            f"{sentence.rstrip()}: with so few people and draws the gain may be anything from "
+            f"{max(0.0, found.low):.3g} to {found.high:.3g}, which fits both sides of {threshold.limit:.4g}."
         )
     return f"{sentence.rstrip()}."
 
 
-def _share(value: float | None) -> str:
-    return "nobody" if not value else "everybody" if value >= 0.9995 else f"{value:.1%}"
+def _share(value: float | None, people: str) -> str:
+    part = "none" if not value else "all" if value >= 0.9995 else f"{value:.1%}"
+    return f"{part} of {people}"
 
 
 def _advice(case: Case, worst: Threshold | None, named: dict[str, Score], copied: bool) -> list[str]:
@@ -91,7 +93,8 @@ def _advice(case: Case, worst: Threshold | None, named: dict[str, Score], copied
             "was input."
         )
     if worst is not None and worst.outcome == "not examined":
-        out.append(f"Have it examined: {worst.sentence}.")
+        why = worst.sentence.partition(": ")[2] or worst.sentence
+        out.append(f"Remove what kept {worst.name} from being examined: {why}.")
     if worst is None:
         out.append("Read what was not examined, then sign.")
     return out

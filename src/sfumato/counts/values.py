@@ -99,6 +99,8 @@ def _cast(column: Column, array: pa.Array) -> pa.Array:
     if column.text_marks and is_text(array.type):
         marks = pc.is_in(array, value_set=pa.array(column.text_marks, array.type))
         array = pc.if_else(marks, pa.scalar(None, array.type), array)
+    if is_text(array.type) and not pa.types.is_string(wanted):
+        array = pc.utf8_trim_whitespace(array)  # ' 41 ' was taken for a number when the type was guessed
     try:
         if pa.types.is_float16(array.type):  # Arrow computes little with these
             array = array.cast(pa.float32())

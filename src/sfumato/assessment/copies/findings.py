@@ -94,7 +94,9 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
     if ids:
         worst = max(ids, key=lambda s: s.share)
         there = "" if worst.column == worst.original else f", in the column '{worst.column}'"
-        return f"{_part(worst.share)} of the released rows hold '{worst.original}' of an original{there}."
+        written = f", {worst.written}" if worst.written else ""
+        whose = f"'{worst.original}' of an original"
+        return f"{_part(worst.share)} of the released rows hold {whose}{written}{there}."
     share = exact.copied()[0]
     if exact.tail.p <= error and share * 2 >= near.tail.excess:
         return f"{_part(share)} of the released rows are rows of the original."

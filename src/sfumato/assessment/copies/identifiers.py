@@ -1,15 +1,16 @@
-"""Numbers and names of records that are still in the release, under any column's name."""
+"""Numbers and names of records that are still in the release, under any column's name and in any disguise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment.copies.disguises import disguises
 from sfumato.assessment.reading.same_values import same_text
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -24,6 +25,7 @@ class Survivor:
     """An identifier of the original that released cells hold.
 
     rows: released rows that hold one, of `released`. p: the chance of as many by chance.
+    written: the disguise, if it is in one.
     """
 
     original: str
@@ -31,6 +33,7 @@ class Survivor:
     rows: int
     released: int
     p: float
+    written: str = ""
 
     @property
     def share(self) -> float:
@@ -76,28 +79,49 @@ def _cells(table: Table, name: str) -> pa.ChunkedArray:
 def _survives(
     original: Table, released: Table, control: Table | None, name: str, column: str
 ) -> Survivor | None:
+    """By the disguise that shows most: its chance pays for all that were tried."""
+    parts = [_cells(original, name), *([_cells(control, name)] if control is not None else [])]
+    texts = _texts([*parts, _cells(released, column)])
+    found, tried = [], 0
+    # A column that the original has too has a meaning of its own: charges are no identifiers backwards. Nor
+    # are running numbers hidden by anything: everyone's file has those.
+    plain = (column != name and column in original.schema) or _runs(pc.unique(texts[0]).drop_null())
+    for written, ids, cells in disguises(texts[:-1], texts[-1]):
+        if tried and plain:
+            break
+        tried += 1
+        survivor = _seen(original, released, ids, cells, name, column)
+        if survivor is not None:
+            found.append(replace(survivor, written=written))
+    best = min(found, key=lambda s: s.p, default=None)
+    return None if best is None else replace(best, p=min(1.0, best.p * tried))
+
+
+def _texts(parts: list[pa.ChunkedArray]) -> list[pa.Array]:
+    """As text; whole numbers to the last digit, which numbers with a point are not."""
+    if all(pa.types.is_integer(p.type) or pa.types.is_string(p.type) for p in parts):
+        return [_flat(pc.cast(p, pa.string())) for p in parts]
+    return [_flat(t) for t in same_text(parts)]
+
+
+def _seen(
+    original: Table, released: Table, people: list[pa.Array], cells: pa.Array, name: str, column: str
+) -> Survivor | None:
+    """people: the identifiers of the original, and of the control if there is one."""
     from scipy.stats import binom, hypergeom
 
-    parts = [_cells(original, name), _cells(released, column)]
-    if control is not None:
-        parts.append(_cells(control, name))
-    texts = [pc.utf8_lower(pc.utf8_trim_whitespace(_flat(t))) for t in same_text(parts)]
-    ids, there = (pc.unique(t).drop_null() for t in texts[:2])
+    ids, there = (pc.unique(t).drop_null() for t in (people[0], cells))
     if not len(ids) or not len(there):
         return None
-    rows = _held(texts[1], ids)
-    if not rows or (_runs(there) and not _joined(original, released, texts[0], texts[1], {name, column})):
+    rows = _held(cells, ids)
+    if not rows or (_runs(there) and not _joined(original, released, people[0], cells, {name, column})):
         return None
-    if control is not None:
-        met = [
-            int(pc.sum(pc.is_in(t, value_set=there, skip_nulls=True)).as_py() or 0)
-            for t in (texts[0], texts[2])
-        ]
-        sizes = len(texts[0]), len(texts[2])
+    if len(people) > 1:
+        met, sizes = [_held(t, there) for t in people], [len(t) for t in people]
         p = float(hypergeom.sf(met[0] - 1, sum(sizes), sum(met), sizes[0]))
     else:
-        p = float(binom.sf(rows - 1, len(texts[1]), _density(ids)))
-    return Survivor(name, column, rows, len(texts[1]), p)
+        p = float(binom.sf(rows - 1, len(cells), _density(ids)))
+    return Survivor(name, column, rows, len(cells), p)
 
 
 def _held(cells: pa.Array, values: pa.Array) -> int:

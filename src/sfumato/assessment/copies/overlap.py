@@ -25,7 +25,8 @@ def overlap(original: Table, control: Table, columns: Sequence[str]) -> Overlap:
     """Control rows that equal an original, beside how often one original equals another.
 
     Equal rows are found by content, in any order. Rarity counts, as for copies: two people may well agree in
-    all columns where these are few and common.
+    all columns where these are few and common. A row is as rare as it is among the other originals: for a
+    control those are all, for an original all but itself.
     """
     n, rarity = counted_rows([original, control], columns, people=[0])
     once = rarity(1.0)
