@@ -192,7 +192,7 @@ def test_a_threshold_that_is_not_met_refuses_or_marks(tmp_path: Path) -> None:
     said = report.read_text(encoding="utf-8")
     assert report.name == "release-refused.html" and "utility at least" in said
     order = [
-        '<p class="verdict-title">', "utility at least 0.999", "DRAFT: nobody has signed", "Risk: what the",
+        '<p class="verdict-title">', "utility at least 0.999", "DRAFT: it does not meet", "Risk: what the",
         ">Utility: what the", ">What was promised<", ">The run<", ">How it was done<",
     ]  # fmt: skip
     said = said[said.index("<body>") :]

@@ -29,6 +29,7 @@ Levels = dict[str, float]  # a value and its share
 _ROWS = 20_000  # looked at, evenly spread over a file
 _ENOUGH = 0.5  # of the released cells with values of the original: then they are its values
 _ALIKE = 0.1  # total variation of two lists of shares, or distance of two distributions, that are alike
+_MANY = 100  # rows from which shares of values tell which is which
 _COUNTS = 0.002  # the share from which a value counts
 _MOST_CODES = 200  # values a recoded column has at most
 _QUANTILES = np.linspace(0.02, 0.98, 25)
@@ -209,11 +210,16 @@ def _likeness(first: _Sample, second: _Sample, ours: str, theirs: str) -> float:
             moved = _scale(x, y)
             distance = 1.0 if moved is None else _distance(x, moved[0] + moved[1] * y) + _ALIKE / 2
         return max(common, 1 - distance)
-    if max(len(a), len(b)) > _MOST_CODES or (x is not None and len(a) > 20):
+    if max(len(a), len(b)) > _MOST_CODES or (x is not None and len(a) > 20) or _few(first, second):
         return common
     spelt = {_plain(v): share for v, share in b.items()}
     alike = sum(min(share, spelt.get(_plain(v), 0.0)) for v, share in a.items())
     return max(common, alike, 1 - _profile_gap(a, b) - _ALIKE / 2)
+
+
+def _few(first: _Sample, second: _Sample) -> bool:
+    """So few rows that shares say nothing of what a value means."""
+    return bool(min(first.rows.num_rows, second.rows.num_rows) < _MANY)
 
 
 def _distance(x: Floats, y: Floats) -> float:
@@ -268,7 +274,7 @@ def _read(
     values = {v: spelt[_plain(v)] for v in b if _plain(v) in spelt}
     if sum(b[v] for v in values) >= _ENOUGH:
         return ColumnMatch(theirs, ours, {v: w for v, w in values.items() if v != w})
-    if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= _ALIKE:
+    if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= _ALIKE and not _few(first, second):
         return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors))
     return ColumnMatch(theirs, ours)
 
