@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from releases import CLASSES, every_type, public_bytes, released
 
 from sfumato import samples
-from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.errors import OutputError, ParameterError, SfumatoWarning
 from sfumato.privacy import Guarantee, KAnonymity, NoGuarantee
 from sfumato.release import InternalRecord, Release, fingerprint, manifest, verify
 from sfumato.schema import Column, Kind, Schema
@@ -307,3 +307,21 @@ def test_parts_that_executors_wrote_are_one_release(tmp_path: Path) -> None:
     assert pq.read_schema(tmp_path / "fewer" / "public" / "data.parquet").names == ["sex"]
     pq.write_table(rows, files[1].with_name("part-00002.parquet"))
     assert not verify(tmp_path / "again").ok
+
+
+@pytest.mark.parametrize("format", ["csv", "csv.gz"])
+def test_a_csv_release_holds_no_live_formula_and_is_read_back_as_it_was(tmp_path: Path, format: str) -> None:
+    texts = ["=cmd()", "'=cmd()", "-9", "@x", "fine", None]
+    table = Table.from_arrow(pa.table({"note": texts, "n": [-1, 2, 3, 4, 5, 6]}))
+    saved = Release(table, Guarantee(), InternalRecord()).save(tmp_path / "out", format=format)
+    if format == "csv":
+        cells = [
+            line.split(",")[0].strip('"') for line in (saved / "public/data.csv").read_text().split("\n")
+        ]
+        assert not [c for c in cells if c[:1] in ("=", "+", "@")] and "'=cmd()" in cells
+    assert Release.load(saved).data.to_arrow()["note"].to_pylist() == texts
+    assert verify(saved).ok
+    live = Table.from_arrow(pa.table({"=cmd()": [1]}))
+    with pytest.raises(OutputError, match="run as a formula"):
+        Release(live, Guarantee(), InternalRecord()).save(tmp_path / "live", format=format)
+    assert not (tmp_path / "live").exists()

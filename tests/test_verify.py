@@ -244,3 +244,16 @@ def test_columns_must_be_those_of_the_schema(tmp_path: Path) -> None:
     cover_up(target)
     shutil.rmtree(target / "internal")
     assert failed(verify(target)) == {"data", "k-anonymity with k = 3 rows"}
+
+
+def test_an_internal_record_that_others_may_read_is_said(tmp_path: Path) -> None:
+    saved = released().save(tmp_path / "out")
+    assert not verify(saved).warnings
+    (saved / "internal").chmod(0o755)
+    for path in (saved / "internal").iterdir():
+        path.chmod(0o644 if path.suffix != ".key" else 0o600)
+    found = verify(saved)
+    assert found.ok and [c.subject for c in found.warnings] == ["internal/"]
+    assert "WARNING: internal/ can be read" in found.verdict
+    (saved / "internal").chmod(0o700)
+    assert not verify(saved).warnings  # nobody gets as far as the file

@@ -145,11 +145,44 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([cell], names=["rows"])
 
 
+_ARROW_BACKENDS = {"duckdb", "polars", "datafusion"}  # of Ibis; others bring their rows by way of pandas
+
+
 def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:
     if table.get_backend().name == "duckdb":  # Ibis 12 streams from DuckDB 2 by a method that is gone
         yield from table.to_pyarrow().to_batches()
-    else:
+    elif table.get_backend().name in _ARROW_BACKENDS:
         yield from table.to_pyarrow_batches(chunk_size=65_536)
+    else:
+        yield from _exact_batches(table)
+
+
+def _exact_batches(table: Any) -> Iterator[pa.RecordBatch]:
+    """Whole numbers and decimals travel as text: pandas makes floats of them beside a missing cell.
+
+    Beyond 2^53 two of those would become one, and two persons with them.
+    """
+    wanted = table.schema().to_pyarrow()
+    risky = [f.name for f in wanted if pa.types.is_decimal(f.type) or _long(f.type)]
+    spelt = table.mutate(**{name: table[name].cast("string") for name in risky}) if risky else table
+    for batch in spelt.to_pyarrow_batches(chunk_size=65_536):
+        arrays = [
+            array.cast(field.type) if field.name in risky else array
+            for array, field in zip(batch.columns, wanted, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=wanted.names)
+
+
+def _long(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_int64(type_) or pa.types.is_uint64(type_))
+
+
+def collected(native: Any) -> pa.Table | None:
+    """The result of an Ibis query, every whole number as it is; None for what needs no such care."""
+    if type(native).__module__.partition(".")[0] != "ibis" or native.get_backend().name in _ARROW_BACKENDS:
+        return None
+    batches = list(_exact_batches(native))
+    return pa.Table.from_batches(batches) if batches else native.schema().to_pyarrow().empty_table()
 
 
 def is_text(type_: pa.DataType) -> bool:

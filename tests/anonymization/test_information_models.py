@@ -204,3 +204,11 @@ def test_guided_satisfies_other_criteria_and_limits() -> None:
     assert (p.hierarchies[1].level_of[found.nodes[~found.suppressed, 1]] <= 1).all()
     with pytest.raises(ParameterError, match="share"):
         sf.ModelGuided("y", share=0.0)
+
+
+def test_a_target_with_one_outcome_is_refused_in_our_words() -> None:
+    h = gt.tree(4, (2,))
+    leaves = np.arange(4)[:, None]
+    p = gt.problem([h], leaves, np.full(4, 40), {"y": np.zeros(4, int)})
+    with pytest.raises(ParameterError, match="nothing to predict"):
+        sf.ModelGuided("y").search(p, KAnonymity(80))

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.anonymization import shuffle
 from sfumato.anonymization.problem import compress
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.suppression import settle
 from sfumato.anonymization.writer import Lookup, released
 from sfumato.errors import DataError, ParameterError
+from sfumato.release import shuffle
 
 BANDS = sf.Hierarchy.of_rows([[str(v), f"{v // 5 * 5}+", "*"] for v in range(20)])
 SEXES = sf.Hierarchy.of_rows([["f", "*"], ["m", "*"]])

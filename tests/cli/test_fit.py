@@ -11,6 +11,7 @@ import pytest
 from cli_support import Sfumato
 from score_tables import MIXED, mixed
 
+from sfumato.errors import ParameterError
 from sfumato.privacy import Budget, Ledger
 
 
@@ -97,6 +98,42 @@ def test_what_can_be_known_to_fail_is_refused_before_the_fit_is_paid_for(
     done = sfumato(*FIT, "--epsilon", "4", "--ledger", "study.ledger", *wrong)
     assert done.code == 2, done.err
     assert Ledger.open(folder / "study.ledger").spent == 0
+
+
+@pytest.mark.parametrize("spoilt", ["too little left", "an undeclared level", "no amount"])
+def test_a_fit_is_never_paid_for_and_lost_to_its_test_rows(
+    sfumato: Sfumato, folder: Path, spoilt: str
+) -> None:
+    Ledger.open(folder / "study.ledger", Budget(epsilon=4.2 if spoilt == "too little left" else 9.0))
+    if spoilt == "an undeclared level":
+        rows = mixed(30, 2).to_arrow()
+        wards = ["secretward", *rows["ward"].to_pylist()[1:]]
+        rows = rows.set_column(rows.column_names.index("ward"), "ward", [wards])
+        pyarrow.csv.write_csv(rows, folder / "test.csv")
+    amount = "-1" if spoilt == "no amount" else "0.5"
+    done = sfumato(
+        *FIT, "--epsilon", "4", "--ledger", "study.ledger", "--test", "test.csv", "--test-epsilon", amount
+    )
+    assert done.code == 2 and "secretward" not in done.err, done.err
+    assert Ledger.open(folder / "study.ledger").spent == 0 and not (folder / "m.sfm").exists()
+
+
+def test_fit_and_card_are_one_debit_and_the_model_outlives_its_judging(
+    sfumato: Sfumato, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sfumato.prediction import card
+
+    def broken(*_: object, **__: object) -> None:
+        raise ParameterError("the judging broke.", hint="none")
+
+    monkeypatch.setattr(card, "evaluated", broken)
+    Ledger.open(folder / "study.ledger", Budget(epsilon=4.5))
+    judged = ("--test", "test.csv", "--test-epsilon", "0.5")
+    done = sfumato(*FIT, "--epsilon", "4", "--ledger", "study.ledger", *judged)
+    assert done.code == 2 and "the judging broke" in done.err
+    (line,) = (e for e in Ledger.open(folder / "study.ledger").entries() if e.kind == "debit")
+    assert line.amount == 4.5 and "model card" in line.purpose
+    assert sfumato("model", "verify", "m.sfm").code == 0  # paid for, and kept
 
 
 def test_a_ledger_may_be_a_database_and_a_promise_to_persons(sfumato: Sfumato, folder: Path) -> None:

@@ -10,6 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 import pytest
 
+import sfumato as sf
 from sfumato.errors import DataError, MissingExtraError, ParameterError, SfumatoError
 from sfumato.io import scan, to_native
 from sfumato.io.engines import from_ibis, from_spark, from_url
@@ -275,3 +276,19 @@ def test_postgres(postgres_url):
             assert counted(source, "m") == {"a": 1, "b": 1}
         finally:
             connection.execute("DROP TABLE sfumato_scan_test")
+
+
+def test_whole_numbers_beyond_floats_stay_apart_beside_a_missing_one(tmp_path):
+    """By way of pandas a missing cell makes floats of its column, and two patients one."""
+    ids = [2**53, 2**53 + 1, None, -(2**63), 2**63 - 1]
+    with sqlite3.connect(tmp_path / "big.db") as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, a INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(i, n) for n, i in enumerate(ids)])
+    connection.close()
+    table = scan(f"sqlite:///{tmp_path}/big.db")
+    assert table.to_arrow()["id"].to_pylist() == ids
+    assert table.codebooks(["id"])["id"].levels.to_pylist() == sorted(i for i in ids if i is not None)
+    assert table.counts("id").total == 5 and len(table.counts("id").to_arrow()) == 5
+    schema = table.schema.with_("id", role="identifier")
+    given = sf.pseudonymize(table.with_schema(schema), columns=["id"]).data.to_arrow()["id"].to_pylist()
+    assert len({g for g in given if g is not None}) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError, OutputError, SfumatoWarning
-from sfumato.io import excel, output
+from sfumato.io import excel, output, scan, write
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
 pytest.importorskip("fastexcel")
@@ -147,3 +148,44 @@ def test_what_a_cell_cannot_hold_is_text_or_refused(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match=words):
             output.write(wrong, tmp_path / "wrong.xlsx")
     assert [p.name for p in tmp_path.iterdir()] == ["t.xlsx"]
+
+
+def _book(path: Path, sheet: bytes, stated: int | None = None) -> Path:
+    """A workbook by hand, whose sheet may state another size than it has."""
+    write(pa.table({"a": ["x"]}), path)
+    with zipfile.ZipFile(path) as good:
+        parts = {n: good.read(n) for n in good.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, content in parts.items():
+            out.writestr(name, sheet if name.endswith("sheet1.xml") else content)
+    if stated is not None:
+        raw = path.read_bytes()
+        path.write_bytes(raw.replace(len(sheet).to_bytes(4, "little"), stated.to_bytes(4, "little")))
+    return path
+
+
+def _sheet(rows: bytes) -> bytes:
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return b'<?xml version="1.0"?><worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>' % (space, rows)
+
+
+@pytest.mark.parametrize("stated", [None, 1000])
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: int | None
+) -> None:
+    row = b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row>'
+    bomb = _book(tmp_path / "bomb.xlsx", _sheet(row + b" " * (80 * 2**20)), stated)
+    assert bomb.stat().st_size < 2**20
+    monkeypatch.setattr("fastexcel.read_excel", lambda *_: pytest.fail("it was opened"))
+    with pytest.raises(DataError, match="was not opened"):
+        scan(bomb)
+
+
+def test_two_cells_at_the_corners_of_a_sheet_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = b'<row r="%d"><c r="%s%d"><v>1</v></c></row>'
+    far = _book(tmp_path / "far.xlsx", _sheet(cell % (1, b"A", 1) + cell % (1048576, b"XFD", 1048576)))
+    monkeypatch.setattr("fastexcel.read_excel", lambda *_: pytest.fail("it was opened"))
+    with pytest.raises(DataError, match="too far apart"):
+        scan(far)

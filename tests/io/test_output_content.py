@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.io import file_checks, output, parquet
+from sfumato.errors import OutputError
+from sfumato.io import file_checks, formulas, output, parquet, scan
 from sfumato.schema import Column, Kind, Schema
 
 SMALL = pa.table({"a": [1, 2, None], "b": ["x", None, "z"]})
@@ -153,3 +154,44 @@ def test_frames_are_written_as_they_are_with_a_schema_from_its_file(tmp_path: Pa
         source, known = parquet.read([tmp_path / f"{i}.parquet"])
         assert pa.Table.from_batches(source.batches(["a", "b"])).to_pydict() == cells
         assert known is not None and known["a"].labels == {"1": "one"}
+
+
+def test_marked_text_is_read_back_as_it_was() -> None:
+    texts = ["=1+1", "'=1+1", "''@x", "-9", "'-9", "it's", "'", "", None, "+x", "\tx", "a=b"]
+    once = formulas.marked(pa.array(texts))
+    assert not any(t and t[0] in "=+@\t" and t != "+3" for t in once.to_pylist())
+    assert formulas.unmarked(once).to_pylist() == texts
+
+
+def test_a_transport_file_refuses_numbers_it_would_turn_into_others(tmp_path: Path) -> None:
+    for number in (1e300, -1e75, 1e-100):
+        with pytest.raises(OutputError, match="cannot hold"):
+            output.write(pa.table({"x": [1.0, number]}), tmp_path / "x.xpt")
+    output.write(pa.table({"x": [4e74, -1e-78, 0.0]}), tmp_path / "x.xpt")
+    assert scan(tmp_path / "x.xpt").to_arrow()["x"].to_pylist() == pytest.approx(
+        [4e74, -1e-78, 0.0], rel=1e-12, abs=0
+    )
+
+
+def test_a_sheet_that_would_lose_its_last_rows_is_refused(tmp_path: Path) -> None:
+    for last in ({"a": None, "b": None}, {"a": "  ", "b": float("nan")}):
+        rows = pa.Table.from_pylist([{"a": "x", "b": 1.0}, last])
+        with pytest.raises(OutputError, match="last 1 rows are empty"):
+            output.write(rows, tmp_path / "a.xlsx")
+    middle = pa.Table.from_pylist([{"a": "x", "b": 1.5}, {"a": None, "b": None}, {"a": "y", "b": None}])
+    output.write(middle, tmp_path / "a.xlsx")
+    assert scan(tmp_path / "a.xlsx").rows() == 3
+
+
+def test_a_link_to_nothing_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "elsewhere.csv")
+    (tmp_path / "folder").symlink_to(tmp_path / "nowhere")
+    for overwrite in (False, True):
+        with pytest.raises(OutputError, match="a link to a place"):
+            output.write(pa.table({"a": [1]}), tmp_path / "link.csv", overwrite=overwrite)
+        with (
+            pytest.raises(OutputError, match="a link to a place"),
+            output.atomic_directory(tmp_path / "folder", overwrite),
+        ):
+            pass
+    assert not (tmp_path / "elsewhere.csv").exists() and not (tmp_path / "nowhere").exists()

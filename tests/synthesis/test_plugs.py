@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,3 +82,21 @@ def test_bad_input_is_refused() -> None:
         PLUGS(METHOD, partitions=11).fit(table)
     with pytest.raises(ParameterError, match="not a Spark table"):
         PLUGS(METHOD, on="spark").fit(table)
+
+
+def test_a_plain_script_is_run_once(tmp_path: Path) -> None:
+    """No guard around its main part: what it pays for is paid for once."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "import pyarrow as pa\n"
+        "import sfumato as sf\n"
+        "log = Path(__file__).with_name('runs')\n"
+        "log.write_text((log.read_text() if log.exists() else '') + 'run\\n')\n"
+        "table = sf.Table.from_arrow(pa.table({'a': ['x', 'y'] * 200, 'b': ['u', 'v', 'v', 'u'] * 100}))\n"
+        "release = sf.synthesize(table, sf.PLUGS(sf.LUGS(), partitions=3, workers=2), 30, seed=1)\n"
+        "print(release.data.rows())\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "30" and (tmp_path / "runs").read_text() == "run\n"

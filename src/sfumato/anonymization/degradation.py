@@ -182,6 +182,11 @@ def learn(problem: Problem, target: LearningTarget, rows: NDArray[np.int64], est
     wanted = target.value[found.code[used]] if target.value is not None else found.code[used]
     if not numeric and not hasattr(estimator, "predict_proba"):
         raise ParameterError("the outcome is a class, and the estimator gives no probabilities.")
+    if not numeric and len(np.unique(wanted)) < 2:
+        raise ParameterError(
+            "all rows to learn from have the same outcome: there is nothing to predict.",
+            hint="name another target; or, if the other outcomes are rare, learn from more rows",
+        )
     fresh = clone(estimator)
     if has_fit_parameter(fresh, "sample_weight"):
         fresh.fit(seen, wanted, sample_weight=rows[used])

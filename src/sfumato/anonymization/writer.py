@@ -14,12 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.anonymization.problem import MISSING
-from sfumato.anonymization.shuffle import shuffled
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.counts import Codebook, canonical_type
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError
 from sfumato.hierarchy import Numbered
+from sfumato.release.shuffle import shuffled
 from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource

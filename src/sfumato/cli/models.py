@@ -60,6 +60,10 @@ class Judging:
                 "a test set is public or costs epsilon, one of them.",
                 hint="--test-epsilon 0.5 or --test-is-public",
             )
+        if self.test_epsilon is not None:
+            from sfumato.privacy import Budget
+
+            Budget(epsilon=self.test_epsilon)  # no number, or none that can be paid
 
     def sources(self, data: str) -> list[str]:
         """Whose people are paid for."""
@@ -91,7 +95,8 @@ def fit(
     """
     from sfumato.cli.method_options import step_of
     from sfumato.prediction.artefact import write
-    from sfumato.prediction.card import evaluated, groups_of
+    from sfumato.prediction.card import JudgedRows, evaluated
+    from sfumato.prediction.fit_budget import FitAndCard
     from sfumato.prediction.models import checked_name
     from sfumato.prediction.signing_key import SigningKey
     from sfumato.privacy.ledger import Ledger
@@ -109,16 +114,22 @@ def fit(
     groups = tuple(judging.subgroup or ())
     if judging.test is not None:  # all that can be wrong with it is said before the fit is paid for
         judged = reading.scan(judging.test, table.schema)
-        groups_of(judged, target, groups, private=not judging.test_is_public)
+        JudgedRows.of(
+            judged, target, estimator.features_of(table, target), groups,
+            private=not judging.test_is_public, max_rows_per_person=estimator.max_rows_per_person,
+        )  # fmt: skip
     for source in judging.sources(data):
         require_payer(book, source, other_people)
-    model = estimator.fit(table, target, ledger=book).released(name)
+    payer = book if book is None or judging.test_epsilon is None else FitAndCard(book, judging.test_epsilon)
+    model = estimator.fit(table, target, ledger=payer).released(name)
+    written = write(model, out, key, overwrite=overwrite)  # paid for: kept, whatever becomes of the card
     if judged is not None:
         model = evaluated(
-            model, judged, target, epsilon=judging.test_epsilon, ledger=book, subgroups=groups,
-            disjoint=judging.disjoint, max_rows_per_person=estimator.max_rows_per_person,
+            model, judged, target, epsilon=judging.test_epsilon, subgroups=groups, disjoint=judging.disjoint,
+            ledger=payer.rest if isinstance(payer, FitAndCard) else None,
+            max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-    written = write(model, out, key, overwrite=overwrite)
+        written = write(model, out, key, overwrite=True)
     terminal.result(
         [Text(f"Model {written.name!r} written to {out.name}.", "green"), *_about(written)],
         {"written": str(out), **_plain(written)},

@@ -16,6 +16,7 @@ from sfumato.cli.terminal import Terminal
 
 _OUTCOMES = {
     "passed": ("✓", "green"), "failed": ("✗", "bold red"), "recorded": ("·", "yellow"),
+    "warning": ("!", "yellow"),
     "not visible": ("·", "yellow"),
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ from sfumato.counts.tables import Counts, checked_sets
 from sfumato.counts.values import canonical, canonical_type, missing_values, shown_type, type_name
 from sfumato.errors import DataError
 from sfumato.schema import Column
-from sfumato.sources import EngineSource, engine_fault, engine_faults, executor_fault
+from sfumato.sources import EngineSource, collected, engine_fault, engine_faults, executor_fault
 
 
 def tabulate(
@@ -190,7 +190,8 @@ def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
     """What a lazy frame holds, as Arrow."""
     try:
         with interruptible():
-            return frame.collect("pyarrow").to_arrow()
+            exact = collected(frame.to_native())
+            return frame.collect("pyarrow").to_arrow() if exact is None else exact
     except Exception as error:
         raise engine_fault(error) from None
 

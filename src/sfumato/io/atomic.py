@@ -50,7 +50,7 @@ def atomic_file(target: str | Path, overwrite: bool = False, private: bool = Fal
     """
     given = Path(target)
     try:
-        path = Path(os.path.realpath(given))  # a link stays a link: what it points to is replaced
+        path = _place(given)
         _refuse(path, overwrite, directory=False)
         with _beside(path) as workplace:
             draft = workplace / path.name
@@ -71,7 +71,7 @@ def atomic_directory(target: str | Path, overwrite: bool = False) -> Iterator[Pa
     """A directory to fill; it becomes `target`, complete, when the block ends well."""
     given = Path(target)
     try:
-        path = Path(os.path.realpath(given))
+        path = _place(given)
         _refuse(path, overwrite, directory=True)
         with _beside(path) as workplace:
             draft = workplace / path.name
@@ -91,7 +91,7 @@ def require_place(target: str | Path, overwrite: bool = False) -> None:
     """That a directory can be written there, before there is something to lose."""
     given = Path(target)
     try:
-        path = Path(os.path.realpath(given))
+        path = _place(given)
         _refuse(path, overwrite, directory=True)
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, "")
@@ -119,6 +119,18 @@ def owner_only(path: str | Path) -> None:
                 inner.chmod(stat.S_IRWXU if inner.is_dir() else stat.S_IRUSR | stat.S_IWUSR)
     except OSError as error:
         raise explained(error, path) from None
+
+
+def _place(given: Path) -> Path:
+    """Where a target lies. A link stays a link: what it points to is replaced.
+
+    A link to nothing is refused: whoever put it there would decide where a new file appears.
+    """
+    if given.is_symlink() and not given.exists():
+        raise OutputError(
+            f"{given.name} is a link to a place where nothing is.", hint="remove the link, or name the place"
+        )
+    return Path(os.path.realpath(given))
 
 
 def _refuse(path: Path, overwrite: bool, *, directory: bool) -> None:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
 from sfumato.io.file_checks import require_files
+from sfumato.io.workbook_checks import require_fitting
 from sfumato.sources import BatchSource
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header
@@ -60,6 +61,7 @@ def _open(path: Path) -> Any:
     if not log.handlers:
         log.addHandler(logging.NullHandler())
     require_files([path])
+    require_fitting(path)
     try:
         return fastexcel.read_excel(path)
     except fastexcel.FastExcelError:
@@ -200,7 +202,7 @@ def write_sheet(chunks: Iterator[pa.Table], names: Sequence[str], draft: Path) -
         instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         for j, name in enumerate(names):
             sheet.write_string(0, j, name)
-        row = 1
+        row = written = 1
         for chunk in chunks:
             if row + chunk.num_rows > MOST_ROWS + 1:
                 raise OutputError(
@@ -214,6 +216,13 @@ def write_sheet(chunks: Iterator[pa.Table], names: Sequence[str], draft: Path) -
                             f"column {names[j]!r}: a text is longer than a cell may be.", hint="write .csv"
                         )
                 row += 1
+                written = row if any(map(_visible, cells)) else written
+        if written < row:  # no sheet says where it ends but by its last cell
+            empty = row - written
+            raise OutputError(
+                f"the last {empty} rows are empty, and a sheet ends with its last cell.",
+                hint="write .parquet or .csv, or drop the empty rows",
+            )
         book.close()
     except FileCreateError as error:
         raise error.args[0] from None  # the system's own error, which tells a full disk from a locked one
@@ -228,6 +237,11 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
     if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
         raise OutputError(f"column {name!r} holds infinite numbers.", hint="write .parquet, or clamp them")
     return list(column.to_pylist())
+
+
+def _visible(cell: Any) -> bool:
+    """Whether a cell is there for whoever reads the sheet."""
+    return cell is not None and cell == cell and (not isinstance(cell, str) or cell.strip() != "")
 
 
 def _put(sheet: Any, row: int, column: int, cell: Any, day: Any, instant: Any) -> int:

@@ -24,6 +24,7 @@ from sfumato.counts import canonical_type, watched
 from sfumato.errors import DataError, OutputError, ParameterError, listed
 from sfumato.io.atomic import atomic_directory, atomic_file, owner_only, write_text
 from sfumato.io.file_checks import SCHEMA_KEY
+from sfumato.io.formulas import marked
 from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, EngineSource, Source, is_text
@@ -37,10 +38,6 @@ CHUNK_ROWS = 131_072
 # Formats that can say which values stand for missing, or say at least that they cannot. In the others, as in
 # every release, a cell with such a value is empty.
 _WITH_CODES = {".parquet", ".arrow", ".feather", ".sav", ".zsav", ".dta", ".xpt"}
-
-# Text that a spreadsheet would run as a formula; a plain signed number is not one.
-_FORMULA = r"^[=+\-@\t\r]"
-_NUMBER = r"^[+\-]?[0-9]+([.,][0-9]+)?([eE][+\-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -300,13 +297,13 @@ def _as_text(table: pa.Table, options: _Options) -> pa.Table:
         elif pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         elif options.escape_formulas and is_text(column.type):
-            column = _escaped(column)
+            column = marked(column)
         if table.num_columns == 1:  # an empty line would be skipped by readers, "" is not
             column = column.cast(pa.string()).fill_null("")
         columns.append(column)
     names = table.schema.names
     if options.escape_formulas:
-        names = _escaped(pa.array(names, pa.string())).to_pylist()
+        names = marked(pa.array(names, pa.string())).to_pylist()
     return pa.table(columns, names=names)
 
 
@@ -315,13 +312,6 @@ def _iso(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     text = pc.replace_substring(column.cast(pa.string()), " ", "T", max_replacements=1)
     return pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
-
-
-def _escaped(text: Any) -> Any:
-    risky = pc.and_(
-        pc.match_substring_regex(text, _FORMULA), pc.invert(pc.match_substring_regex(text, _NUMBER))
-    )
-    return pc.if_else(risky, pc.binary_join_element_wise("'", text, "", null_handling="emit_null"), text)
 
 
 def require_flat(arrow: pa.Schema, draft: Path) -> None:

@@ -25,6 +25,7 @@ from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import is_text
 
 _UNMARKED = "marks of missing codes, which stay as plain values"
+_IBM_LARGEST, _IBM_SMALLEST = 4.5e74, 5.4e-79  # beyond 16^62 what writes the file fails
 _FAMILIES: dict[str, Family] = {".sav": "spss", ".zsav": "spss", ".dta": "stata", ".xpt": "sas"}
 _NAMES = {  # what a variable may be called
     "spss": r"[^\W\d_][\w.@#$]{0,63}",
@@ -248,7 +249,10 @@ def _numbers(array: pa.Array, family: Family, name: str) -> pa.Array:
         return array.cast(pa.int32())
     if not pa.types.is_integer(array.type):
         real = array.cast(pa.float64())
-        return pc.if_else(pc.is_nan(real), pa.scalar(None, pa.float64()), real)
+        real = pc.if_else(pc.is_nan(real), pa.scalar(None, pa.float64()), real)
+        if family == "sas":
+            _require_ibm(real, name)
+        return real
     limits = pc.min_max(array)
     low, high = limits["min"].as_py() or 0, limits["max"].as_py() or 0
     if max(abs(low), abs(high)) > 2**53:
@@ -258,6 +262,19 @@ def _numbers(array: pa.Array, family: Family, name: str) -> pa.Array:
         )
     fits = max(abs(low), abs(high)) <= _INTEGERS[family]
     return array.cast(pa.int32() if fits else pa.float64())
+
+
+def _require_ibm(real: pa.Array, name: str) -> None:
+    """A transport file has the numbers of an IBM mainframe: beyond its range they become infinite, or 0."""
+    size = pc.abs(real)
+    large = pc.greater(size, _IBM_LARGEST)
+    small = pc.and_(pc.greater(size, 0.0), pc.less(size, _IBM_SMALLEST))
+    if pc.any(pc.or_(large, small)).as_py():
+        raise OutputError(
+            f"column {name!r} has numbers larger than {_IBM_LARGEST:.0e} or closer to 0 than "
+            f"{_IBM_SMALLEST:.0e}, which an .xpt file cannot hold.",
+            hint="write .sav, .dta or .parquet",
+        )
 
 
 def spss_missing(codes: Sequence[float]) -> list[Any] | None:

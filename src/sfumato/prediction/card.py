@@ -17,14 +17,16 @@ Tested by: tests/prediction/test_card.py
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, SchemaError, listed
 from sfumato.prediction.fit_budget import budget_for, debit
+from sfumato.prediction.inputs import Feature, FeatureError, Inputs
 from sfumato.prediction.models import ReleasedModel, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.privacy import Guarantee
@@ -50,12 +52,15 @@ def evaluated(
     subgroups: columns of the test set with confirmed public levels.
     disjoint: the public rule by which no person is both in the test set and in the training data.
     """
-    groups = groups_of(test, target, subgroups, private=epsilon is not None)
+    private = epsilon is not None
+    rows = JudgedRows.of(
+        test, target, model.features, subgroups, private=private, max_rows_per_person=max_rows_per_person
+    )
     _require_classes(model, test, target)
     if epsilon is not None:
         _require_unit(model, budget_for(epsilon, max_rows_per_person))
-        require_rows_per_person(test, max_rows_per_person)
-    scores, outcome, codes = _scored(model, test, target, list(groups))
+    groups, outcome, codes = rows.groups, rows.outcome, rows.codes
+    scores = np.array([s.probability for s in model.score(rows.features)])
     cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
     sizes = [1, *groups.values()]
     parts = [
@@ -85,6 +90,42 @@ def evaluated(
         ],
     }
     return replace(model, guarantee=guarantee, card={**model.card, "evaluation": entry})
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """The test rows that have an outcome, looked at: nothing in them can fail a fit that was paid for.
+
+    features: as the model takes them. outcome: 0 or 1. groups: subgroups and their numbers of levels.
+    codes: of the subgroups, one array each.
+    """
+
+    features: list[dict[str, Any]]
+    outcome: Ints
+    groups: dict[str, int]
+    codes: list[Ints]
+
+    @classmethod
+    def of(
+        cls, test: Table, target: str, features: Sequence[Feature], subgroups: Sequence[str] = (), *,
+        private: bool, max_rows_per_person: int = 1,
+    ) -> JudgedRows:  # fmt: skip
+        """The rows; or all that is wrong with them, by name and number."""
+        groups = groups_of(test, target, subgroups, private=private)
+        names = [f.name for f in features]
+        absent = [repr(n) for n in names if n not in test.schema]
+        if absent:
+            raise ParameterError(f"the test set lacks features: {listed(absent)}.", hint="give all of them")
+        if private:
+            require_rows_per_person(test, max_rows_per_person)
+        coded = test.encode([target, *groups]).codes.astype(np.int64)
+        kept = coded[0] < 2
+        rows = test.select(names).to_arrow().filter(pa.array(kept)).to_pylist()
+        inputs = Inputs(features)
+        faults = [fault for place, row in enumerate(rows) for fault in inputs.faults(row, place)]
+        if faults:
+            raise FeatureError(faults)
+        return cls(rows, coded[0][kept], groups, [c[kept] for c in coded[1:]])
 
 
 def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bool) -> dict[str, int]:
@@ -133,21 +174,6 @@ def _require_unit(model: ReleasedModel, budget: Budget) -> None:
 def _levels(test: Table, name: str) -> list[str]:
     book = test.codebooks([name])[name]
     return [*(str(v) for v in book.levels.to_pylist()), *(["missing"] * book.missing)]
-
-
-def _scored(
-    model: ReleasedModel, test: Table, target: str, groups: list[str]
-) -> tuple[NDArray[np.float64], Ints, list[Ints]]:
-    """Scores, outcomes and subgroups of the rows that have an outcome."""
-    names = [f.name for f in model.features]
-    absent = [repr(n) for n in names if n not in test.schema]
-    if absent:
-        raise ParameterError(f"the test set lacks features: {listed(absent)}.", hint="give all of them")
-    codes = test.encode([target, *groups]).codes.astype(np.int64)
-    rows = test.select(names).to_arrow().to_pylist()
-    scores = np.array([s.probability for s in model.score(rows)])
-    kept = codes[0] < 2
-    return scores[kept], codes[0][kept], [c[kept] for c in codes[1:]]
 
 
 def _figures(table: Ints) -> Mapping[str, Any]:

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.methods.declaration import Spending
 from sfumato.prediction.artefact import write
-from sfumato.prediction.fit_budget import FitBudget, budget_for, debit
+from sfumato.prediction.fit_budget import FitAndCard, FitBudget, budget_for, debit
 from sfumato.prediction.grid import Codes, FeatureGrid, bounded
+from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing_key import SigningKey
@@ -63,13 +64,14 @@ class PrivateClassifier(SklearnApi):
         """What the fit costs, however many rows are scored."""
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, X: Any, y: Any, *, ledger: Ledger | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, ledger: Ledger | FitAndCard | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
 
         X: a data frame whose columns the schema names; an array, in the schema's order; or a `Table`, which
             brings its own schema.
         y: the outcomes, each one of `classes`; with a `Table` the name of its column.
         ledger: debited with the whole epsilon before anything is drawn; refused if it does not cover it.
+            A `FitAndCard` debits what the model card will cost in the same step.
         """
         faults = [*self._shared_faults(), *self._own_faults()]
         if faults:
@@ -125,6 +127,10 @@ class PrivateClassifier(SklearnApi):
         return replace(
             model, name=checked_name(name) if name else model.name, card={**model.card, **(card or {})}
         )
+
+    def features_of(self, table: Table, target: str) -> tuple[Feature, ...]:
+        """What a row to be scored may hold, known from the schema before anything is learnt."""
+        return tuple(axis.feature(2) for axis in FeatureGrid.of(table.schema, target=target).axes)
 
     # -- what each estimator does in its own way ---------------------------------------------------
 

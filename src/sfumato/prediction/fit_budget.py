@@ -25,13 +25,14 @@ Tested by: tests/prediction/test_spending.py, tests/prediction/test_score_audit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.errors import BudgetError
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import UNIT, Budget, Grant
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.rounding import down, exact
+from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 
 def budget_for(epsilon: float, max_rows: int) -> Budget:
@@ -40,8 +41,31 @@ def budget_for(epsilon: float, max_rows: int) -> Budget:
     return Budget(epsilon=epsilon, unit=unit, neighbours=Neighbours.ADD_REMOVE)
 
 
-def debit(ledger: Ledger | None, budget: Budget, purpose: str) -> Grant:
+class FitAndCard:
+    """A ledger that pays for a fit and for its model card at once: both are debited, or neither.
+
+    ledger: debited when the fit has looked at all that can be wrong and is about to draw.
+    epsilon: of the card. rest: the purse that is left for it once the fit has paid.
+    """
+
+    def __init__(self, ledger: Ledger, epsilon: float) -> None:
+        self.ledger = ledger
+        self.epsilon = epsilon
+        self.rest: Ledger | None = None
+
+    def grant(self, budget: Budget, purpose: str) -> Grant:
+        """The grant of the fit, cut from one debit that covers the card as well."""
+        units = sum(ceil_units(exact(e), UNIT) for e in (budget.amount, self.epsilon))
+        both = replace(budget, epsilon=up(Fraction(units, UNIT)))
+        purse = Ledger.within(debit(self.ledger, both, f"{purpose}, and its model card"))
+        self.rest = purse
+        return purse.grant(epsilon=budget.amount, purpose=purpose)
+
+
+def debit(ledger: Ledger | FitAndCard | None, budget: Budget, purpose: str) -> Grant:
     """One grant for the whole fit, on disk before anything is drawn; without a ledger one for this fit."""
+    if isinstance(ledger, FitAndCard):
+        return ledger.grant(budget, purpose)
     if ledger is None:
         ledger = Ledger.in_memory(budget)
     have = ledger.budget

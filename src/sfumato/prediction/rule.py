@@ -7,9 +7,10 @@ counted with noise. Nothing looks at the data, so nothing here costs anything.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoWarning
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
@@ -48,15 +49,30 @@ def certain(rows: float, sigma: float) -> float:
     return max(rows - math.sqrt(2) * sigma, 0.0)
 
 
-def refuse(rows: float, epsilon: float, declared: bool) -> ParameterError:
-    """The refusal of a hopeless fit; it tells of the data only what was declared or noised already."""
-    number = f"{rows:.0f} rows ({'declared' if declared else 'counted with noise, less its deviation'})"
-    spent = "Nothing was spent." if declared else "The epsilon is spent."
+def refuse(rows: float, epsilon: float) -> ParameterError:
+    """The refusal of a hopeless fit, from the declared number of rows; nothing is spent yet."""
     return ParameterError(
-        f"nothing useful can be published of {number} at epsilon = {epsilon:g}: noise would outweigh them. "
-        f"{spent}",
+        f"{_useless(f'{rows:.0f} rows (declared)', epsilon)} Nothing was spent.",
         hint="fewer features, more rows or a larger epsilon; anyway=True fits all the same",
     )
+
+
+def warn(rows: float, epsilon: float) -> None:
+    """Say of a model that is paid for already that it is hopeless: it is not thrown away.
+
+    The number is noised already, so that the words tell nothing new of the data.
+    """
+    counted = f"{rows:.0f} rows (counted with noise, less its deviation)"
+    warnings.warn(
+        f"{_useless(counted, epsilon)} The epsilon is spent and the model was made; with declared_rows this "
+        "is said before.",
+        SfumatoWarning,
+        stacklevel=2,
+    )
+
+
+def _useless(number: str, epsilon: float) -> str:
+    return f"nothing useful can be published of {number} at epsilon = {epsilon:g}: noise would outweigh them."
 
 
 @dataclass(frozen=True)

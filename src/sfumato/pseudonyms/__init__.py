@@ -26,6 +26,7 @@ from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
 from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
 from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
+from sfumato.release.shuffle import shuffled
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -53,6 +54,7 @@ def pseudonymize(
     person: str | None = None,
     domain: str | Mapping[str, str] = "",
     keep_text: bool = False,
+    shuffle: bool = True,
 ) -> Release:
     """Replace or drop what names people and, if asked, move each person's dates.
 
@@ -67,6 +69,8 @@ def pseudonymize(
     domain: ids of different domains get unrelated pseudonyms although they look alike. One name for
         all columns, or a name by column.
     keep_text: leave free text in, which may name people; by default it is left out with a warning.
+    shuffle: put the rows in a secret random order. Files are sorted by name, by ward, by day of admission:
+        who knows the order finds persons by their place. False keeps it, and the guarantee says so.
 
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
@@ -83,15 +87,22 @@ def pseudonymize(
         keep_text=keep_text,
     )
     shared, own = _key(key), Key.fresh()
+    # Of its own in every release: two in one order could be laid side by side. A seed is for tests.
+    order = (shared if shared.seeded else own).derive("pseudonyms", "order") if shuffle else None
+    seen = [0]
     named = [(c.name, c.type) for c in table.schema]
     record = InternalRecord(
         key=own,
         keys={KEY_NAME: shared},
-        fingerprint=fingerprint_batches(_checked(table, recipe), named, own),
-        plan=recipe.plan(),
+        fingerprint=fingerprint_batches(_counted(_checked(table, recipe), seen), named, own),
+        plan={**recipe.plan(), "shuffle": shuffle},
     )
     return Release(
-        _transformed(table, recipe, shared), _guarantee(recipe, shared), record, _about(recipe), table.source
+        _transformed(table, recipe, shared, seen[0], order),
+        _guarantee(recipe, shared, shuffle),
+        record,
+        _about(recipe),
+        table.source,
     )
 
 
@@ -109,10 +120,16 @@ def _key(key: Key | str | Path | None) -> Key:
 # -- what is promised ----------------------------------------------------------------------------
 
 
-def _guarantee(recipe: PseudonymRecipe, key: Key) -> Guarantee:
+_SHUFFLED = "Nobody finds a person by the other columns, which are those of the input; rows were shuffled."
+_IN_ORDER = (
+    "Nobody finds a person by the other columns or the order of the rows: both are those of the input."
+)
+
+
+def _guarantee(recipe: PseudonymRecipe, key: Key, shuffle: bool) -> Guarantee:
     assumptions = [
         "The key stays secret: whoever holds it can find the pseudonym of any id they can guess.",
-        "Nobody finds a person by the other columns or the order of the rows: both are those of the input.",
+        _SHUFFLED if shuffle else _IN_ORDER,
     ]
     if recipe.shifted:
         assumptions.append(
@@ -167,6 +184,12 @@ def _checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
     _refuse(nobody, edge, blurred, recipe, watch)
 
 
+def _counted(batches: Iterator[pa.RecordBatch], seen: list[int]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        seen[0] += batch.num_rows
+        yield batch
+
+
 def _without_person(ids: pa.Array) -> int:
     """Blank ids are nobody's too: one shift for all of them would tie strangers together."""
     blank = _how_many(pc.equal(pc.utf8_trim_whitespace(ids), "")) if pa.types.is_string(ids.type) else 0
@@ -217,15 +240,18 @@ def _with_numbers(found: Mapping[str, int]) -> str:
 # -- the transformation --------------------------------------------------------------------------
 
 
-def _transformed(table: Table, recipe: PseudonymRecipe, key: Key) -> Table:
+def _transformed(table: Table, recipe: PseudonymRecipe, key: Key, rows: int, order: Key | None) -> Table:
     schema = schema_after(table.schema, recipe)
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         moving = any(n in recipe.shifted for n in names)
         needed = dict.fromkeys([*names, *filter(None, [recipe.person if moving else None])])
-        for batch in table.batches(list(needed)):
-            yield _transform(batch, names, recipe, key)
+        done = (_transform(batch, names, recipe, key) for batch in table.batches(list(needed)))
+        if order is None:
+            yield from done
+        else:  # by the number of each row alone, so that any columns come in the same order
+            yield from shuffled(done, pa.schema([arrow.field(n) for n in names]), rows, order)
 
     return Table(
         BatchSource(arrow, read, rows=getattr(table.source, "rows", None)), schema, table.memory_limit

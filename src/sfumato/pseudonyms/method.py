@@ -11,7 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.settings import require_numbers
-from sfumato.methods.shapes import Either, ListOf, Number, TableOf, Text
+from sfumato.methods.shapes import Either, Flag, ListOf, Number, TableOf, Text
 from sfumato.pseudonyms import pseudonymize
 from sfumato.release import Release
 from sfumato.seeds import Key
@@ -86,6 +86,9 @@ class Pseudonymize:
             write=_written_key,
         ),
     ] = None
+    shuffle: Annotated[
+        bool, Parameter(Flag("Put the rows in a secret random order; if not, they keep that of the input."))
+    ] = True
     keep_text: Annotated[
         bool, Parameter(Text("Leave free text in, which may name people."), python_only=_KEEP_TEXT)
     ] = False
@@ -107,4 +110,5 @@ class Pseudonymize:
             person=self.person,
             domain=self.domain,
             keep_text=self.keep_text,
+            shuffle=self.shuffle,
         )

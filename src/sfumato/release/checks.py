@@ -12,12 +12,14 @@ from sfumato.release.dictionary import draft_words
 class Outcome(StrEnum):
     """How a check ended.
 
+    warned: nothing was altered, and yet somebody has to act.
     recorded: a claim that no file can show. It is the one its maker wrote down, and nothing was recounted.
     """
 
     PASSED = "passed"
     FAILED = "failed"
     RECORDED = "recorded"
+    WARNED = "warning"
     UNSEEN = "not visible"
 
 
@@ -62,6 +64,11 @@ class Verification:
         return not self.failures
 
     @property
+    def warnings(self) -> tuple[VerificationCheck, ...]:
+        """What is whole and yet not safe, such as an internal record that others may read."""
+        return tuple(c for c in self.checks if c.outcome is Outcome.WARNED)
+
+    @property
     def unproven(self) -> tuple[VerificationCheck, ...]:
         """Claims that were not recounted, because a file cannot show them."""
         return tuple(c for c in self.claims if c.outcome in (Outcome.RECORDED, Outcome.UNSEEN))
@@ -69,7 +76,8 @@ class Verification:
     @property
     def verdict(self) -> str:
         """The last line: verified or not, and how many claims rest on the word of the maker."""
-        return f"{self._verdict} {draft_words(self.draft)}" if self.draft else self._verdict
+        said = [self._verdict, *(f"WARNING: {c.subject} {c.detail}." for c in self.warnings)]
+        return " ".join([*said, *([draft_words(self.draft)] if self.draft else [])])
 
     @property
     def _verdict(self) -> str:

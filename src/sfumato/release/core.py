@@ -22,6 +22,7 @@ from sfumato.counts import canonical_type
 from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
 from sfumato.io import scan, to_native, write
 from sfumato.io.atomic import require_place
+from sfumato.io.formulas import MARK, marked, unmarked_source
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
 from sfumato.privacy import Guarantee
@@ -125,7 +126,8 @@ class Release:
 
         overwrite: replace a release that is there. Its internal record, keys included, is gone then.
         format: suffix of the data's file: parquet, csv, xlsx, sav, dta and so on. Only parquet keeps every
-            type as it is; files of statistics packages hold the time of writing.
+            type as it is; files of statistics packages hold the time of writing. In csv, text that a
+            spreadsheet would run as a formula begins with an apostrophe, which `load` takes away again.
         """
         target = Path(directory)
         formats = [suffix[1:] for suffix in suffixes()]
@@ -134,6 +136,8 @@ class Release:
                 f"format must be one of {', '.join(formats)}.", hint="parquet keeps all types"
             )
         self._refuse_identifiers()
+        if _is_csv(f".{format}"):
+            _require_plain_names(self.schema)
         _refuse_what_is_no_release(target)
         if self.internal is None and (target / "internal").is_dir():
             raise OutputError(
@@ -165,6 +169,8 @@ class Release:
         page = card(schema, self.guarantee, about=self.about, data=name, draft=self.draft)
         (folder / "card.md").write_text(page, encoding="utf-8")
         details = {"sfumato_release": 1, "about": self.about, "data": name}
+        if _is_csv(name):
+            details["formulas"] = MARK
         if self.draft:  # a file by itself, for who looks at the folder alone
             (folder / DRAFT_NOTE).write_text(f"{draft_words(self.draft)}\n", encoding="utf-8")
             details["draft"] = self.draft
@@ -233,7 +239,10 @@ def read_data(public: Path) -> Table:
     """The data of a saved release, not yet read."""
     details, _ = manifest.read_manifest(public / manifest.MANIFEST)
     schema = Schema.read(public / "schema.toml")
-    return scan(public / manifest.data_name(details), schema, keep_text=True)
+    found = scan(public / manifest.data_name(details), schema, keep_text=True)
+    if details.get("formulas") != MARK:
+        return found
+    return Table(unmarked_source(found.source), found.schema)
 
 
 def _write_data(path: Path, data: Table) -> Schema:
@@ -252,8 +261,25 @@ def _write_data(path: Path, data: Table) -> Schema:
         batches, schema = iter(data.batches()), seen.public()
     first = next(batches, None)
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in data.schema])
-    write(arrow.empty_table() if first is None else chain([first], batches), path, schema)
+    rows = arrow.empty_table() if first is None else chain([first], batches)
+    write(rows, path, schema, escape_formulas=_is_csv(path.name))
     return seen.public()
+
+
+def _is_csv(name: str) -> bool:
+    return name.endswith((".csv", ".csv.gz"))
+
+
+def _require_plain_names(schema: Schema) -> None:
+    """In a CSV file a name is a cell too: one that a spreadsheet would run is refused, not changed."""
+    names = pa.array(schema.names, pa.string())
+    live = [repr(n) for n, m in zip(schema.names, marked(names).to_pylist(), strict=True) if n != m]
+    if live:
+        raise OutputError(
+            f"{len(live)} column name{'s' * (len(live) > 1)} would be run as a formula by a spreadsheet: "
+            f"{listed(live)}.",
+            hint="rename them, or save as parquet",
+        )
 
 
 def _link(files: Path, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -43,7 +44,7 @@ def verify(directory: str | Path, *, guests: bool = False) -> Verification:
     if internal is None:
         files.append(VerificationCheck("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
     else:
-        files += _sealed_files(public.parent)
+        files += [*_sealed_files(public.parent), *_opened(internal)]
     table, faults = _attempt("data", lambda: read_data(public))
     guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
     data = [*faults, *(_agreement(table, public) if table is not None else ())]
@@ -133,6 +134,22 @@ def _sealed_files(root: Path) -> Iterator[VerificationCheck]:
             yield VerificationCheck(name, Outcome.FAILED, _SEAL, "not part of the release")
         elif name.startswith("internal/"):  # reports may be added later
             yield VerificationCheck(name, Outcome.UNSEEN, _SEAL, "added later, not under seal")
+
+
+def _opened(internal: Path) -> Iterator[VerificationCheck]:
+    """The internal record is for its owner alone: keys and original values lie in it."""
+    if os.name != "posix":
+        return  # a mode says nothing there
+    if not internal.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return  # nobody else gets in, whatever the files say
+    others = stat.S_IRGRP | stat.S_IROTH | stat.S_IWGRP | stat.S_IWOTH
+    within = [path for path in sorted(internal.rglob("*")) if path.is_file() and not path.is_symlink()]
+    mode = internal.stat().st_mode
+    for path in within:
+        mode |= path.stat().st_mode
+    if mode & others:
+        detail = "can be read or changed by others: chmod -R go-rwx, and ask who has read it"
+        yield VerificationCheck("internal/", Outcome.WARNED, "permissions", detail)
 
 
 # -- data against schema -------------------------------------------------------------------------

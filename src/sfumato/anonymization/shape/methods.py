@@ -1,13 +1,16 @@
 """Three ways to release clusters of k rows: by their centroids, by exchange within them, or by dither.
 
-Guarantee: for every row, the chance that an intruder who knows all quasi-identifiers picks its released
-           row is at most 1/k (ClusterResample, ClusterDither); k-anonymity (Centroid).
+Guarantee: for every row, the chance that an intruder who goes by quasi-identifiers alone, and knows all of
+           them, picks its released row is at most 1/k (ClusterResample, ClusterDither); k-anonymity
+           (Centroid).
 Because:   given the clusters, the released quasi-identifiers of the rows of a cluster are exchangeable:
            they are drawn alike and do not look at which row is which. So a match that falls into the
            own cluster is the own row with chance 1/n_l, and n_l >= k; one that does not is wrong.
            Rows leave in secret random order, so the order tells nothing.
-Assumes:   the intruder goes by quasi-identifiers; the other columns are released as they are. The key
-           stays secret.
+Assumes:   the intruder neither knows nor infers the other columns, which are released as they are. Who
+           learns from the release how a kept column follows from the quasi-identifiers breaks 1/k for people
+           who differ from their cluster (docs/thinking-intruder.md, "Predicting the row"): keep no such
+           column, or make it a quasi-identifier. The key stays secret.
 Tested by: tests/anonymization/test_shape.py::test_no_record_is_found_more_often_than_one_in_k
 """
 

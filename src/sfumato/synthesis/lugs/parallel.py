@@ -30,6 +30,7 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.lugs.executors import Cells, Codes, among, cells_of, on_executors
 from sfumato.synthesis.lugs.method import LUGS, _plan, about, guarantee, table_of
+from sfumato.synthesis.lugs.workers import in_processes
 from sfumato.synthesis.parameters import (
     count,
 )
@@ -140,22 +141,18 @@ class FittedPLUGS:
         )
 
     def _processes(self, job: Job, key: Key, rows: int) -> Table:
-        import multiprocessing
-        from concurrent.futures import ProcessPoolExecutor
-
         codes = np.ascontiguousarray(self.table.encode(self.domain.names).codes.T.astype(np.uint16))
         weights = rules.checked_weights(self.table, self.method.lugs.weight)
         distinct, n = np.unique(cells_of(codes, weights), return_counts=True)
         part, line, times = job.deal(distinct, n)
         jobs = range(len(job.shares))
-        dealt = [(distinct[line[part == p]].tobytes(), times[part == p]) for p in jobs]
+        dealt = [(p, distinct[line[part == p]].tobytes(), times[part == p]) for p in jobs]
         found = []
-        # Not forked: compiled code with threads of its own may not survive that.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(self.method.workers, mp_context=context) as pool:
-            for done, drawn in enumerate(pool.map(job.draw, jobs, *zip(*dealt, strict=True)), 1):
-                found.append(drawn)
-                report("synthesizing parts", done, len(jobs))
+        # Not forked: compiled code with threads of its own may not survive that. Not spawned either: that
+        # would run the caller's script again.
+        for done, drawn in enumerate(in_processes(job, dealt, self.method.workers), 1):
+            found.append(drawn)
+            report("synthesizing parts", done, len(jobs))
         mixed = np.concatenate(found)[np.argsort(job.order(0, rows), kind="stable")]
 
         def draw() -> Iterator[Codes]:
