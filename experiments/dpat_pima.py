@@ -81,7 +81,7 @@ def one_split(people: Table, split: int, epsilons: tuple[float, ...]) -> list[Li
         model.fit(train, "outcome")
         truth = np.array(test.to_arrow()["outcome"].to_pylist())
         for epsilon in (*epsilons, None):
-            area = roc_auc_score(truth, model.set_params(epsilon=epsilon).answer(test))
+            area = roc_auc_score(truth, model.set_params(epsilon_per_call=epsilon).answer(test))
             found.append((name, epsilon, float(area), float("nan")))
     for name, kind in (("AdditiveScore", sf.AdditiveScore), ("AlphaForest", sf.AlphaForest)):
         for epsilon in epsilons:

@@ -11,7 +11,7 @@ from sfumato.assessment import thresholds
 from sfumato.assessment.attacks.success import rate
 from sfumato.assessment.gains import bounds, gain
 from sfumato.assessment.thresholds import Evidence
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
 from sfumato.seeds import Key
 
@@ -133,3 +133,26 @@ def test_very_few_rows_are_judged(rows: int) -> None:
         **KNOWN,
     )
     assert not found.met and found.because
+
+
+def test_a_control_that_is_the_release_is_no_control() -> None:
+    other = people(300, 3)
+    with pytest.raises(DataError, match="the control is the release itself"):
+        sf.assess(people(300, 1), other, control=other, effort="quick", **KNOWN)
+
+
+def test_classes_that_keep_common_values_are_no_copies() -> None:
+    """Local recoding leaves crowded classes as they are: equal rows in them are several people's."""
+    original, control = people(2_000, 1).drop(["zip"]), people(2_000, 2).drop(["zip"])
+    ages = original.column("age").to_numpy()
+    counts = {(a, s): 0 for a in range(18, 90) for s in "fm"}
+    for a, s in zip(ages, original.column("sex").to_pylist(), strict=True):
+        counts[int(a), s] += 1
+    pairs = zip(ages, original.column("sex").to_pylist(), strict=True)
+    kept = [str(a) if counts[int(a), s] >= 14 else f"[{a // 9 * 9}, {a // 9 * 9 + 9})" for a, s in pairs]
+    released = original.set_column(0, "age", pa.array(kept))
+    found = sf.assess(
+        original, released, control=control, quasi_identifiers=["age", "sex"], sensitive=["dx"],
+        thresholds={"copied rows": 1.0}, effort="quick", key=Key.from_seed(1),
+    )  # fmt: skip
+    assert "rows of the original" not in found.because

@@ -146,7 +146,7 @@ def open_files(subject: Subject) -> Files:
         released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
         control=None
         if subject.control is None
-        else _control(subject.control, whole.select(columns), rows[0]),
+        else _control(subject.control, whole.select(columns), rows[0], second.select(columns)),
         columns=columns,
         quasi_identifiers=_of(whole, columns, subject.quasi_identifiers, Role.QUASI_IDENTIFIER, notes),
         sensitive=_of(whole, columns, subject.sensitive, Role.SENSITIVE, notes),
@@ -249,7 +249,7 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: object, original: Table, rows: int) -> Table | None:
+def _control(control: object, original: Table, rows: int, released: Table) -> Table | None:
     if control is None:
         return None
     table, schema = opened(control, "the control", keep_text=True), original.schema
@@ -265,6 +265,11 @@ def _control(control: object, original: Table, rows: int) -> Table | None:
         raise DataError(
             "the control is the original itself: against it every attack looks harmless.",
             hint="give people who are not in the original, or no control",
+        )
+    if table.rows() == released.rows() and _equal(released, table.select(schema.names)):
+        raise DataError(
+            "the control is the release itself: against it every attack looks harmless.",
+            hint="give people who are not in the original and not in the release, or no control",
         )
     return table
 

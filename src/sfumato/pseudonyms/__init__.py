@@ -55,6 +55,7 @@ def pseudonymize(
     domain: str | Mapping[str, str] = "",
     keep_text: bool = False,
     shuffle: bool = True,
+    order_key: Key | None = None,
 ) -> Release:
     """Replace or drop what names people and, if asked, move each person's dates.
 
@@ -71,6 +72,7 @@ def pseudonymize(
     keep_text: leave free text in, which may name people; by default it is left out with a warning.
     shuffle: put the rows in a secret random order. Files are sorted by name, by ward, by day of admission:
         who knows the order finds persons by their place. False keeps it, and the guarantee says so.
+    order_key: the key of that order, to have it again; None draws one for this release alone.
 
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
@@ -88,7 +90,8 @@ def pseudonymize(
     )
     shared, own = _key(key), Key.fresh()
     # Of its own in every release: two in one order could be laid side by side. A seed is for tests.
-    order = (shared if shared.seeded else own).derive("pseudonyms", "order") if shuffle else None
+    secret = order_key if order_key is not None else shared if shared.seeded else own
+    order = secret.derive("pseudonyms", "order") if shuffle else None
     seen = [0]
     named = [(c.name, c.type) for c in table.schema]
     record = InternalRecord(

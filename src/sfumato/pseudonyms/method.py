@@ -99,7 +99,7 @@ class Pseudonymize:
             raise ParameterError("shift_dates must be at least 1.", hint="shift_dates=180")
 
     def release(self, table: Table, *, key: Key | None = None) -> Release:
-        """The table with pseudonyms. key: of the pseudonyms, where the method names none itself."""
+        """The table with pseudonyms. key: of the order of rows, and of the pseudonyms where none is named."""
         own = self.key if self.key is not None else key
         return pseudonymize(
             table,
@@ -111,4 +111,5 @@ class Pseudonymize:
             domain=self.domain,
             keep_text=self.keep_text,
             shuffle=self.shuffle,
+            order_key=key,
         )

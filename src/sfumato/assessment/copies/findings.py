@@ -56,6 +56,7 @@ class _Near:
     chance: float
     drawn: tuple[Ints | None, Ints | None]
     largest: tuple[float, float, float]
+    shared: bool  # generalized, and no row without others of its class
 
 
 def find(
@@ -79,7 +80,8 @@ def find(
     exact = equal_rows(original, released, control, columns, error)
     near = _near(original, released, control, columns, known, meanings, key, most_work, error)
     ids = survivors(*whole)
-    tests = [exact.tail.p, near.tail.p, *([min(1.0, min(s.p for s in ids) * len(ids))] if ids else [])]
+    equal = 1.0 if near.shared else exact.tail.p  # rows that always several people share are nobody's copy
+    tests = [equal, near.tail.p, *([min(1.0, min(s.p for s in ids) * len(ids))] if ids else [])]
     p = min(1.0, min(tests) * len(tests))
     scores = [
         *_copied(exact, control is not None), _nearly(near, control is not None), _largest(near),
@@ -98,7 +100,7 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
         whose = f"'{worst.original}' of an original"
         return f"{_part(worst.share)} of the released rows hold {whose}{written}{there}."
     share = exact.copied()[0]
-    if exact.tail.p <= error and share * 2 >= near.tail.excess:
+    if exact.tail.p <= error and not near.shared and share * 2 >= near.tail.excess:
         return f"{_part(share)} of the released rows are rows of the original."
     columns = len(near.cells.columns)
     return (
@@ -159,7 +161,9 @@ def _near(
     seen = detectable(own(found, found.files[0]), others, rows, error)
     inside = Evidence(inside.score, kept[inside.row] if len(kept) else inside.row)
     chance = len(inside.score) / (len(others) + 1)
-    return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), _single(inside, others))
+    single = _single(inside, others)
+    shared = not len(kept)
+    return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), single, shared)
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:
@@ -197,6 +201,8 @@ def _protected(found: Cells, known: Sequence[int]) -> NDArray[np.bool_]:
     for c in at:
         general |= found.general[found.first[c] + codes[c]]
     _, inverse, sizes = np.unique(codes[at], axis=1, return_inverse=True, return_counts=True)
+    if known and general.any() and int(sizes.min()) >= _CLASS:
+        return np.ones(codes.shape[1], bool)  # what was left as it is, too: every class has several rows
     return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
 
 
