@@ -9,6 +9,8 @@ import typer
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.cli.terminal import Terminal
+    from sfumato.privacy import Guarantee
     from sfumato.privacy.ledger import Ledger
 
 LedgerOption = Annotated[
@@ -23,6 +25,23 @@ LedgerOption = Annotated[
 OtherPeople = Annotated[
     bool, typer.Option("--other-people", help="Nobody in it was paid for before, by another ledger.")
 ]
+
+
+SpendAgain = Annotated[
+    bool,
+    typer.Option("--spend-again", help="Draw noise again that a stopped command had drawn; both count."),
+]
+
+
+def note_unaccounted(terminal: Terminal, guarantee: Guarantee) -> None:
+    """Say in so many words that nobody adds up what was spent."""
+    from sfumato.privacy import Unaccounted
+
+    if any(isinstance(c, Unaccounted) for c in guarantee):
+        terminal.note(
+            "unaccounted: no ledger was debited, so nobody adds up what is learnt from these people. "
+            "sfumato ledger new starts one, --ledger debits it."
+        )
 
 
 def require_payer(book: Ledger | None, source: str, other_people: bool) -> None:

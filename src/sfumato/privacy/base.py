@@ -72,7 +72,7 @@ class Neighbours(StrEnum):
 
 ROW = Unit()
 _LISTS = ("columns", "sensitive", "capped", "assumptions")
-_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha")
+_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha", "total")
 
 
 @dataclass(frozen=True)

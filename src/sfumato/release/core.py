@@ -61,6 +61,10 @@ class Release:
     parts: tuple[Table, Path] | None = field(default=None, repr=False)
     draft: str = ""
 
+    def __post_init__(self) -> None:
+        """Who claims an epsilon says who has paid for it, whatever method made the release."""
+        object.__setattr__(self, "guarantee", self.guarantee.accounted())
+
     @property
     def schema(self) -> Schema:
         """The columns of the data. What of it leaves the house: see sfumato.release.dictionary."""

@@ -60,7 +60,7 @@ class LastSeen(NamedTuple):
     total_delta: int
 
 
-def _folder() -> Path:
+def state_folder() -> Path:
     """Where witnesses are kept."""
     if given := os.environ.get("SFUMATO_STATE"):
         return Path(given).absolute()
@@ -76,7 +76,7 @@ class Witness:
     """The witnesses of one folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = _folder() if folder is None else folder
+        self.folder = state_folder() if folder is None else folder
 
     def _prepare(self, file: Path) -> None:
         if not file.parent.is_dir():
