@@ -66,10 +66,6 @@ class Judging:
 
             Budget(epsilon=self.test_epsilon)  # no number, or none that can be paid
 
-    def sources(self, data: str) -> list[str]:
-        """Whose people are paid for."""
-        return [data] if self.test is None or self.test_is_public else [data, self.test]
-
 
 def fit(
     terminal: Terminal,
@@ -120,8 +116,9 @@ def fit(
             judged, target, estimator.features_of(table, target), groups,
             private=not judging.test_is_public, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-    for source in judging.sources(data):
-        require_payer(book, source, other_people)
+    require_payer(book, data, table, other_people)
+    if judged is not None and judging.test is not None and not judging.test_is_public:
+        require_payer(book, judging.test, judged, other_people)
 
     def card(model: ReleasedModel, purse: Ledger | None) -> ReleasedModel:
         assert judged is not None

@@ -51,7 +51,7 @@ def synthesize(
     book = None if ledger is None else Ledger.open(ledger)
     table = reading.scan(data, schema)
     if book is not None or spending.claimed:
-        require_payer(book, data, other_people)
+        require_payer(book, data, table, other_people)
     if book is not None:
         release = synthesized(step, table, out, book, seed=seed, again=spend_again)
     else:

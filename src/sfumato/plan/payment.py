@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.errors import BudgetError, ParameterError
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Budget, Grant, Guarantee, Ledger
@@ -68,7 +69,11 @@ class PaidOnce:
         if paid is not None:
             grant = _of_debit(paid, self.budget, epsilon, rho, delta, purpose)
         elif self._ledger is not None:
-            grant = self._ledger.grant(epsilon=epsilon, rho=rho, delta=delta, purpose=marked)
+            try:
+                grant = self._ledger.grant(epsilon=epsilon, rho=rho, delta=delta, purpose=marked)
+            except (BudgetError, ParameterError):  # refused: nothing was debited, and nothing is begun
+                self._place.give_up(self._name)
+                raise
         else:
             grant = _of_debit(None, self.budget, epsilon, rho, delta, purpose)
         self._place.attempt(self._name)

@@ -26,6 +26,7 @@ from sfumato.privacy.ledger.debit import store_at
 from sfumato.privacy.rounding import shown
 from sfumato.release import Release
 from sfumato.release.kept import kept, take_back
+from sfumato.release.people import known_people, people_of
 from sfumato.schema import Role
 from sfumato.table import Table
 
@@ -65,7 +66,7 @@ def work(bench: Workbench, step: Step, table: Table) -> None:
     """Do a step and keep its result in the workplace, whole or not at all."""
     name = bench.name(step)
     key = bench.place.key.derive("plan", name)
-    payer = _payer(bench, step)
+    payer = _payer(bench, step, table)
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = step.build(bench.plan.folder)
@@ -86,7 +87,7 @@ def result(bench: Workbench, step: Step) -> Release:
 # -- what it costs -----------------------------------------------------------------------------------
 
 
-def _payer(bench: Workbench, step: Step) -> PaidOnce | None:
+def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
     """What pays for a step when it is about to draw; None where nothing is claimed of the data themselves."""
     spending = step.spends(bench.plan.folder)
     if not spending.claimed or step.of != INPUT or _model(bench, step).exists():
@@ -101,15 +102,17 @@ def _payer(bench: Workbench, step: Step) -> PaidOnce | None:
         neighbours=getattr(method, "neighbours", Neighbours.ADD_REMOVE),
     )  # fmt: skip
     what = f"{bench.plan.name}: {step.name} ({step.method})"
-    return PaidOnce(bench.place, bench.name(step), what, wanted, _ledger(bench, unit), bench.spend_again)
+    return PaidOnce(
+        bench.place, bench.name(step), what, wanted, _ledger(bench, unit, table), bench.spend_again
+    )
 
 
-def _ledger(bench: Workbench, unit: Unit | None) -> Ledger | None:
+def _ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
     """The plan's ledger, if it has one."""
     plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:
-        payer = Ledger.payer_of(bench.source) if bench.source and not bench.other_people else ""
+        payer = "" if bench.other_people else Ledger.payer_of(bench.source, known_people(table))
         if payer:
             raise BudgetError(
                 f"what was learnt from this data was paid from ledger {payer}; without it this would not be "
@@ -130,8 +133,7 @@ def _ledger(bench: Workbench, unit: Unit | None) -> Ledger | None:
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
             hint="a ledger is for one kind of promise",
         )
-    if bench.source is not None:
-        ledger.pay_for(bench.source, other_people=bench.other_people)
+    ledger.pay_for(bench.source, people_of(table), other_people=bench.other_people)
     return ledger
 
 

@@ -111,6 +111,10 @@ class Workplace:
         _to_disk(self.steps)
         return False
 
+    def give_up(self, name: str) -> None:
+        """An attempt that was refused, and not paid for, is not begun."""
+        (self.steps / f"{name}.pay").unlink(missing_ok=True)
+
     def attempt(self, name: str) -> None:
         """Write down, on disk, that noise will be drawn now."""
         path = self.steps / f"{name}.log"

@@ -33,6 +33,7 @@ from sfumato.privacy.ledger.backup import restore, write
 from sfumato.privacy.ledger.create import lay_out, started
 from sfumato.privacy.ledger.debit import Book, require_room, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
+from sfumato.privacy.ledger.overlap import PeopleSketch
 from sfumato.privacy.ledger.published import Compared
 from sfumato.privacy.ledger.records import Client, LedgerEntry, account_at, client_of, entry_of
 from sfumato.privacy.ledger.tables import DEBITS, Account, Connection, LedgerState, check_text
@@ -153,19 +154,31 @@ class Ledger:
 
     # -- whose data it is --------------------------------------------------------------------------
 
-    def pay_for(self, source: str | os.PathLike[str], *, other_people: bool = False) -> None:
+    def pay_for(
+        self, source: str | os.PathLike[str] | None, people: PeopleSketch | None = None, *,
+        other_people: bool = False,
+    ) -> None:  # fmt: skip
         """Note that what is learnt from a file or URL is paid from here; refused if another ledger does.
 
-        other_people: the source holds other people now than those the other ledger has paid for.
+        people: who is in it, by `people_of(table)`: refused if another ledger has paid for some of them.
+        other_people: those that another ledger has paid for are others.
         """
-        if self._book.witness is not None:
-            bindings.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
+        if self._book.witness is None:
+            return
+        mine = (self._book.id, self._book.name, other_people)
+        if people is not None:
+            bindings.note_people(self._book.witness, people, *mine)
+        if source is not None:
+            bindings.note_source(self._book.witness, source, *mine)
             self._sources[bindings.located(source)] = other_people
 
     @staticmethod
-    def payer_of(source: str | os.PathLike[str]) -> str:
-        """The name of the ledger that has paid for a file or URL here; empty if none is known."""
-        return bindings.payer_of(Witness(), source)
+    def payer_of(source: str | os.PathLike[str] | None, people: PeopleSketch | None = None) -> str:
+        """The name of the ledger that has paid for a source, or its people, here; empty if none is known."""
+        found = bindings.payer_of(Witness(), source) if source is not None else ""
+        if not found and people is not None:
+            found, _ = bindings.payer_of_people(Witness(), people) or ("", 0.0)
+        return found
 
     # -- spending ----------------------------------------------------------------------------------
 
