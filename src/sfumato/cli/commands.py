@@ -56,6 +56,19 @@ class Reading:
     missing: Annotated[
         list[str] | None, _said("--missing", "TEXT", "A cell that stands for missing; may be repeated.")
     ] = None
+    header: Annotated[
+        int | None,
+        _said("--header", "LINE", "The line (of a sheet: the row) with the names, from 1; 0: no names."),
+    ] = None
+    units: Annotated[
+        bool | None,
+        typer.Option(
+            "--units/--no-units",
+            show_default=False,
+            help="The row below the names holds units, and is skipped.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None
     table: Annotated[str | None, _said("--table", "NAME", "Of a database: a table, or a SELECT.")] = None
     sheet: Annotated[
         str | None, _said("--sheet", "NAME", "Of a workbook: its name, or its number from 0.")

@@ -49,6 +49,8 @@ def scan(
     encoding: str | None = None,
     dates: str | None = None,
     missing: Sequence[str] | str | None = None,
+    header: int | None = None,
+    units: bool | None = None,
     table: str | None = None,
     sheet: str | int | None = None,
     columns: Sequence[str] | None = None,
@@ -63,6 +65,9 @@ def scan(
         that are read. Without one the meaning is guessed from the head, and marked as a guess.
     separator, decimal, encoding, dates ("YMD", "DMY", "MDY"), missing: how text files are written; found
         by looking if not given.
+    header: the line of a text file, or the row of a sheet, that holds the names, from 1; 0 if there are no
+        names. Titles and comments above the names are found by looking, and said.
+    units: whether the row below the names holds units and is no data; found by looking, and said.
     columns: read these only.
     keep_text: keep columns of free text, which are otherwise dropped with a warning.
     memory_limit: what counting may use before it spills to disk, such as "4GB".
@@ -73,6 +78,7 @@ def scan(
     marks = missing if several or missing is None else (missing,)
     written: dict[str, Any] = {"separator": separator, "decimal": decimal, "encoding": encoding}
     written |= {"date_order": dates, "missing": None if marks is None else tuple(marks)}
+    written |= {"header": header, "units": units}
     source, hints = _open(data, given, written, table, sheet)
     chosen = _chosen(source, columns)
     _require_known_types(source, chosen)

@@ -24,10 +24,14 @@ class Format:
 
 
 FORMATS = {
-    "csv": Format("text table", csv.SUFFIXES, ("separator", "decimal", "encoding", "date_order", "missing")),
+    "csv": Format(
+        "text table",
+        csv.SUFFIXES,
+        ("separator", "decimal", "encoding", "date_order", "missing", "header", "units"),
+    ),
     "parquet": Format("Parquet file", (".parquet", ".pq")),
     "arrow": Format("Arrow file", (".arrow", ".feather", ".ipc")),
-    "excel": Format("workbook", (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), ("sheet",)),
+    "excel": Format("workbook", (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), ("sheet", "header", "units")),
     "statistical": Format(
         "statistical file", (".sas7bdat", ".xpt", ".sav", ".zsav", ".por", ".dta"), ("encoding",)
     ),
