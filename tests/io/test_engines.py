@@ -236,7 +236,7 @@ def test_a_relation_whose_connection_is_closed():
         scan(relation)
 
 
-@pytest.mark.parametrize("url", ["https://host/data.csv", "s3://bucket/x.parquet", "ftp://host/x"])
+@pytest.mark.parametrize("url", ["ftp://host/data.csv", "hdfs://name/x.parquet", "sftp://host/x"])
 def test_nothing_is_fetched(url):
     with pytest.raises(DataError, match="nothing is fetched"):
         scan(url)

@@ -26,7 +26,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A file, a pattern in quotes ('part-*.parquet'), or a database URL.",
+        help="A file, a folder, a pattern in quotes ('part-*.parquet'), the address of a database, or one of "
+        "s3://, gs://, abfs://, https://.",
     ),
 ]
 SchemaFile = Annotated[

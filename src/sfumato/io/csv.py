@@ -25,6 +25,7 @@ from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
 from sfumato.io.dialect import Dialect, first_rows, ragged_lines, require_same_layout, rows_before_data
 from sfumato.io.file_checks import StoredColumns, require_same_columns
 from sfumato.io.heads import open_bytes, packing
+from sfumato.io.partitions import NO_PARTITIONS, Partitions
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
@@ -39,6 +40,7 @@ class TextFiles:
 
     paths: tuple[Path, ...]
     dialect: Dialect
+    partitions: Partitions = NO_PARTITIONS
 
     @property
     def reading(self) -> str:
@@ -50,9 +52,16 @@ class TextFiles:
 
 
 def read(
-    path: Path | Sequence[Path], *, schema: Schema | None = None, **dialect: Any
+    path: Path | Sequence[Path],
+    *,
+    schema: Schema | None = None,
+    partitions: Partitions = NO_PARTITIONS,
+    **dialect: Any,
 ) -> tuple[BatchSource, None]:
-    """A source over one file, or over several that are written alike. A schema's types decide."""
+    """A source over one file, or over several that are written alike. A schema's types decide.
+
+    partitions: columns that the names of their folders hold.
+    """
     paths = tuple(path) if isinstance(path, Sequence) else (path,)
     found = Dialect.detect(paths[0], **dialect)
     names = _header(paths[0], found)
@@ -64,12 +73,15 @@ def read(
     fields = [pa.field(name, ARROW_TYPES[types[name]]) for name in names]
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        wanted = {name: types[name] for name in columns}
+        # A column of the files counts the rows where only folders are asked for.
+        inside = partitions.stored(columns) or (names[:1] if columns else [])
+        wanted = {name: types[name] for name in inside}
         for file in paths if wanted else ():
-            yield from _typed_batches(file, names, wanted, found, set(types) - set(given), marks)
+            for batch in _typed_batches(file, names, wanted, found, set(types) - set(given), marks):
+                yield partitions.filled(batch, file, columns) if partitions.fields else batch
 
-    origin = TextFiles(paths, found)
-    return BatchSource(pa.schema(fields), open_, "file", None, origin), None
+    origin = TextFiles(paths, found, partitions)
+    return BatchSource(partitions.widened(pa.schema(fields)), open_, "file", None, origin), None
 
 
 _NAMELESS = "\0"  # begins what columns without a name are called here

@@ -100,8 +100,9 @@ def from_url(url: str, table: str | None) -> EngineSource:
     scheme = url.partition("://")[0].lower().partition("+")[0]
     if scheme not in DATABASES:
         raise DataError(
-            f"'{scheme}' addresses are not read: nothing is fetched from the network.",
-            hint=f"download the file first; databases are {listed(list(DATABASES[:4]))}, ...",
+            f"'{scheme}' addresses are not read.",
+            hint="download the file first; read are s3, gs, abfs, https, and databases such as "
+            f"{listed(list(DATABASES[:4]))}",
         )
     url = filled(url)
     if scheme == "duckdb":

@@ -20,7 +20,9 @@ FALLBACK = "cp1252"
 """What Windows writes in Western Europe: read where the bytes are no UTF-8 and nobody says what they are."""
 # Cyrillic, Greek, Polish, Asian text and that of old Macs and DOS, read so: many such letters in a row, signs
 # within words, capitals after small letters.
-_STRANGE = re.compile(r"[À-ÿ]{3}|[A-Za-zÀ-ÿ][¡-¿×÷†‡…‰‹›„”“‚•™ˆ˜][a-zÀ-ÿ]|[a-zß-ÿ][À-ÖØ-ÞŠŽŸŒ][a-zß-ÿ]")
+_STRANGE = re.compile(
+    r"[À-ÿ]{3}|[A-Za-zÀ-ÿ][¡-¿×÷†‡…‰‹›„”“‚•™ˆ˜][a-zÀ-ÿ]|[a-zß-ÿ][À-ÖØ-ÞŠŽŸŒ][a-zß-ÿ]|[A-Z]Ÿ[a-z]|[a-z][§¤¶¬]"
+)
 _HIGH = re.compile(r"[^\x00-\x7f]+")
 
 # First bytes of files that people rename to .csv by mistake, and what they are.
@@ -51,7 +53,7 @@ def packing(path: Path) -> str:
         raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
     if start[:2] == b"\x1f\x8b":
         return "gzip"
-    return "zip" if start == b"PK\x03\x04" and path.name.lower().endswith(".zip") else ""
+    return "zip" if start[:2] == b"PK" and path.name.lower().endswith(".zip") else ""
 
 
 def open_bytes(path: Path) -> io.BufferedIOBase:

@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
-from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, PlanError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import is_elsewhere
+from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -59,12 +61,22 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
+    if data is None and is_elsewhere(where):
+        raise PlanError(
+            f"{plan.name} names data on another machine, and a plan connects to none by itself.",
+            hint="if you trust that address, type it: sfumato run plan.toml --input ADDRESS",
+        )
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+    with one_copy():
+        return _looked_at(plan, data, options)
+
+
+def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
