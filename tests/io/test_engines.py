@@ -237,8 +237,8 @@ def test_a_relation_whose_connection_is_closed():
 
 
 @pytest.mark.parametrize("url", ["ftp://host/data.csv", "hdfs://name/x.parquet", "sftp://host/x"])
-def test_nothing_is_fetched(url):
-    with pytest.raises(DataError, match="nothing is fetched"):
+def test_other_addresses_are_not_read(url):
+    with pytest.raises(DataError, match="addresses are not read"):
         scan(url)
 
 
