@@ -14,7 +14,7 @@ from sfumato.assessment.reading.files import Meanings, meanings, opened, promise
 from sfumato.assessment.reading.name_parts import NameParts
 from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
-from sfumato.schema import Kind, Schema
+from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -152,8 +152,24 @@ class Case:
             self._sharp(e.original, e.released) for e in self.files.earlier if e.original is not None
         )
 
+    @cached_property
+    def _secret_bins(self) -> dict[str, Column]:
+        """Numbers that are wanted, in bins that the people outside cut as well.
+
+        The original's own quantiles hold as many originals each, by construction, and not as many others.
+        """
+        names = [n for n in self.secrets if n in self.pair.columns]
+        if not names or self.files.control is None:
+            return {}
+        files = self.files
+        both = align(
+            files.original.select(names), files.released.select(names), columns=names,
+            hierarchies=self.hierarchies, people=files.control,
+        )  # fmt: skip
+        return {n: both.original.schema[n] for n in both.columns}
+
     def _sharp(self, original: Table, released: Table) -> Pair:
-        columns = {c.name: c for c in self.pair.original.schema}
+        columns = {c.name: c for c in self.pair.original.schema} | self._secret_bins
         for name in self.known:
             columns[name] = replace(self.files.original.schema[name], edges=None)
         there = [n for n in released.columns if n in columns]
@@ -171,6 +187,7 @@ class Case:
             hierarchies=trees,
             bins=MAX_LEVELS,
             weight=weight,
+            people=self.files.control,
         )
 
     @property
