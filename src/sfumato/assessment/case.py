@@ -231,6 +231,16 @@ class Case:
         files = self.files
         return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
 
+    @cached_property
+    def lent(self) -> Overlap | None:
+        """Rows of the control that are rows of the release."""
+        from sfumato.assessment.copies import shared_with_release
+
+        files = self.files
+        if files.control is None:
+            return None
+        return shared_with_release(files.original, files.released, files.control, self.pair.columns)
+
     def drawing(self, draws: int) -> Case:
         """The same case, opened once, with another number of draws."""
         other = copy(self)

@@ -9,6 +9,6 @@ It knows no threshold and no method.
 """
 
 from sfumato.assessment.copies.findings import Copies, find
-from sfumato.assessment.copies.overlap import Overlap, overlap
+from sfumato.assessment.copies.overlap import Overlap, overlap, shared_with_release
 
-__all__ = ["Copies", "Overlap", "find", "overlap"]
+__all__ = ["Copies", "Overlap", "find", "overlap", "shared_with_release"]
