@@ -89,6 +89,14 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def own_people(own_state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each test is a machine of its own: the people of one were not paid for by another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 # --- side by side ---------------------------------------------------------------------------------
 
 
