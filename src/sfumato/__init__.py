@@ -74,10 +74,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing_key import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.privacy.signatures import SigningKey as SigningKey
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -199,7 +199,7 @@ _HOME = {
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
-    "SigningKey": "prediction.signing_key",
+    "SigningKey": "privacy.signatures",
     "TCloseness": "criteria",
     "Table": "table",
     "ValueMI": "anonymization.information",

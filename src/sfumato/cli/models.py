@@ -98,8 +98,8 @@ def fit(
     from sfumato.prediction.card import JudgedRows, evaluated
     from sfumato.prediction.fit_budget import FitAndCard
     from sfumato.prediction.models import checked_name
-    from sfumato.prediction.signing_key import SigningKey
     from sfumato.privacy.ledger import Ledger
+    from sfumato.privacy.signatures import SigningKey
 
     step = step_of("fit", method, settings or {})
     target, estimator = step.request().target, step.build()
@@ -152,7 +152,7 @@ def key(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The new key file.")],
 ) -> None:
     """Make a signing key: a file for its owner alone, and a public key to give to others."""
-    from sfumato.prediction.signing_key import SigningKey
+    from sfumato.privacy.signatures import SigningKey
 
     made = SigningKey.fresh()
     made.save(file)
