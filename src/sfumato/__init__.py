@@ -77,7 +77,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.privacy.signatures import ReleaseLog as ReleaseLog
     from sfumato.privacy.signatures import SigningKey as SigningKey
+    from sfumato.privacy.signatures import Trust as Trust
+    from sfumato.privacy.signatures import TrustedKey as TrustedKey
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -89,6 +92,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.uses import fit_lasso as fit_lasso
     from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
+    from sfumato.release import sign as sign
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
@@ -193,6 +197,7 @@ _HOME = {
     "PrivateSynthesizer": "synthesis.private",
     "Register": "anonymization.register",
     "Release": "release",
+    "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
     "Step": "plan.step",
@@ -202,6 +207,8 @@ _HOME = {
     "SigningKey": "privacy.signatures",
     "TCloseness": "criteria",
     "Table": "table",
+    "Trust": "privacy.signatures",
+    "TrustedKey": "privacy.signatures",
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
@@ -223,6 +230,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "sign": "release",
     "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",

@@ -38,7 +38,8 @@ from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.release.reading import as_it_stands
+from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
 _PSEUDONYM = r"^[A-Z2-7]{32}$"
@@ -125,9 +126,7 @@ def unseen(claim: Claim, reason: str) -> VerificationCheck:
 
 
 def _plain(table: Table, columns: list[str]) -> Table:
-    """Values as they stand: no bins, no missing codes, no order of codes that the schema could give them."""
-    plain = [Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select(columns)]
-    return table.with_schema(Schema(tuple(plain)))
+    return table.with_schema(as_it_stands(table.schema, columns))
 
 
 def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:

@@ -30,10 +30,10 @@ def canonical(document: object) -> bytes:
     ).encode("ascii")  # fmt: skip
 
 
-def strict_json(text: str | bytes) -> Any:
+def strict_json(text: str | bytes, *, finite: bool = True) -> Any:
     """What a text of JSON says; a ValueError where two readers could take it for two things.
 
-    So a key that occurs twice is refused, as are NaN and lists in lists without end.
+    So a key that occurs twice is refused, as are lists in lists without end and, if asked, NaN.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -42,13 +42,15 @@ def strict_json(text: str | bytes) -> Any:
             raise ValueError("a key occurs twice")
         return found
 
-    def no_constant(_: str) -> None:
-        raise ValueError("no finite number")
+    def constant(name: str) -> float:
+        if finite:
+            raise ValueError("no finite number")
+        return float(name)
 
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+        return json.loads(text, object_pairs_hook=once, parse_constant=constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
