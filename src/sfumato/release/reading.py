@@ -26,7 +26,9 @@ def read_once(table: Table, claims: Iterable[Claim]) -> tuple[dict[str, str], Ta
     """What the cells of each column hold that the schema does not allow, and a table to count claims in."""
     source = table.source
     names = _claimed(table.schema, claims)
-    survey = Survey(list(as_it_stands(table.schema, names)), _MOST_BYTES)
+    # As they stand: no bins and no missing codes that a schema could give them.
+    plain = [Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select(names)]
+    survey = Survey(plain, _MOST_BYTES)
     watch = DomainWatch(table.schema)
     fields = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
     total = source.rows if isinstance(source, BatchSource) else None
@@ -37,11 +39,6 @@ def read_once(table: Table, claims: Iterable[Claim]) -> tuple[dict[str, str], Ta
             survey.add(pa.RecordBatch.from_arrays([batch.column(n) for n in names], names=names))
     kept = {n: survey.column(n) for n in names if survey.remembers(n)}
     return watch.faults(), table if not kept else table.with_source(_remembering(table, kept))
-
-
-def as_it_stands(schema: Schema, names: Sequence[str]) -> Schema:
-    """Values as they stand: no bins, no missing codes, no order of codes that the schema could give them."""
-    return Schema(tuple(Column(c.name, Kind.NOMINAL, type=c.type) for c in schema.select(names)))
 
 
 def _claimed(schema: Schema, claims: Iterable[Claim]) -> list[str]:

@@ -73,6 +73,7 @@ class Column:
     confirmed: a person has said that the domain is public, not read off the data.
     reason: why an inferred column is what it is.
     confidence: how sure its role was guessed: "sure", "likely" or "unsure"; empty where nobody guessed.
+    ignore_case: "p1" and "P1" are the same where persons or different values are counted, and ids replaced.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Column:
     reason: str = ""
     confidence: str = ""
     description: str = ""
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -173,6 +175,8 @@ def _column_faults(column: Column) -> list[str]:
             faults.append("levels are empty")
     if column.edges is not None:
         faults += _edge_faults(column)
+    if column.ignore_case and column.type != "text":
+        faults.append("ignore_case is for text")
     if column.kind is Kind.CODES and not column.separator:
         faults.append("codes need a separator")
     if column.role is Role.WEIGHT and column.kind is not Kind.NUMERIC:
