@@ -75,10 +75,13 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing_key import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.privacy.signatures import ReleaseLog as ReleaseLog
+    from sfumato.privacy.signatures import SigningKey as SigningKey
+    from sfumato.privacy.signatures import Trust as Trust
+    from sfumato.privacy.signatures import TrustedKey as TrustedKey
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -90,6 +93,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.uses import fit_lasso as fit_lasso
     from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
+    from sfumato.release import sign as sign
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
@@ -195,15 +199,18 @@ _HOME = {
     "PrivateSynthesizer": "synthesis.private",
     "Register": "anonymization.register",
     "Release": "release",
+    "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
     "Step": "plan.step",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
-    "SigningKey": "prediction.signing_key",
+    "SigningKey": "privacy.signatures",
     "TCloseness": "criteria",
     "Table": "table",
+    "Trust": "privacy.signatures",
+    "TrustedKey": "privacy.signatures",
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
@@ -225,6 +232,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "sign": "release",
     "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",

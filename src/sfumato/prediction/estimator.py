@@ -25,10 +25,10 @@ from sfumato.prediction.grid import Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Payer
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Kind, Schema
 from sfumato.table import Table
 
