@@ -182,7 +182,7 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
     seen = LevelsSeen(released.schema)
-    held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
+    held = [c.name for c in released.schema if not c.public and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)
     return seen.public()

@@ -85,7 +85,7 @@ def fit(
 ) -> None:
     """Learn a risk score under differential privacy and write it as a signed model.
 
-    The schema must say which values each column may have, confirmed by a person as public.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import learnt

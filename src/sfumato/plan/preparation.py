@@ -93,10 +93,12 @@ def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened
 
 
 def as_read(schema: Schema) -> Schema:
-    """The schema with unconfirmed edges read as suggestions: numbers beyond them are not refused."""
+    """The schema with edges that nobody answers for as suggestions: numbers beyond are not refused."""
     return Schema(
         tuple(
-            replace(c, clamp=True) if c.edges is not None and not c.confirmed and not c.clamp else c
+            replace(c, clamp=True)
+            if c.edges is not None and not (c.confirmed or c.public) and not c.clamp
+            else c
             for c in schema
         )
     )
