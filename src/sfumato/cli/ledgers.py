@@ -51,7 +51,7 @@ def new(
     rho: Annotated[
         float | None, typer.Option("--rho", metavar="R", help="The same in zCDP.", show_default=False)
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Goes with rho.")] = 0.0,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Of mechanisms that have one.")] = 0.0,
     max_rows_per_person: Annotated[
         int,
         typer.Option(

@@ -1,4 +1,4 @@
-"""init, run, sign, plan check, plan schema: from a file to a release by one plan."""
+"""init, run, plan check, plan schema: from a file to a release by one plan."""
 
 from __future__ import annotations
 
@@ -306,27 +306,6 @@ def _plain(found: Run) -> dict[str, Any]:
         "guarantees": {n: json.loads(found.load(n).guarantee.to_json()) for n in found.releases},
         "assessments": {n: without_details(a.to_dict()) for n, a in found.assessments.items()},
     }
-
-
-def sign(
-    terminal: Terminal,
-    plan: PlanPath,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
-    every: Annotated[
-        bool, typer.Option("--all", help="Every guess was looked at: mark all of them as reviewed.")
-    ] = False,
-) -> None:
-    """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
-    from sfumato.plan.signature import sign as write
-
-    after = write(plan, name, all_reviewed=every)
-    assert after.signed is not None
-    by, on = after.signed
-    said = f"{plan.name} is signed by {by}, {on.isoformat()}."
-    if after.accepted:
-        said += f" The signature covers that missed limits are accepted: {after.accepted}"
-    plain = {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest}
-    terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
 
 
 def check(terminal: Terminal, plan: PlanPath) -> int:

@@ -34,8 +34,8 @@ def synthesize(
 ) -> None:
     """Write a release of synthetic rows, with what it promises.
 
-    The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
-    methods of imputation, which promise no differential privacy, take them from the data.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
+    Only lugs and the methods of imputation, which promise no differential privacy, take them from the data.
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import synthesized

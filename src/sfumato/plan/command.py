@@ -27,7 +27,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
-    from sfumato.prediction.signing_key import SigningKey
+    from sfumato.privacy.signatures import SigningKey
 
 
 def synthesized(
