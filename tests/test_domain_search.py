@@ -68,7 +68,8 @@ def test_everything_is_found_and_paid() -> None:
     assert all(schema[n].public and schema[n].missing for n in ALL)
     assert ledger.spent == pytest.approx(3.0)
     assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2))
-    (claim,) = found.guarantee
+    claim, unaccounted = found.guarantee
+    assert unaccounted.title == "unaccounted"
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (3.0, 2e-9)
     assert claim.unit == Unit.person(2) and "chosen without looking" in claim.text()
     counts = found.table.counts("dx").dense()
@@ -80,7 +81,7 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> N
     table = visits(3_000).drop(["note", "w"])
     found = sf.DomainSearch(epsilon=0.5).find(table, ["dx", "ward", "age", "cost", "day"])
     model = sf.PrivateSynthesizer(epsilon=1.0).fit(found.table)
-    (claim,) = model.guarantee
+    claim = model.guarantee.claims[0]
     assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(3.5)
     assert claim.delta == pytest.approx(1e-9 + 2e-9) and claim.unit == Unit.person(1)
     rows = model.sample(500).data.to_arrow()
@@ -92,7 +93,7 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> N
     learnt = single.table.select(["dx", "ward", "age"])
     learnt = learnt.with_schema(Schema((sick, *(c for c in learnt.schema if c.name != "dx"))))
     score = sf.AdditiveScore(epsilon=1.0).fit(learnt, "dx")
-    (claim,) = score.guarantee_
+    claim = score.guarantee_.claims[0]
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (2.0, 1e-9) and claim.unit == ROW
     with pytest.raises(SchemaError, match="found for another promise"):
         persons = Schema((sick, found.schema["ward"], found.schema["age"]))

@@ -34,6 +34,7 @@ from sfumato.description.grids import check_grid, edges_from, grid_of, places
 from sfumato.description.one_way import opened
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError, listed
 from sfumato.privacy import Guarantee
+from sfumato.privacy.account import UNACCOUNTED, Account
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
@@ -135,10 +136,12 @@ class DomainSearch:
         purse = _debited(ledger or Ledger.in_memory(wanted), self, table.schema, columns)
         schema = table.schema
         thresholds: dict[str, int] = {}
+        account: Account = UNACCOUNTED
         for name in columns:
             column = table.schema[name]
             grant = purse.grant(epsilon=self.epsilon, delta=self._delta(column), purpose=f"domain of {name}")
             found, least = self._found(column, counted[name], grant, wanted.unit)
+            account = grant.account
             thresholds |= {name: least} if least else {}
             schema = Schema(tuple(found if c.name == name else c for c in schema))
         cost = search_cost((schema[n] for n in columns), wanted.unit, wanted.neighbours)
@@ -147,7 +150,11 @@ class DomainSearch:
             told.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         claim = with_search(cost[0], cost[1:]).assuming(*told)
         return FoundDomains(
-            schema, Guarantee.of(claim), table.with_schema(schema), tuple(columns), thresholds
+            schema,
+            Guarantee.of(claim).accounted(account),
+            table.with_schema(schema),
+            tuple(columns),
+            thresholds,
         )
 
     # -- before anything is drawn ----------------------------------------------------------------
