@@ -16,7 +16,6 @@ from cli_support import PATIENCE, environment
 from planned import with_steps, written
 from private_tables import chain, table_of
 from score_tables import mixed
-from sfumato.prediction.signing_key import SigningKey
 
 import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
@@ -25,6 +24,7 @@ from sfumato.plan.command import learnt, synthesized
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
 from sfumato.privacy import Accounted, Budget, Ledger, PureDP
+from sfumato.privacy.signatures import SigningKey
 from sfumato.release.kept import kept
 
 # One process that has all in memory; each attempt is a fork of it that kills itself before a step to disk: a
