@@ -94,7 +94,9 @@ def learnt(
             if judged is not None and "evaluation" not in model.card:
                 model = judged(model, _purse(place, f"{mark}.card", model, card, rest))
         finally:  # paid for: in its place, whatever becomes of its card
-            kept(lambda path: write(model, path, key, overwrite=True), out, model_file.name)
+            last = place.steps / f"{mark}.last.sfm"
+            kept(lambda path: write(model, path, key, overwrite=True), last, model_file.name)
+            place.place_file(last)
             place.remove()
     return load(out, trusted=[key.public])
 

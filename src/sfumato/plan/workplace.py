@@ -138,6 +138,11 @@ class Workplace:
         _to_disk(self.steps)
         self._swap(self.steps / name)
 
+    def place_file(self, path: Path) -> None:
+        """A file of the workplace becomes the result: whole or not at all."""
+        os.replace(path, self.target)
+        _to_disk(self.target.parent)
+
     def put_in_place(self) -> None:
         """The draft becomes the release: whole or not at all."""
         for folder, _, files in os.walk(self.draft):
