@@ -12,8 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.description.grids import edges_from, grid_of
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
-from sfumato.privacy import ApproxDP, Budget, Ledger
-from sfumato.privacy.base import ROW, Unit
+from sfumato.privacy import ApproxDP, Budget, Ledger, Unaccounted
+from sfumato.privacy.base import ONE_ID, ROW, Unit
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -67,8 +67,8 @@ def test_everything_is_found_and_paid() -> None:
     assert low == 0 and 3 <= high <= 5  # type: ignore[operator]
     assert all(schema[n].public and schema[n].missing for n in ALL)
     assert ledger.spent == pytest.approx(3.0)
-    assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2))
-    (claim,) = found.guarantee
+    assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2), assumptions=(ONE_ID,))
+    claim, _ = found.guarantee
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (3.0, 2e-9)
     assert claim.unit == Unit.person(2) and "chosen without looking" in claim.text()
     counts = found.table.counts("dx").dense()
@@ -80,7 +80,8 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> N
     table = visits(3_000).drop(["note", "w"])
     found = sf.DomainSearch(epsilon=0.5).find(table, ["dx", "ward", "age", "cost", "day"])
     model = sf.PrivateSynthesizer(epsilon=1.0).fit(found.table)
-    (claim,) = model.guarantee
+    claim, account = model.guarantee
+    assert isinstance(account, Unaccounted)
     assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(3.5)
     assert claim.delta == pytest.approx(1e-9 + 2e-9) and claim.unit == Unit.person(1)
     rows = model.sample(500).data.to_arrow()
@@ -92,7 +93,7 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> N
     learnt = single.table.select(["dx", "ward", "age"])
     learnt = learnt.with_schema(Schema((sick, *(c for c in learnt.schema if c.name != "dx"))))
     score = sf.AdditiveScore(epsilon=1.0).fit(learnt, "dx")
-    (claim,) = score.guarantee_
+    claim, _ = score.guarantee_
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (2.0, 1e-9) and claim.unit == ROW
     with pytest.raises(SchemaError, match="found for another promise"):
         persons = Schema((sick, found.schema["ward"], found.schema["age"]))

@@ -146,9 +146,8 @@ class DomainSearch:
         if wanted.unit.of == "person" and not table.schema.of_role(Role.PERSON):
             told.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         claim = with_search(cost[0], cost[1:]).assuming(*told)
-        return FoundDomains(
-            schema, Guarantee.of(claim), table.with_schema(schema), tuple(columns), thresholds
-        )
+        told_by = Guarantee.of(claim, grant.account)
+        return FoundDomains(schema, told_by, table.with_schema(schema), tuple(columns), thresholds)
 
     # -- before anything is drawn ----------------------------------------------------------------
 
