@@ -27,6 +27,7 @@ from sfumato.privacy import (
     TCloseness,
     Unit,
 )
+from sfumato.privacy.differential import for_person
 from sfumato.privacy.guarantee import KINDS
 
 PERSON = Unit.person(3)
@@ -118,7 +119,8 @@ def test_a_claim_is_the_same_after_json(claim):
         lambda: Unit("row", 3),
         lambda: Unit.person(0),
         lambda: Unit.person(2.5),
-        lambda: Unit("person"),
+        lambda: PureDP(1.0, unit=Unit("person")),
+        lambda: for_person(PureDP(1.0), None),
     ],
 )
 def test_an_impossible_claim_is_refused(make):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymization.problem import MISSING, Problem, compress
+from sfumato.counts import case_variants, near_duplicates
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import (
@@ -44,8 +45,10 @@ class Request:
     def compress(self) -> Problem:
         """Count the table."""
         population = _population(self.criterion)
+        table = self.by_value()
+        warn_of_spellings(table, self.person, self.criterion.sensitive)
         return compress(
-            self.by_value(),
+            table,
             self.columns,
             self.hierarchies,
             sensitive=self.sensitive,
@@ -153,6 +156,28 @@ def unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str
             stacklevel=4,
         )
     return set(bare)
+
+
+def warn_of_spellings(table: Table, person: str | None, sensitive: Sequence[str]) -> None:
+    """Ids and values that may be the same but count as different: how many, never which."""
+    books = table.codebooks([*sensitive, *([person] if person else ())])
+    found = []
+    if person and (near := near_duplicates(books[person])):
+        found.append(
+            f"{near:,} ids of '{person}' differ from another one only in case, blanks, punctuation or "
+            "leading zeros, and count as persons of their own"
+        )
+    for name in sensitive:
+        if same := case_variants(books[name]):
+            found.append(
+                f"{same:,} values of '{name}' differ from another one only in case, and count as others"
+            )
+    if found:
+        warnings.warn(
+            f"{'; '.join(found)}. If they are not, correct them, or set ignore_case = true in the schema.",
+            SfumatoWarning,
+            stacklevel=5,
+        )
 
 
 def _counts_persons(criterion: Criterion) -> bool:

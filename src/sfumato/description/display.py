@@ -62,6 +62,10 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
         yield ""
         rows = f"{who.mean:.2f} rows each on average, at most {who.most:,}"
         text = f"{who.persons:,} in '{printable(who.column)}', {rows}."
+        if who.respelled:
+            text += f" {who.respelled:,} ids are blank or only another spelling of one."
+        if who.near:
+            text += f" {who.near:,} ids look nearly like another one: look at them."
         yield Text.assemble(("Persons: ", "bold"), text)
 
 

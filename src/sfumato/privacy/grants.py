@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, final
 
 from sfumato.errors import BudgetError, ParameterError
-from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP, to_approx, zcdp_epsilon
 from sfumato.privacy.rounding import ceil_units, down, exact, shown, up
 
@@ -50,6 +50,11 @@ class Budget:
         if not isinstance(self.unit, Unit) or self.neighbours not in tuple(Neighbours):
             raise ParameterError(
                 "a budget needs a Unit and Neighbours.", hint="Unit.row(), Neighbours.ADD_REMOVE"
+            )
+        if self.unit.of == "person" and self.unit.max_rows is None:
+            raise ParameterError(
+                "a budget for persons needs the largest number of rows one may have.",
+                hint="Unit.person(max_rows), a public number",
             )
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         for name, unit in ((self.kind, UNIT), ("delta", DELTA_UNIT)):  # rounded down to whole units
@@ -221,6 +226,8 @@ def claim_for(
     delta: float | None,
 ) -> PureDP | ZCDP | ApproxDP:
     """The claim for an amount spent; approximate zCDP needs the total delta to be stated at."""
+    if budget.unit.of == "person":
+        assumptions = tuple(dict.fromkeys((*assumptions, ONE_ID)))
     shared: dict[str, Any] = {
         "unit": budget.unit,
         "neighbours": budget.neighbours,

@@ -184,7 +184,13 @@ def _read_claim(entry: object) -> Claim:
 def _lost(reason: str, guarantee: Guarantee, gone: Any) -> tuple[Claim, ...]:
     """One entry for each claim that no longer holds."""
     return tuple(
-        NoGuarantee(reason, f"Lost: {c.title}.", unit=c.unit, scope=c.scope)
+        NoGuarantee(
+            reason,
+            f"Lost: {c.title}.",
+            unit=c.unit,
+            scope=c.scope,
+            columns=c.columns if isinstance(c, Pseudonymous) else (),
+        )
         for c in guarantee.claims
         if gone(c) and not isinstance(c, NoGuarantee)
     )

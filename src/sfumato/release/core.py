@@ -25,7 +25,7 @@ from sfumato.io.atomic import require_place
 from sfumato.io.formulas import MARK, marked, unmarked_source
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.privacy import Guarantee
+from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest
 from sfumato.release.dictionary import DRAFT_NOTE, LevelsSeen, card, draft_words
 from sfumato.release.fingerprint import in_blocks
@@ -60,6 +60,15 @@ class Release:
     origin: Source | None = field(default=None, repr=False)
     parts: tuple[Table, Path] | None = field(default=None, repr=False)
     draft: str = ""
+
+    def __post_init__(self) -> None:
+        allowed = {n for c in self.guarantee if isinstance(c, Pseudonymous | NoGuarantee) for n in c.columns}
+        bare = [repr(c) for c in self.schema.of_role(Role.PERSON) if c not in allowed]
+        if bare:
+            raise ParameterError(
+                f"{listed(bare)} says whose rows they are, and no claim says that it holds pseudonyms.",
+                hint="drop it, or replace it with sf.pseudonymize",
+            )
 
     @property
     def schema(self) -> Schema:

@@ -77,6 +77,7 @@ class Column:
     provenance: where levels or edges come from; what promises differential privacy asks for it.
     reason: why an inferred column is what it is.
     confidence: how sure its role was guessed: "sure", "likely" or "unsure"; empty where nobody guessed.
+    ignore_case: "p1" and "P1" are the same where persons or different values are counted, and ids replaced.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Column:
     confidence: str = ""
     description: str = ""
     provenance: Provenance | None = None
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -221,6 +223,8 @@ def _column_faults(column: Column) -> list[str]:
             faults.append("levels are empty")
     if column.edges is not None:
         faults += _edge_faults(column)
+    if column.ignore_case and column.type != "text":
+        faults.append("ignore_case is for text")
     if column.kind is Kind.CODES and not column.separator:
         faults.append("codes need a separator")
     said = column.provenance

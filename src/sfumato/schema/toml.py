@@ -124,6 +124,6 @@ def _typed_values(values: Any, type_name: Any, faults: list[str], key: str) -> A
 _TOML_TYPES: dict[str, type] = {
     "kind": str, "role": str, "type": str, "levels": list, "labels": dict, "edges": list, "clamp": bool,
     "unit": str, "draw": str, "separator": str, "missing": bool, "missing_codes": list, "confirmed": bool,
-    "other": str, "reason": str, "confidence": str, "description": str,
+    "other": str, "reason": str, "confidence": str, "description": str, "ignore_case": bool,
 }  # fmt: skip
 _TOML_WORDS = {str: "text", list: "a list", dict: "a table", bool: "true or false"}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.counts import person_ids
 from sfumato.counts.persons import at_most
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Role
@@ -88,7 +89,7 @@ def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> t
     for batch in table.batches([*domain.names, person, *weight]):
         codes = [book.encode(batch.column(book.name)) for book in domain.books]
         parts.append(np.stack(codes).astype(np.uint16))
-        ids.append(batch.column(person))
+        ids.append(person_ids(table.schema[person], batch.column(person)))
         units += [batch.column(w).cast(pa.float64()).to_numpy(zero_copy_only=False) for w in weight]
     if not parts:
         return np.empty((len(domain.books), 0), np.uint16), None
