@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from cli_support import parsed
 
 from sfumato.privacy import Budget, Ledger
 from sfumato.schema import Schema
@@ -37,14 +37,13 @@ def visits(tmp_path: Path) -> Path:
 def test_who_answers_is_written_and_stated(visits: Path, sfumato) -> None:  # type: ignore[no-untyped-def]
     schema, data = str(visits / "visits.toml"), str(visits / "visits.csv")
     done = sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12", "--json")
-    assert done.code == 0 and parsed(done.out)["declared"] == ["sex"]
+    assert done.code == 0 and json.loads(done.out)["declared"] == ["sex"]
     assert Schema.read(schema)["sex"].origin == "declared by R. Weiss (form F12)"
-    with Ledger.open(visits / "l.ledger", Budget(epsilon=3, delta=1e-8)):
-        pass
+    Ledger.open(visits / "l.ledger", Budget(epsilon=3, delta=1e-8))
     paid = ("--ledger", str(visits / "l.ledger"), "--other-people")
     done = sfumato("schema", "find", schema, data, "--epsilon", "1", *paid, "--json")
     assert done.code == 0, done.err
-    found = parsed(done.out)
+    found = json.loads(done.out)
     assert set(found["found"]) == {"dx", "age"} and found["guarantee"]["claims"][0]["epsilon"] == 2.0
     after = Schema.read(schema)
     assert after["dx"].levels == ("E11", "I10", "other") and all(c.public for c in after)
@@ -74,5 +73,7 @@ def test_what_cannot_be_is_refused(visits: Path, sfumato) -> None:  # type: igno
 
 def test_the_public_lists_are_listed(sfumato) -> None:  # type: ignore[no-untyped-def]
     done = sfumato("schema", "standards", "--json")
-    assert done.code == 0 and {"months", "us-states"} <= {s["name"] for s in parsed(done.out)["standards"]}
+    assert done.code == 0 and {"months", "us-states"} <= {
+        s["name"] for s in json.loads(done.out)["standards"]
+    }
     assert "countries-iso-3166" in sfumato("schema", "standards").out
