@@ -16,6 +16,7 @@ from cli_support import PATIENCE, environment
 from planned import with_steps, written
 from private_tables import chain, table_of
 from score_tables import mixed
+from sfumato.prediction.signing_key import SigningKey
 
 import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
@@ -23,7 +24,6 @@ from sfumato.io import atomic
 from sfumato.plan.command import learnt, synthesized
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.privacy import Accounted, Budget, Ledger, PureDP
 from sfumato.release.kept import kept
 
@@ -182,7 +182,9 @@ def test_killed_before_every_step_it_is_debited_once_and_nothing_that_is_finishe
     zygote: Zygote, tmp_path: Path, kind: str
 ) -> None:
     """What is lost, and said to be, is a draw whose result is not yet written: one stretch of steps."""
-    every = 1 if os.environ.get("SFUMATO_SOAK") else {"marginals": 5, "private": 7, "fit": 7, "plan": 19}[kind]
+    every = (
+        1 if os.environ.get("SFUMATO_SOAK") else {"marginals": 5, "private": 7, "fit": 7, "plan": 19}[kind]
+    )
     lost = killed_everywhere(zygote, kind, tmp_path, every)
     assert not lost or lost == list(range(lost[0], lost[-1] + 1, every))
 
