@@ -64,7 +64,26 @@ def from_ibis(table: Any, origin: Any = None) -> EngineSource:
             hint="rename one of them",
         )
     frame = table.rename({f"c{k}": name for k, name in enumerate(names)})
-    return _engine(frame, frame.schema().to_pyarrow(), names, "ibis", origin or table)
+    return _engine(_told_apart(frame), frame.schema().to_pyarrow(), names, "ibis", origin or table)
+
+
+def _told_apart(frame: Any) -> Any:
+    """The table with its texts as bytes, where the engine takes different texts for the same.
+
+    MySQL and MariaDB do by default: "P1", "p1" and "P1 " are one to them, and would count as one. SQLite does
+    where a column says so. The bytes are those of UTF-8, whatever a column is stored in.
+    """
+    backend = _backend(frame)
+    texts = [name for name, kind in frame.schema().items() if kind.is_string()]
+    if not texts or backend not in ("mysql", "sqlite"):
+        return frame
+    if backend == "sqlite":
+        return frame.mutate(**{name: frame[name].cast("binary") for name in texts})
+    cells = [
+        f"UNHEX(HEX(CONVERT({name} USING utf8mb4))) AS {name}" if name in texts else name
+        for name in frame.columns
+    ]
+    return frame.alias("sfumato_text").sql(f"SELECT {', '.join(cells)} FROM sfumato_text")
 
 
 def _backend(table: Any) -> str:
@@ -211,6 +230,11 @@ def _bad_table(wanted: str, names: list[str], error: Exception) -> DataError:
     if _is_query(wanted):
         return DataError(
             f"the query failed ({type(error).__name__}).", hint="try it in the database's own client"
+        )
+    if wanted in names:
+        return DataError(
+            f"table {wanted!r} has a column that cannot be read ({type(error).__name__}).",
+            hint="give a query that casts it: table='SELECT id, CAST(amount AS TEXT) AS amount FROM ...'",
         )
     return DataError(
         f"no table {wanted!r}.",
