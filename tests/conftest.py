@@ -89,6 +89,14 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def own_people(own_state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each test is a machine of its own: the people of one were not paid for by another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 # --- side by side ---------------------------------------------------------------------------------
 
 
@@ -170,9 +178,9 @@ def postgres_url() -> str:
 @pytest.fixture(scope="session")
 def mariadb_url() -> str:
     """A MariaDB that tests may write to."""
-    url = os.environ.get("SFUMATO_MARIADB_URL", "")
+    url = os.environ.get("SFUMATO_MYSQL_URL", "")
     if not url:
-        pytest.skip("SFUMATO_MARIADB_URL is not set: no MariaDB here")
+        pytest.skip("SFUMATO_MYSQL_URL is not set: no MariaDB here")
     if importlib.util.find_spec("MySQLdb") is None:
         pytest.skip("the driver of MariaDB, mysqlclient, is not installed")
     return url

@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
     from sfumato.hierarchy import Hierarchy as Hierarchy
+    from sfumato.hierarchy import Nested as Nested
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.plan import Plan as Plan
@@ -175,6 +176,7 @@ _HOME = {
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
     "MultipleImputation": "synthesis.imputation.multiple",
+    "Nested": "hierarchy",
     "Never": "synthesis.constraints",
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",

@@ -35,6 +35,7 @@ from sfumato.methods.shapes import Flag, ListOf, Number, Record, Shape, TableOf,
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.step import Step, step
 from sfumato.privacy import ZCDP, ApproxDP, Claim, ForeignClaim
+from sfumato.privacy.account import Account
 from sfumato.privacy.differential import to_approx
 from sfumato.release import Outcome, Release, verify
 from sfumato.schema import Column, Kind, Role, Schema
@@ -329,7 +330,8 @@ def _guarantee(trial: _Trial) -> Iterator[str]:
     claims = release.guarantee.claims
     if not claims:
         yield "its release claims nothing; say NoGuarantee where nothing is promised"
-    named = {c.kind if isinstance(c, ForeignClaim) else type(c).__name__ for c in claims}
+    own = [c for c in claims if not isinstance(c, Account)]  # who pays is said for every method
+    named = {c.kind if isinstance(c, ForeignClaim) else type(c).__name__ for c in own}
     stray = sorted(named - set(trial.declared.claims))
     if stray:
         yield f"its release claims what is not declared: {listed(stray)}"

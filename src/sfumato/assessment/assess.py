@@ -144,6 +144,7 @@ def _evidence(case: Case, found: _Examined) -> Evidence:
     return Evidence(
         alpha=case.subject.alpha,
         looks=dict.fromkeys(found.drawn, len(case.looks)),
+        fair=case.drift is None or not case.drift.seen,
         copied=math.nan if copied is None else copied.p,
         because="" if copied is None else copied.because,
     )
@@ -253,18 +254,34 @@ def _examined(
 
 def _known_faults(case: Case) -> dict[str, str]:
     """What stands in the way of a met limit before anything is measured."""
-    files, found = case.files, case.overlap
+    files = case.files
     if case.left_out:  # an intruder who knows less than was said proves nothing
         return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
-    if files.lost and files.strange:
-        lost, strange = (listed([repr(n) for n in names]) for names in (files.lost, files.strange))
-        return {RISK: f"{lost} may be among the released columns that were not recognized: {strange}"}
-    if found is not None and found.rows and found.p <= _OVERLAPPING:
+    if files.unread:
         return {
-            RISK: f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the "
-            "original; give people who are not in it"
+            RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
+            f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
+            "the original's. Call them as there, or leave them out of the release"
         }
-    return {}
+    wrong = _no_control(case)
+    return {RISK: wrong} if wrong else {}
+
+
+def _no_control(case: Case) -> str:
+    """Why the control is none; nothing where it is one."""
+    for found, other in ((case.overlap, "original"), (case.lent, "release")):
+        if found is not None and found.rows and found.p <= _OVERLAPPING:
+            return (
+                f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the {other}; "
+                "give people who are in neither"
+            )
+    if case.drift is not None and case.drift.seen:
+        return (
+            "the control is not of the same people as the original: it differs in "
+            f"{listed([repr(n) for n in case.drift.columns], 6)} by more than chance. Give people who were "
+            "drawn together with the original and held back, or no control"
+        )
+    return ""
 
 
 def _looked(check: AssessmentCheck, case: Case, limit: float | None) -> tuple[list[Score], str, bool]:

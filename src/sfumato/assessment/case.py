@@ -20,7 +20,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.copies import Copies, Overlap
+    from sfumato.assessment.copies import Copies, Drift, Overlap
     from sfumato.assessment.risk.classes import FileClasses
     from sfumato.assessment.risk.uniqueness import UniquenessSearch
 
@@ -217,8 +217,10 @@ class Case:
         from sfumato.assessment.copies import find
 
         files = self.files
+        # A control of other people explains nothing: what they differ in would look like copying.
+        control = files.control if self.drift is None or not self.drift.seen else None
         return find(
-            files.original, files.released, files.control, columns=self.pair.columns, known=self.known,
+            files.original, files.released, control, columns=self.pair.columns, known=self.known,
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
         )  # fmt: skip
@@ -230,6 +232,24 @@ class Case:
 
         files = self.files
         return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """Whether the control is a sample of the same people as the original."""
+        from sfumato.assessment.copies import drift
+
+        files = self.files
+        return None if files.control is None else drift(files.original, files.control, self.pair.columns)
+
+    @cached_property
+    def lent(self) -> Overlap | None:
+        """Rows of the control that are rows of the release."""
+        from sfumato.assessment.copies import shared_with_release
+
+        files = self.files
+        if files.control is None:
+            return None
+        return shared_with_release(files.original, files.released, files.control, self.pair.columns)
 
     def drawing(self, draws: int) -> Case:
         """The same case, opened once, with another number of draws."""

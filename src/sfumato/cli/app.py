@@ -118,6 +118,7 @@ for command in (
     ledgers.new,
     ledgers.show,
     ledgers.verify,
+    ledgers.check,
     ledgers.client,
     ledgers.unlock,
     ledgers.backup,

@@ -51,7 +51,7 @@ def _source(found: Any) -> Source | None:
         return found
     if isinstance(found, Path):
         options = dict.fromkeys(
-            ("separator", "decimal", "encoding", "date_order", "missing", "table", "sheet")
+            ("separator", "decimal", "encoding", "date_order", "missing", "header", "units", "table", "sheet")
         )
         return read_files([found], format_of([found]), None, options)[0]
     return from_frame(found)

@@ -108,13 +108,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Guess:
-    """What is proposed for one column, and why."""
+    """What is proposed for one column, and why. goes_with: the column whose hierarchy it is a level of."""
 
     column: Column
     hierarchy: str | dict[str, Any] | None = None
     drop: str = ""
     top: float | None = None
     because: str = ""
+    goes_with: str = ""
 
 
 def plan_text(

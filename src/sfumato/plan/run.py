@@ -105,7 +105,8 @@ def run(
         split = split_off(opened.table, wanted, place.split_key)
         prepared = prepare(plan, split.steps)
         resumed = tuple(_do_steps(bench, prepared.table))
-        earlier = before(plan, opened.table, previous, other_input=input is not None)
+        other = input is not None and plan.source(input) != plan.source()
+        earlier = before(plan, opened.table, previous, other_input=other)
         found_by_step = _judged(bench, split, prepared, earlier.given)
         said = tuple(n for n in (*notes, earlier.note) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,

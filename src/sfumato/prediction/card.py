@@ -76,7 +76,7 @@ def evaluated(
         own = grant.claim("The subgroups of the model card and their levels are public")
         noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
         counts, scale = noisy.values, noisy.scale
-        guarantee = model.guarantee.compose(Guarantee.of(own), disjoint=disjoint)
+        guarantee = model.guarantee.compose(Guarantee.of(own, grant.account), disjoint=disjoint)
     tables = [p.reshape(-1, BINS, 2) for p in np.split(counts, np.cumsum([2 * BINS * s for s in sizes])[:-1])]
     entry: dict[str, Any] = {
         "source": "a public test set" if epsilon is None else "a private test set, counted with noise",
@@ -148,7 +148,7 @@ def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bo
 
 
 def _assuming(guarantee: Guarantee, assumption: str) -> Guarantee:
-    return Guarantee(tuple(c.assuming(assumption) for c in guarantee))
+    return Guarantee(tuple(c.assuming(assumption) if c.differential else c for c in guarantee))
 
 
 def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:

@@ -28,7 +28,7 @@ from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger import Payer
 from sfumato.schema import Kind, Schema
 from sfumato.table import Table
 
@@ -64,7 +64,7 @@ class PrivateClassifier(SklearnApi):
         """What the fit costs, however many rows are scored."""
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, X: Any, y: Any, *, ledger: Ledger | FitAndCard | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, ledger: Payer | FitAndCard | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
 
         X: a data frame whose columns the schema names; an array, in the schema's order; or a `Table`, which
@@ -83,7 +83,7 @@ class PrivateClassifier(SklearnApi):
         self._plan_before(training)
         budget = budget_for(float(self.epsilon), self.max_rows_per_person)
         grant = debit(ledger, budget, self._purpose)
-        guarantee = Guarantee.of(grant.claim(*self._assumptions()))
+        guarantee = Guarantee.of(grant.claim(*self._assumptions()), grant.account)
         model = self._learn(training, FitBudget(grant), guarantee)
         self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
         self.classes_ = np.array(training.classes)

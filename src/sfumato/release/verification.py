@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.counts import DomainWatch, type_name
 from sfumato.errors import SfumatoError
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy import Guarantee, NoGuarantee, Unaccounted
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
@@ -205,7 +205,7 @@ def _claims(
         if found is None:
             continue
         vouched = recorded is not None and recorded.outcome is Outcome.PASSED
-        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee):
+        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee | Unaccounted):
             detail = f"not recounted, {found.detail}"
             found = replace(found, outcome=Outcome.RECORDED, how=_SAID, detail=detail)
         yield found
