@@ -10,6 +10,7 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.privacy import (
     ZCDP,
+    Accounted,
     AlphaK,
     ApproxDP,
     BoundedReidentification,
@@ -25,6 +26,7 @@ from sfumato.privacy import (
     Pseudonymous,
     PureDP,
     TCloseness,
+    Unaccounted,
     Unit,
 )
 from sfumato.privacy.differential import for_person
@@ -32,6 +34,9 @@ from sfumato.privacy.guarantee import KINDS
 
 PERSON = Unit.person(3)
 EXAMPLES = [
+    Accounted("0" * 32, "f" * 32, "epsilon", 2.5),
+    Accounted("0" * 32, "f" * 32, "rho", 0.5, 1e-9, unit=PERSON),
+    Unaccounted(),
     KAnonymity(5, ("age", "sex")),
     KAnonymity(5, ("age",), unit=PERSON, assumptions=("Rows beyond three were dropped",)),
     KMap(5, ("age",), "adults of the county"),

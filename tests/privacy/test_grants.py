@@ -159,7 +159,7 @@ def test_a_grant_says_what_may_be_claimed():
         lambda: Budget(epsilon=float("inf")),
         lambda: Budget(epsilon=1e-13),
         lambda: Budget(epsilon=1001),
-        lambda: Budget(epsilon=1, delta=1e-9),
+        lambda: Budget(epsilon=1, delta=-1e-9),
         lambda: Budget(rho=1, delta=1),
         lambda: Budget(rho=1, delta=-1),
         lambda: Budget(epsilon=1, unit="row"),

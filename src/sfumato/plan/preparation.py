@@ -93,10 +93,12 @@ def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened
 
 
 def as_read(schema: Schema) -> Schema:
-    """The schema with unconfirmed edges read as suggestions: numbers beyond them are not refused."""
+    """The schema with edges that nobody answers for as suggestions: numbers beyond are not refused."""
     return Schema(
         tuple(
-            replace(c, clamp=True) if c.edges is not None and not c.confirmed and not c.clamp else c
+            replace(c, clamp=True)
+            if c.edges is not None and not (c.confirmed or c.public) and not c.clamp
+            else c
             for c in schema
         )
     )
@@ -120,7 +122,7 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
     found = look(table, crossed, target=target) if crossed else None
     rest = [c for c in columns if c not in crossed]
     more = [f for c in rest for f in look(table, [c]).findings]
-    findings = [*(found.findings if found else ()), *more]
+    findings = [f for f in (*(found.findings if found else ()), *more) if not _one_hierarchy(plan, f)]
     if wanted.get("redundant", "report") == "drop":
         dropped += _redundant(findings, target)
     elif wanted.get("redundant") == "ignore":
@@ -145,6 +147,14 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
 def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:
     """Other people's rows in the columns of a prepared table, cut off as there."""
     return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
+
+
+def _one_hierarchy(plan: PlanDocument, finding: Any) -> bool:
+    """Whether a finding is that columns say what others say which the plan has as one hierarchy anyway."""
+    from sfumato.plan.checks import led
+
+    of = led(plan)
+    return finding.kind == "redundant" and len({of.get(c, c) for c in finding.columns}) == 1
 
 
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:

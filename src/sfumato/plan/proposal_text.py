@@ -18,7 +18,7 @@ _IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the
 _SCHEMA_HEAD = """\
 # What the columns mean, as sfumato init took them. Levels and edges were read off the data and may hold
 # values of single persons: keep this file as safe as the data. Methods with an epsilon wait until levels and
-# edges that do not come from the data are declared, and marked `confirmed = true`.
+# edges come from elsewhere: a public list, a person who answers for them, or a part of the budget.
 
 """
 
@@ -48,7 +48,7 @@ _STEPS = """\
 #   method = "local"         # rows, quick with many columns; "local": as general as each group must be
 #   k = {k}
 #
-#   [[steps]]                # new rows under one promise of differential privacy; waits for confirmed domains
+#   [[steps]]                # new rows under one promise of differential privacy; waits for public domains
 #   method = "private"
 #   epsilon = 1.0
 [[steps]]
@@ -108,13 +108,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Guess:
-    """What is proposed for one column, and why."""
+    """What is proposed for one column, and why. goes_with: the column whose hierarchy it is a level of."""
 
     column: Column
     hierarchy: str | dict[str, Any] | None = None
     drop: str = ""
     top: float | None = None
     because: str = ""
+    goes_with: str = ""
 
 
 def plan_text(

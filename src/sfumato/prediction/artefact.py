@@ -24,7 +24,7 @@ from sfumato.io.atomic import atomic_file
 from sfumato.prediction.content import content_of, model_of
 from sfumato.prediction.inputs import Feature, FeatureError
 from sfumato.prediction.models import ReleasedModel, Scored, ScoreExplanation
-from sfumato.prediction.signing_key import SigningKey, signed
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, canonical, signed
 
 __all__ = [
     "ArtefactError",
@@ -78,12 +78,14 @@ def write(
     return replace(model, signer=key.public)
 
 
-def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedModel:
+def load(path: str | Path, trusted: Trust | str | Path | Sequence[str | Path] | None = None) -> ReleasedModel:
     """Read a released model and check everything that can be checked.
 
-    trusted: public keys (hex); a model signed by anybody else is refused. None accepts any signer, whom
-        `model.signer` then names: the caller decides.
+    trusted: public keys, their files or trust files; a model signed by anybody else is refused. A model's
+        signature bears no day, so a key counts while it is neither retired nor revoked. None accepts any
+        signer, whom `model.signer` then names: the caller decides.
     """
+    trust = None if trusted is None else Trust.of(trusted)
     path = Path(path)
     raw = _bytes(path)
     document = _json(path, raw)
@@ -101,8 +103,11 @@ def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedMode
         faults.append("the checksum is another: the content was changed")
     signer, unsigned = _signer(document["signature"], content)
     faults += unsigned
-    if trusted is not None and signer not in [str(t).lower() for t in trusted]:
-        faults.append("its signer is not among the trusted keys")
+    if trust is not None:
+        known = trust.find(signer)
+        refusal = "" if known is None else known.refusal(Purpose.MODEL, None)
+        if known is None or refusal:
+            faults.append(f"its signer is not among the trusted keys{': ' * bool(refusal)}{refusal}")
     try:
         model = _parsed(document["content"], content)
     except ArtefactError as error:
@@ -113,13 +118,6 @@ def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedMode
 
 
 load_model = load  # its name among the package's own
-
-
-def canonical(document: object) -> bytes:
-    """The one spelling of a document."""
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")  # fmt: skip
 
 
 def _checksum(content: bytes) -> str:

@@ -132,7 +132,7 @@ class Variables:
 
     @property
     def public(self) -> bool:
-        """Whether every set of levels was declared and confirmed."""
+        """Whether every set of levels is public."""
         return all(v.book is None or v.column.public for v in self.columns)
 
     def __getitem__(self, name: str) -> ModelVariable:
