@@ -80,7 +80,16 @@ def propose(
     asked = Asked(who, asked_of(who, k), k, suggested(_people(table.with_schema(meant), rows)))
     return Proposal(
         guesses,
-        plan_text(guesses, where, schema, options, asked, rows, _nodes(guesses, values)),
+        plan_text(
+            guesses,
+            where,
+            schema,
+            options,
+            asked,
+            rows,
+            _nodes(guesses, values),
+            reading=getattr(table.source.origin, "reading", ""),
+        ),
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
     )

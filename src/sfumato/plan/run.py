@@ -127,7 +127,7 @@ def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> 
     earlier = [folder for folder, _ in records(Path(previous))]
     if not earlier:
         raise DataError(
-            f"'{Path(previous).name}' is no release that a run has made.", hint="--previous release/"
+            f"'{Path(previous).name}' is not a release that a run has made.", hint="--previous release/"
         )
     found = drifting.compare(drifting.read(earlier[0]), table)
     wanted = plan.table("drift")
