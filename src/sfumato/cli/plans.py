@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
     from sfumato.plan import Plan
     from sfumato.plan.run import Run
+    from sfumato.privacy import Guarantee
 
 PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
 _SHOWN = 12
@@ -166,7 +167,7 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(_shown(found, read), _plain(found))
+    terminal.result(shown_run(found, read), plain_run(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.passed else 1
@@ -185,7 +186,8 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         yield frame
 
 
-def _shown(found: Run, plan: Plan) -> list[Any]:
+def shown_run(found: Run, plan: Plan) -> list[Any]:
+    """What came of a run, decision first."""
     from sfumato.plan.page import compared_with
 
     parts: list[Any] = []
@@ -204,7 +206,7 @@ def _shown(found: Run, plan: Plan) -> list[Any]:
     for name, folder in found.releases.items():
         release = found.load(name)
         parts += [_headline(found, folder, len(release.columns)), *_decision(found.assessments.get(name))]
-        parts.append(Padding(Text(release.guarantee.text()), (1, 0, 1, 2)))
+        parts.append(Padding(Text(claims_once(release.guarantee)), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
     if found.assessments:
@@ -212,6 +214,17 @@ def _shown(found: Run, plan: Plan) -> list[Any]:
     parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
     parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
+
+
+def claims_once(guarantee: Guarantee) -> str:
+    """The claims in words; of those that say the same of other units, the first in full."""
+    seen: set[tuple[object, ...]] = set()
+    parts = []
+    for claim in guarantee.claims:
+        mark = (type(claim), getattr(claim, "columns", ()), getattr(claim, "column", ""))
+        parts.append(f"Likewise: {claim.title}." if mark in seen else claim.text())
+        seen.add(mark)
+    return "\n\n".join(parts) or "Nothing is promised."
 
 
 def _headline(found: Run, folder: Path, width: int) -> Text:
@@ -263,7 +276,8 @@ def _judgement(found: Assessment) -> list[Any]:
     return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
 
 
-def _plain(found: Run) -> dict[str, Any]:
+def plain_run(found: Run) -> dict[str, Any]:
+    """The same for programs."""
     import json
 
     from sfumato.cli.scores import without_details
