@@ -93,8 +93,8 @@ def report(title: str, found: dict, whole: bool) -> bool:
     for name, loss in found["losses"].items():
         old = before["losses"].get(name)
         print(f"  {name:<24} {'' if old is None else f'{old:6.3f}':>6} {loss:6.3f}")
-    print(f"  {found['cpu_seconds']:.0f} CPU s and {found['megabytes']:.0f} MB in one command; the plan alone "
-          f"{found['by_hand']:.0f} CPU s: {ratio:.2f} times (at most {MOST_TIME})")  # fmt: skip
+    price = f"{found['cpu_seconds']:.0f} CPU s and {found['megabytes']:.0f} MB in one command"
+    print(f"  {price}; its plan alone {found['by_hand']:.0f} CPU s: {ratio:.2f} times (at most {MOST_TIME})")
     good = ratio <= MOST_TIME and found["same"]
     if whole and title in NESTED:
         old = sum(before["losses"][n] for n in NESTED[title]) / len(NESTED[title])

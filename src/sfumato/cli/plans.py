@@ -218,13 +218,18 @@ def shown_run(found: Run, plan: Plan) -> list[Any]:
 
 def claims_once(guarantee: Guarantee) -> str:
     """The claims in words; of those that say the same of other units, the first in full."""
-    seen: set[tuple[object, ...]] = set()
-    parts = []
+    parts: dict[tuple[object, ...], list[str]] = {}
     for claim in guarantee.claims:
-        mark = (type(claim), getattr(claim, "columns", ()), getattr(claim, "column", ""))
-        parts.append(f"Likewise: {claim.title}." if mark in seen else claim.text())
-        seen.add(mark)
-    return "\n\n".join(parts) or "Nothing is promised."
+        told = parts.setdefault((type(claim), getattr(claim, "columns", ())), [])
+        about = ", ".join(map(repr, getattr(claim, "sensitive", ())))
+        of = f" of {about}" if about else ""
+        told.append(f"{claim.title}{of}" if told else claim.text())
+    return (
+        "\n\n".join(
+            f"{first} Likewise: {'; '.join(rest)}." if rest else first for first, *rest in parts.values()
+        )
+        or "Nothing is promised."
+    )
 
 
 def _headline(found: Run, folder: Path, width: int) -> Text:
