@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import KMap as KMap
     from sfumato.criteria import LDiversity as LDiversity
     from sfumato.criteria import TCloseness as TCloseness
+    from sfumato.description import DomainSearch as DomainSearch
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
     from sfumato.errors import DataError as DataError
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
     from sfumato.hierarchy import Hierarchy as Hierarchy
+    from sfumato.hierarchy import Nested as Nested
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.plan import Plan as Plan
@@ -96,6 +98,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
+    from sfumato.schema import Provenance as Provenance
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
@@ -151,6 +154,7 @@ _HOME = {
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
+    "DomainSearch": "description",
     "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
@@ -179,6 +183,7 @@ _HOME = {
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
     "MultipleImputation": "synthesis.imputation.multiple",
+    "Nested": "hierarchy",
     "Never": "synthesis.constraints",
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",
@@ -195,6 +200,7 @@ _HOME = {
     "PrivateModel": "synthesis.private",
     "Pseudonymize": "pseudonyms.method",
     "PrivateSynthesizer": "synthesis.private",
+    "Provenance": "schema",
     "Register": "anonymization.register",
     "Release": "release",
     "ReleaseLog": "privacy.signatures",

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from cli_support import CANARY, PATIENCE, SOURCE, Sfumato, environment, environment_of, everything, process
+from declared import PUBLIC
 
 import sfumato as sf
 from sfumato.cli.demo.steps import STEPS
@@ -140,7 +141,7 @@ def test_update_writes_a_schema_that_the_data_passes(visits: Path, sfumato: Sfum
 def test_update_extends_only_when_asked(visits: Path, sfumato: Sfumato) -> None:
     path = visits.with_name("s.toml")
     sfumato("schema", "update", path, visits)
-    declared = Schema.read(path).with_("dx", levels=("D0", "D1"), confirmed=True)
+    declared = Schema.read(path).with_("dx", levels=("D0", "D1"), provenance=PUBLIC)
     path.write_text("# my remark\n" + declared.to_toml())
     assert sfumato("schema", "check", path, visits).code == 1
     sfumato("schema", "update", path, visits)
@@ -148,8 +149,8 @@ def test_update_extends_only_when_asked(visits: Path, sfumato: Sfumato) -> None:
     shown = sfumato("schema", "update", path, visits, "--extend", "--dry-run")
     assert "would change" in shown.out and Schema.read(path) == declared
     done = sfumato("schema", "update", path, visits, "--extend", "--json")
-    assert parsed(done.out)["changes"] == [{"column": "dx", "what": "4 levels added, no longer confirmed"}]
-    assert not Schema.read(path)["dx"].confirmed
+    assert parsed(done.out)["changes"] == [{"column": "dx", "what": "4 levels added, now read off the data"}]
+    assert not Schema.read(path)["dx"].public
     assert "# my remark" in path.with_name("s.toml.bak").read_text() and "s.toml.bak" in done.err
     assert sfumato("schema", "check", path, visits).code == 0
     assert CANARY not in shown.all + done.all

@@ -38,7 +38,7 @@ def test_a_release_is_written_with_what_it_promises(
     answer = sfumato("synthesize", *arguments, *more, "--json")
     assert answer.code == 0, answer.all
     found = json.loads(answer.out)
-    assert found["rows"] == 20 and {c["claim"] for c in found["guarantee"]["claims"]} == {claim}
+    assert found["rows"] == 20 and found["guarantee"]["claims"][0]["claim"] == claim
     assert sfumato("verify", "new").code == NOT_TRUSTED
 
 

@@ -16,6 +16,7 @@ from sfumato.cli import (
     assessment,
     demo,
     determination,
+    domains,
     frontier,
     hierarchies,
     inspection,
@@ -63,7 +64,9 @@ def _start(
     """Publish and use person-level health data without giving the persons away."""
 
 
-schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
+schema_app = typer.Typer(
+    help="Compare a schema with data, write one down, say where its domains come from.", no_args_is_help=True
+)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 determination_app = typer.Typer(
     help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
@@ -90,6 +93,9 @@ register(plan_app, plans.upgrade)
 app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
+register(schema_app, domains.declare)
+register(schema_app, domains.find)
+register(schema_app, domains.standards)
 app.add_typer(schema_app, name="schema")
 register(hierarchy_app, hierarchies.build)
 register(hierarchy_app, hierarchies.check)
@@ -122,6 +128,7 @@ for command in (
     ledgers.new,
     ledgers.show,
     ledgers.verify,
+    ledgers.check,
     ledgers.client,
     ledgers.unlock,
     ledgers.backup,

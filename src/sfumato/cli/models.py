@@ -15,13 +15,14 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.exit_codes import NOT_TRUSTED
-from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
 from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
+    from sfumato.privacy.ledger import Ledger
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A .sfm file.")]
 
@@ -61,10 +62,6 @@ class Judging:
 
             Budget(epsilon=self.test_epsilon)  # no number, or none that can be paid
 
-    def sources(self, data: str) -> list[str]:
-        """Whose people are paid for."""
-        return [data] if self.test is None or self.test_is_public else [data, self.test]
-
 
 def fit(
     terminal: Terminal,
@@ -81,18 +78,20 @@ def fit(
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Learn a risk score under differential privacy and write it as a signed model.
 
-    The schema must say which values each column may have, confirmed by a person as public.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
     """
     from sfumato.cli.method_options import step_of
+    from sfumato.plan.command import learnt
+    from sfumato.plan.workplace import Workplace
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
-    from sfumato.prediction.fit_budget import FitAndCard
     from sfumato.prediction.models import checked_name
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.signatures import SigningKey
@@ -101,7 +100,8 @@ def fit(
     target, estimator = step.request().target, step.build()
     judging.refuse()
     key = SigningKey.load(sign)  # before anything is spent
-    _require_place(out, overwrite)
+    if ledger is None or not Workplace(out).folder.exists():  # else a command that was stopped is finished
+        _require_place(out, overwrite)
     if name:
         checked_name(name)
     book = None if ledger is None else Ledger.open(ledger)
@@ -114,18 +114,28 @@ def fit(
             judged, target, estimator.features_of(table, target), groups,
             private=not judging.test_is_public, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-    for source in judging.sources(data):
-        require_payer(book, source, other_people)
-    payer = book if book is None or judging.test_epsilon is None else FitAndCard(book, judging.test_epsilon)
-    model = estimator.fit(table, target, ledger=payer).released(name)
-    written = write(model, out, key, overwrite=overwrite)  # paid for: kept, whatever becomes of the card
-    if judged is not None:
-        model = evaluated(
+    require_payer(book, data, table, other_people)
+    if judged is not None and judging.test is not None and not judging.test_is_public:
+        require_payer(book, judging.test, judged, other_people)
+
+    def card(model: ReleasedModel, purse: Ledger | None) -> ReleasedModel:
+        assert judged is not None
+        return evaluated(
             model, judged, target, epsilon=judging.test_epsilon, subgroups=groups, disjoint=judging.disjoint,
-            ledger=payer.rest if isinstance(payer, FitAndCard) else None,
-            max_rows_per_person=estimator.max_rows_per_person,
+            ledger=purse, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-        written = write(model, out, key, overwrite=True)
+
+    if book is not None:
+        written = learnt(
+            step, table, out, book, key, again=spend_again, card=judging.test_epsilon, name=name,
+            overwrite=overwrite, judged=None if judged is None else card,
+        )  # fmt: skip
+    else:
+        model = estimator.fit(table, target).released(name)
+        written = write(model, out, key, overwrite=overwrite)  # kept, whatever becomes of the card
+        if judged is not None:
+            written = write(card(model, None), out, key, overwrite=True)
+    note_unaccounted(terminal, written.guarantee)
     terminal.result(
         [Text(f"Model {written.name!r} written to {out.name}.", "green"), *_about(written)],
         {"written": str(out), **_plain(written)},

@@ -69,6 +69,8 @@ class Release:
                 f"{listed(bare)} says whose rows they are, and no claim says that it holds pseudonyms.",
                 hint="drop it, or replace it with sf.pseudonymize",
             )
+        # Who claims an epsilon says who has paid for it, whatever method made the release.
+        object.__setattr__(self, "guarantee", self.guarantee.accounted())
 
     @property
     def schema(self) -> Schema:

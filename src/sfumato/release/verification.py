@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.counts import type_name
 from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy import Guarantee, NoGuarantee, Unaccounted
 from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
@@ -263,7 +263,7 @@ def _claims(
         if found is None:
             continue
         vouched = recorded is not None and recorded.outcome is Outcome.PASSED
-        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee):
+        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee | Unaccounted):
             detail = f"not recounted, {found.detail}"
             found = replace(found, outcome=Outcome.RECORDED, how=_SAID, detail=detail)
         yield found
