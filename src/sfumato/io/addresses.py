@@ -15,6 +15,8 @@ from urllib.parse import quote, unquote, urlsplit
 from sfumato.errors import DataError, listed
 
 PASSWORD = "SFUMATO_PASSWORD"
+CONSENT = "SFUMATO_CONNECT"
+"""Names the hosts, divided by commas, that plans may connect to."""
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FILE = re.compile(r"((?:sqlite|duckdb)://[^/?#]*/)([^/?#][^?#]*)(.*)", re.DOTALL | re.IGNORECASE)
 _SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?key", re.IGNORECASE)
@@ -60,6 +62,26 @@ def is_elsewhere(data: str) -> bool:
     if not is_url(data) or re.match(r"(sqlite|duckdb|file):", data, re.IGNORECASE):
         return False
     return is_cloud(data) or not is_loopback(data)
+
+
+def require_consent(address: str, whose: str) -> None:
+    """Refuse an address on another machine that no person typed, unless SFUMATO_CONNECT names its host.
+
+    A plan or a file may come from anybody, and could send what an address names (`${PASSWORD}`) to them.
+    """
+    if not is_elsewhere(address):
+        return
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    allowed = {name.strip().lower() for name in os.environ.get(CONSENT, "").split(",")} - {""}
+    if host not in allowed:
+        raise DataError(
+    """Refuse an address on another machine that nobody typed, unless SFUMATO_CONNECT names its host.
+            "none by itself.",
+            hint=f"if you trust it, type the address (--input ADDRESS), or set {CONSENT}={host or 'HOST'}",
+        )
 
 
 def is_loopback(url: str) -> bool:
