@@ -77,9 +77,9 @@ def require_consent(address: str, whose: str) -> None:
         host = ""
     allowed = {name.strip().lower() for name in os.environ.get(CONSENT, "").split(",")} - {""}
     if host not in allowed:
+        place = host or "its address is badly formed"
         raise DataError(
-    """Refuse an address on another machine that nobody typed, unless SFUMATO_CONNECT names its host.
-            "none by itself.",
+            f"{whose} is on another machine ({place}), and a plan connects to none by itself.",
             hint=f"if you trust it, type the address (--input ADDRESS), or set {CONSENT}={host or 'HOST'}",
         )
 
