@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from sfumato.errors import DataError, listed
 
@@ -37,6 +37,10 @@ CLOUDS = {
     "http": "aiohttp",
 }
 """Schemes of files elsewhere, and the package that fsspec needs for them."""
+# Settings of drivers that name another machine, or a file that names one.
+_HOSTS = frozenset(
+    {"host", "hostaddr", "server", "service", "servicefile", "dsn", "odbc_connect", "read_default_file"}
+)
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|", re.IGNORECASE)
 
 
@@ -85,11 +89,13 @@ def require_consent(address: str, whose: str) -> None:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address names this machine."""
+    """Whether an address names this machine and no other, in its settings neither."""
     try:
-        return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))
+        parts = urlsplit(url)
+        hosts = [parts.hostname or "", *(v for k, v in parse_qsl(parts.query) if k.lower() in _HOSTS)]
     except ValueError:
         return False
+    return all(_LOOPBACK.fullmatch(host) or host.startswith(("/", "%2f")) for host in hosts)
 
 
 def filled(url: str) -> str:
