@@ -181,9 +181,12 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
     if master is None:
         yield given
         return
+    from sfumato.io.addresses import require_consent
     from sfumato.io.spark import parquet_on_spark
 
     data = plan.address(plan.table("input")["data"]) if given is None else given
+    if given is None:
+        require_consent(data, f"the data of {plan.name}")
     with parquet_on_spark(data, master) as frame:
         yield frame
 

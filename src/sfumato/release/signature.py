@@ -129,9 +129,9 @@ def read_envelopes(path: Path) -> list[Envelope]:
             f"{path.name} cannot be read: {error.strerror}.", hint="ask for a fresh copy"
         ) from None
     except ValueError:
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy") from None
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy") from None
     if len(raw) > _MOST or lines.pop() != "" or not lines:  # every line ends; an empty list signs nothing
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy")
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy")
     return [Envelope.from_line(line) for line in lines]
 
 
