@@ -5,12 +5,13 @@ Computed from the original: it is for the publisher, and belongs to the internal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sfumato.anonymization.nesting import Chains, losses_of
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.criteria import Criterion
@@ -21,7 +22,8 @@ from sfumato.errors import SfumatoError
 class ColumnChange:
     """One column. before, after: different values; level: the mean level of a cell; loss: its mean loss.
 
-    share: of all that was lost, how much was lost here.
+    share: of all that was lost, how much was lost here. goes_with: the column it is written from, where the
+    two nest; what it lost is then part of what that one lost.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ColumnChange:
     height: int
     loss: float
     share: float
+    goes_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Explanation:
         return "\n".join([*lines, f"suppressed: {self.suppressed} of {self.rows} rows; loss {self.loss:.4f}"])
 
 
-def explain(settled: FinalClasses) -> Explanation:
+def explain(settled: FinalClasses, chains: Chains | None = None) -> Explanation:
     """What became of each column."""
     problem = settled.problem
     assert problem.weights is not None
@@ -85,10 +88,18 @@ def explain(settled: FinalClasses) -> Explanation:
             loss,
         ))  # fmt: skip
     total = sum(losses)
+    led = [
+        ColumnChange(column, *losses_of(settled, chain, column), share=0.0, goes_with=chain.name)
+        for chain in (chains or {}).values()
+        for column in chain.heights
+    ]
     return Explanation(
-        tuple(
-            ColumnChange(name, *part, share=cost / total if total > 0 else 0.0)
-            for name, part, cost in zip(problem.columns, parts, losses, strict=True)
+        (
+            *(
+                ColumnChange(name, *part, share=cost / total if total > 0 else 0.0)
+                for name, part, cost in zip(problem.columns, parts, losses, strict=True)
+            ),
+            *led,
         ),
         settled.loss(),
         settled.suppressed,
@@ -105,21 +116,22 @@ def alternatives(problem: Problem, criterion: Criterion, method: Any) -> dict[st
     found: dict[str, Mapping[str, float]] = {}
     for j, name in enumerate(problem.columns):
         others = [i for i in range(len(problem.columns)) if i != j]
-        now = _loss_of(usual, others)
+        now = loss_of(usual, others)
         gains = {"now": now}
-        for change, other in (("dropped", _without(problem, j)), ("coarser", _coarser(problem, j))):
+        for change, other in (("dropped", without(problem, j)), ("coarser", _coarser(problem, j))):
             if other is None:
                 continue
             try:
                 recoding = method.search(other, criterion)
             except SfumatoError:  # nothing can be released that way
                 continue
-            gains[change] = _loss_of(recoding, others if change == "coarser" else list(range(len(others))))
+            gains[change] = loss_of(recoding, others if change == "coarser" else list(range(len(others))))
         found[name] = gains
     return found
 
 
-def _loss_of(recoding: Any, columns: list[int]) -> float:
+def loss_of(recoding: Any, columns: Sequence[int]) -> float:
+    """The mean loss of some columns of a recoding, 0 to 1."""
     problem = recoding.problem
     cells = [
         np.where(recoding.suppressed, 1.0, problem.hierarchies[i].loss[recoding.nodes[:, i]]) for i in columns
@@ -129,7 +141,7 @@ def _loss_of(recoding: Any, columns: list[int]) -> float:
     return float((np.mean(cells, axis=0) * recoding.n).sum() / max(problem.rows, 1))
 
 
-def _without(problem: Problem, j: int) -> Problem | None:
+def without(problem: Problem, j: int) -> Problem | None:
     """The problem without a column. Combinations may then repeat: the searches do not mind."""
     keep = [i for i in range(len(problem.columns)) if i != j]
     if not keep or problem.population is not None:

@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
-from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, PlanError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import is_elsewhere
+from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -59,12 +61,22 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
+    if data is None and is_elsewhere(where):
+        raise PlanError(
+            f"{plan.name} names data on another machine, and a plan connects to none by itself.",
+            hint="if you trust that address, type it: sfumato run plan.toml --input ADDRESS",
+        )
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+    with one_copy():
+        return _looked_at(plan, data, options)
+
+
+def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -81,10 +93,12 @@ def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
 
 
 def as_read(schema: Schema) -> Schema:
-    """The schema with unconfirmed edges read as suggestions: numbers beyond them are not refused."""
+    """The schema with edges that nobody answers for as suggestions: numbers beyond are not refused."""
     return Schema(
         tuple(
-            replace(c, clamp=True) if c.edges is not None and not c.confirmed and not c.clamp else c
+            replace(c, clamp=True)
+            if c.edges is not None and not (c.confirmed or c.public) and not c.clamp
+            else c
             for c in schema
         )
     )
@@ -92,10 +106,9 @@ def as_read(schema: Schema) -> Schema:
 
 def prepare(plan: PlanDocument, table: Table) -> Prepared:
     """Leave out, cut off and screen, as the plan says."""
-    entries, wanted = plan.table("columns"), plan.table("prepare")
-    dropped = [(n, "the plan says so") for n, e in entries.items() if e.get("drop") and n in table.schema]
-    table = _without(table, [n for n, _ in dropped])
-    table = cut_off(plan, table)
+    wanted = plan.table("prepare")
+    dropped = [(n, "the plan says so") for n in _dropped(plan, table)]
+    table = trimmed(plan, table)
     if wanted.get("redundant", "report") == "ignore" and "target" not in wanted:
         return Prepared(table, dropped=tuple(dropped))
     from sfumato.anonymization.preparation import prepare as look
@@ -108,7 +121,7 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
     found = look(table, crossed, target=target) if crossed else None
     rest = [c for c in columns if c not in crossed]
     more = [f for c in rest for f in look(table, [c]).findings]
-    findings = [*(found.findings if found else ()), *more]
+    findings = [f for f in (*(found.findings if found else ()), *more) if not _one_hierarchy(plan, f)]
     if wanted.get("redundant", "report") == "drop":
         dropped += _redundant(findings, target)
     elif wanted.get("redundant") == "ignore":
@@ -130,9 +143,26 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
     )
 
 
+def trimmed(plan: PlanDocument, table: Table) -> Table:
+    """Columns left out and numbers cut off, as the plan says; nothing else is looked at."""
+    return cut_off(plan, _without(table, _dropped(plan, table)))
+
+
+def _dropped(plan: PlanDocument, table: Table) -> list[str]:
+    return [n for n, e in plan.table("columns").items() if e.get("drop") and n in table.schema]
+
+
 def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:
     """Other people's rows in the columns of a prepared table, cut off as there."""
     return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
+
+
+def _one_hierarchy(plan: PlanDocument, finding: Any) -> bool:
+    """Whether a finding is that columns say what others say which the plan has as one hierarchy anyway."""
+    from sfumato.plan.checks import led
+
+    of = led(plan)
+    return finding.kind == "redundant" and len({of.get(c, c) for c in finding.columns}) == 1
 
 
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:

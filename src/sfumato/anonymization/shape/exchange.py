@@ -16,14 +16,15 @@ from sfumato.anonymization.request import misfits, unprotected
 from sfumato.anonymization.shape.cluster import Clustering, RowClusters, against_exact, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.rosenblatt import variable
-from sfumato.anonymization.shape.space import numbers, space
+from sfumato.anonymization.shape.space import codebook, numbers, space
 from sfumato.anonymization.shape.variety import beyond_size, widen
+from sfumato.counts import merged, representatives
 from sfumato.criteria import Criterion
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Hierarchy
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release, fingerprint
-from sfumato.schema import Kind, Role, Schema
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import Source
 from sfumato.table import Table
@@ -124,9 +125,7 @@ def group(
     if ratio is not None:
         about["distortion, times the exact one on a sample"] = ratio
     if varied:
-        codes = {
-            s: variable(schema[s], data.column(s), _BINS).codes for part in varied for s in part.sensitive
-        }
+        codes = {s: _values(schema[s], data.column(s)) for part in varied for s in part.sensitive}
         clusters = widen(points, clusters, varied, codes)
     about |= {"clusters": len(clusters.sizes), "distortion": clusters.distortion}
     found = fingerprint(table, secret)
@@ -168,13 +167,22 @@ def _warn_of_known(schema: Schema, quasi: tuple[str, ...], kept: tuple[str | Non
 def _one_row_each(table: Table) -> None:
     """The bound is for rows: a person with several rows could be found by any of them."""
     for name in table.schema.of_role(Role.PERSON):
-        counts = table.one_way([name])[name]
+        counts = merged(table.one_way([name])[name], name)
         several = int((counts.n > 1).sum())
         if several:
             raise DataError(
                 f"{several:,} persons have several rows by column '{name}', and the promise is for rows.",
                 hint="bring the table to one row a person first",
             )
+
+
+def _values(column: Column, array: pa.ChunkedArray) -> Ints:
+    """What is varied: numbers in bins, spellings of one value as one."""
+    codes = variable(column, array, _BINS).codes
+    if column.kind in (Kind.NUMERIC, Kind.DATE):
+        return codes
+    found: Ints = representatives(codebook(column, array))[codes]
+    return found
 
 
 def _weights(table: Table, data: pa.Table, name: str | None) -> Floats:
