@@ -86,6 +86,8 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The witnesses of ledgers are kept apart from those of the person who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))  # whom a developer trusts
+        patch.delenv("SFUMATO_TRUST", raising=False)
         yield
 
 

@@ -107,7 +107,7 @@ def test_what_follows_is_found() -> None:
 
 def test_the_mend_takes_the_intruders_advantage_away() -> None:
     """Who knows a person's age expects the usual work. Does the person's row show it more often than the
-    others of the cluster? Beyond five standard errors it does where it is kept, and not where it is mended."""
+    others of the cluster? By five standard errors it does where it is kept, and not where it is mended."""
     table = world()
     age = np.array(table.to_arrow()["age"])
 

@@ -111,7 +111,7 @@ def test_bad_input_is_refused_before_anything_is_spent(kind: type[PrivateClassif
     public = numbers((0, 1), (0, 1))
     wrong: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
         ({"schema": None}, X, y, ParameterError),
-        ({"schema": public.with_("x0", confirmed=False)}, X, y, SchemaError),
+        ({"schema": public.with_("x0", provenance=None)}, X, y, SchemaError),
         ({"schema": public, "epsilon": 0}, X, y, ParameterError),
         ({"schema": public, "declared_rows": -1}, X, y, ParameterError),
         ({"schema": public, "monotone": {"x9": "increasing"}}, X, y, ParameterError),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from pegs_oracle import FALSE_ALARM, misfit, tiny
 from scipy import stats
 
@@ -56,7 +57,7 @@ def weighted() -> Table:
     """Each combination once, with its number of rows as weight; 8 is the most that counts."""
     cells = sorted(set(ROWS))
     table = tiny(cells, SIZES)
-    edges = {"edges": (0.0, 8.0), "confirmed": True, "type": "real"}
+    edges = {"edges": (0.0, 8.0), "provenance": PUBLIC, "type": "real"}
     schema = Schema((*table.schema, Column("w", Kind.NUMERIC, Role.WEIGHT, **edges)))
     data = table.to_arrow().append_column("w", pa.array([float(ROWS.count(c)) for c in cells]))
     return Table.from_arrow(data, schema)

@@ -225,7 +225,7 @@ def test_domains_from_the_data_end_the_promise() -> None:
     from dataclasses import replace
 
     bare = table.with_schema(Schema(tuple(replace(c, levels=None, confirmed=False) for c in table.schema)))
-    with pytest.raises(SchemaError, match="confirmed public domain"):
+    with pytest.raises(SchemaError, match="2 without a public domain"):
         PMI(epsilon_per_row=1.0).fit(bare)
     [claim] = PMI(epsilon_per_row=1.0, domain="data", engine=QUICK).fit(bare).sample(10).guarantee
     assert isinstance(claim, NoGuarantee) and claim.reason == "domain from the data"

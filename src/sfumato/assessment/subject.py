@@ -73,7 +73,7 @@ class Subject:
         if self.truth not in (None, "rows"):
             faults.append(("truth is 'rows' or None", "'rows': row i was made of row i"))
         if self.maker is not None and not callable(self.maker):
-            faults.append(("maker is no function", "maker=lambda table, key: ..."))
+            faults.append(("maker must be a function", "maker=lambda table, key: ..."))
         if not all(isinstance(a, Audit) for a in self.audits):
             faults.append(("audit is not what sf.audit gives back", "audit=sf.audit(mechanism, ...)"))
         if isinstance(self.earlier, str | Path) or not isinstance(self.earlier, Sequence):
@@ -182,7 +182,7 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
     seen = LevelsSeen(released.schema)
-    held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
+    held = [c.name for c in released.schema if not c.public and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)
     return seen.public()

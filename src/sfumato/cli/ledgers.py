@@ -51,7 +51,7 @@ def new(
     rho: Annotated[
         float | None, typer.Option("--rho", metavar="R", help="The same in zCDP.", show_default=False)
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Goes with rho.")] = 0.0,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Of mechanisms that have one.")] = 0.0,
     max_rows_per_person: Annotated[
         int,
         typer.Option(
@@ -205,10 +205,15 @@ def verify(
         problem = error.message
     plain |= {"ok": not problem, "problem": problem}
     if problem:
-        terminal.result(Text(f"NOT VERIFIED: {problem}", "bold red"), plain)
+        terminal.result(Text(f"BROKEN: {problem}", "bold red"), plain)
         return 1
     terminal.result(
-        [_balance(found), "", Text(f"Verified: {plain['entries']} entries.", "bold green")], plain
+        [
+            _balance(found),
+            "",
+            Text(f"Unbroken, and as last seen here: {plain['entries']} entries.", "bold green"),
+        ],
+        plain,
     )
     return 0
 

@@ -1,4 +1,4 @@
-"""init, run, sign, plan check, plan schema: from a file to a release by one plan."""
+"""init, run, plan check, plan schema: from a file to a release by one plan."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
     from sfumato.plan import Plan
     from sfumato.plan.run import Run
+    from sfumato.privacy import Guarantee
 
 PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
 _SHOWN = 12
@@ -168,7 +169,7 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(_shown(found, read), _plain(found))
+    terminal.result(shown_run(found, read), plain_run(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.passed else 1
@@ -187,7 +188,8 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         yield frame
 
 
-def _shown(found: Run, plan: Plan) -> list[Any]:
+def shown_run(found: Run, plan: Plan) -> list[Any]:
+    """What came of a run, decision first."""
     from sfumato.plan.page import compared_with
 
     parts: list[Any] = []
@@ -206,7 +208,7 @@ def _shown(found: Run, plan: Plan) -> list[Any]:
     for name, folder in found.releases.items():
         release = found.load(name)
         parts += [_headline(found, folder, len(release.columns)), *_decision(found.assessments.get(name))]
-        parts.append(Padding(Text(release.guarantee.text()), (1, 0, 1, 2)))
+        parts.append(Padding(Text(claims_once(release.guarantee)), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
     parts += _together(found)
@@ -224,6 +226,22 @@ def _together(found: Run) -> list[Any]:
     promised = ", ".join(c.title for c in found.whole.claims if not c.scope)
     words = f"Who gets all {len(found.releases)} releases gets this together: {promised}."
     return [Text(words, "bold"), ""]
+
+
+def claims_once(guarantee: Guarantee) -> str:
+    """The claims in words; of those that say the same of other units, the first in full."""
+    parts: dict[tuple[object, ...], list[str]] = {}
+    for claim in guarantee.claims:
+        told = parts.setdefault((type(claim), getattr(claim, "columns", ())), [])
+        about = ", ".join(map(repr, getattr(claim, "sensitive", ())))
+        of = f" of {about}" if about else ""
+        told.append(f"{claim.title}{of}" if told else claim.text())
+    return (
+        "\n\n".join(
+            f"{first} Likewise: {'; '.join(rest)}." if rest else first for first, *rest in parts.values()
+        )
+        or "Nothing is promised."
+    )
 
 
 def _headline(found: Run, folder: Path, width: int) -> Text:
@@ -275,7 +293,8 @@ def _judgement(found: Assessment) -> list[Any]:
     return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
 
 
-def _plain(found: Run) -> dict[str, Any]:
+def plain_run(found: Run) -> dict[str, Any]:
+    """The same for programs."""
     import json
 
     from sfumato.cli.scores import without_details
@@ -306,27 +325,6 @@ def _plain(found: Run) -> dict[str, Any]:
         "guarantees": {n: json.loads(found.load(n).guarantee.to_json()) for n in found.releases},
         "assessments": {n: without_details(a.to_dict()) for n, a in found.assessments.items()},
     }
-
-
-def sign(
-    terminal: Terminal,
-    plan: PlanPath,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
-    every: Annotated[
-        bool, typer.Option("--all", help="Every guess was looked at: mark all of them as reviewed.")
-    ] = False,
-) -> None:
-    """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
-    from sfumato.plan.signature import sign as write
-
-    after = write(plan, name, all_reviewed=every)
-    assert after.signed is not None
-    by, on = after.signed
-    said = f"{plan.name} is signed by {by}, {on.isoformat()}."
-    if after.accepted:
-        said += f" The signature covers that missed limits are accepted: {after.accepted}"
-    plain = {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest}
-    terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
 
 
 def check(terminal: Terminal, plan: PlanPath) -> int:

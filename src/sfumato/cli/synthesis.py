@@ -34,12 +34,13 @@ def synthesize(
 ) -> None:
     """Write a release of synthetic rows, with what it promises.
 
-    The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
-    methods of imputation, which promise no differential privacy, take them from the data.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
+    Only lugs and the methods of imputation, which promise no differential privacy, take them from the data.
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
+    from sfumato.plan.workplace import Workplace
     from sfumato.privacy import Ledger
     from sfumato.release import Release
 
@@ -47,13 +48,14 @@ def synthesize(
     if step.needs_rows:
         raise ParameterError("how many rows?", hint="--rows 1000")
     spending = step.spends()  # what is wrong with the settings is said before the data are read
-    Release.require_place(out, overwrite=overwrite)  # before anything is spent
+    if ledger is None or not Workplace(out).folder.exists():  # else a command that was stopped is finished
+        Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = None if ledger is None else Ledger.open(ledger)
     table = reading.scan(data, schema)
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)
     if book is not None:
-        release = synthesized(step, table, out, book, seed=seed, again=spend_again)
+        release = synthesized(step, table, out, book, seed=seed, again=spend_again, overwrite=overwrite)
     else:
         release = produce(step, table, seed=seed)
         release.save(out, overwrite=overwrite)

@@ -1,7 +1,8 @@
 """Values in their one form, whatever engine or file they come from.
 
 A missing value is a null, whether it was a null, NaN, or one of the schema's missing codes. Minus zero is
-zero; categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
+zero; a text outside the levels is the level `other`, where the schema names one;
+categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     gaps = missing_values(column, out.type)
     if len(gaps):
         out = pc.if_else(pc.is_in(out, value_set=gaps), pa.scalar(None, out.type), out)
+    if column.other is not None and column.levels is not None:  # texts only
+        inside = pc.is_in(out, value_set=pa.array([*column.levels, None], out.type))
+        out = pc.if_else(inside, out, pa.scalar(column.other, out.type))
     return out
 
 

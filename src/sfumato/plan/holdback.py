@@ -1,7 +1,7 @@
 """People who are held back before the release is made: the control that its attacks are compared with.
 
 They are drawn by a key of their own before anything of the plan is done, and no step ever sees them: neither
-the preparation nor the method, nor levels that nobody has confirmed. So what an attack reaches on them it
+the preparation nor the method, nor levels that were read off all rows. So what an attack reaches on them it
 reaches without their being in the release.
 
 Guarantee: nobody who is held back is in the input of a step; all rows of a person are on one side.
@@ -119,7 +119,7 @@ def _share(wanted: float, people: int, unit: str) -> float:
 
 
 def _people(table: Table, person: str | None) -> int:
-    """How many people there are; a row of nobody known counts as one."""
+    """How many people there are; a row without a person counts as one."""
     if person is None:
         return table.rows()
     found: set[object] = set()
@@ -214,8 +214,8 @@ def _plain(schema: Schema) -> Schema:
 
 
 def _narrowed(table: Table) -> Table:
-    """Levels that nobody has confirmed were read off all rows: those that only others have are left out."""
-    open_ = [c for c in table.schema if c.levels is not None and not c.confirmed and c.kind is not Kind.CODES]
+    """Levels that nobody answers for were read off all rows: those that only others have are left out."""
+    open_ = [c for c in table.schema if c.levels is not None and not c.public and c.kind is not Kind.CODES]
     if not open_:
         return table
     names = [c.name for c in open_]

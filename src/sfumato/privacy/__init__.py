@@ -3,8 +3,9 @@
 Promises: `base`, `claims` (counted in a file), `differential`, `secret` (rests on a draw or a key),
 `foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise: `grants`
 (budgets, and what is cut from them for one use), `noise` (the only place where it is drawn), `rounding`
-(outward). Spending: `ledger`. Start at `guarantee` to read a promise, at `noise` to keep one. It lies below
-tables and files: it knows amounts, claims and numbers, and no data.
+(outward). Spending: `ledger`. Who says so: `signatures` (keys, envelopes, the trust file). Start at
+`guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows amounts,
+claims and numbers, and no data.
 """
 
 from sfumato.privacy.account import Accounted, Unaccounted

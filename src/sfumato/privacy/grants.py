@@ -27,10 +27,11 @@ _LARGEST = 1000
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be spent on one data set: pure epsilon, or rho of zCDP (with a delta on top, if any).
+    """How much may be spent on one data set: epsilon, or rho of zCDP (with a delta on top, if any).
 
-    delta: what mechanisms with a chance of failure may add up to (approximate zCDP). It is not the delta at
-        which rho is turned into epsilon; that one is chosen when the claim is made.
+    delta: what mechanisms with a chance of failure may add up to. With epsilon, all of it together is
+        (epsilon, delta) by basic composition; with rho, approximate zCDP, and it is not the delta at which
+        rho is turned into epsilon: that one is chosen when the claim is made.
     unit, neighbours: what the amounts are about; all grants of a ledger share them.
     """
 
@@ -45,10 +46,8 @@ class Budget:
             raise ParameterError("a budget is in epsilon or in rho, one of them.", hint="Budget(epsilon=1.0)")
         if not 0 < exact(self.amount, "the budget") <= _LARGEST:
             raise ParameterError(f"a budget is positive and at most {_LARGEST}.", hint="e.g. 1.0")
-        if not 0 <= exact(self.delta, "delta") < 1 or (self.delta and self.rho is None):
-            raise ParameterError(
-                "delta is in [0, 1), and goes with rho only.", hint="Budget(rho=0.5, delta=1e-9)"
-            )
+        if not 0 <= exact(self.delta, "delta") < 1:
+            raise ParameterError("delta is in [0, 1).", hint="Budget(epsilon=1.0, delta=1e-9)")
         if not isinstance(self.unit, Unit) or self.neighbours not in tuple(Neighbours):
             raise ParameterError(
                 "a budget needs a Unit and Neighbours.", hint="Unit.row(), Neighbours.ADD_REMOVE"
@@ -108,10 +107,10 @@ def debit(budget: Budget, epsilon: Any, rho: Any, delta: Any) -> tuple[int, int]
         raise ParameterError(
             f"a grant is positive and at most {_LARGEST}, its delta in [0, 1).", hint="e.g. 0.1"
         )
-    if budget.kind == "epsilon" and (rho is not None or spent_delta):
+    if budget.kind == "epsilon" and (rho is not None or (spent_delta and not budget.delta)):
         raise BudgetError(
             "a budget of pure epsilon cannot pay for zCDP or delta: they promise less.",
-            hint="open a ledger with Budget(rho=...), or use a pure mechanism",
+            hint="a ledger with Budget(rho=...) or Budget(epsilon=..., delta=...), or a pure mechanism",
         )
     if budget.kind == "rho" and epsilon is not None:
         asked = Fraction(ceil_units(asked, UNIT), UNIT) ** 2 / 2  # pure epsilon is zCDP with epsilon^2 / 2

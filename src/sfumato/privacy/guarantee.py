@@ -21,6 +21,7 @@ from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, K
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
+from sfumato.privacy.signatures import strict_json
 
 VERSION = 1
 KINDS: dict[str, type[Claim]] = {
@@ -142,8 +143,9 @@ class Guarantee:
     def from_json(cls, text: str) -> Guarantee:
         """Read a guarantee; all faults are listed at once."""
         try:
-            document = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
+            # A key that stands there twice would be two claims for two readers.
+            document = strict_json(text, finite=False)
+        except (ValueError, TypeError):
             raise DataError("the guarantee is not valid JSON.", hint="give a guarantee.json") from None
         if not isinstance(document, dict) or "sfumato_guarantee" not in document:
             raise DataError("this is not a guarantee of Sfumato.", hint="give a guarantee.json")

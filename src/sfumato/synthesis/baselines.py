@@ -27,6 +27,7 @@ from sfumato.privacy.account import UNACCOUNTED, Account
 from sfumato.privacy.ledger import Payer
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
+from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.debits import debit
@@ -47,7 +48,6 @@ from sfumato.table import Table
 _MOST = 1000.0
 _LARGEST = 2**22  # cells of a full table that are kept in memory
 _SHARES = 2**40  # weights of a bootstrap become whole numbers out of about this
-_PUBLIC = "The values that each column may have are public, and were not read off the data"
 _ONCE = "The counts were noised once; any number of rows follows from them"
 
 
@@ -74,7 +74,7 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
         Does.SYNTHESIZE,
         "Every column by itself: one-way tables are kept, and nothing else.",
         page="baselines.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -132,9 +132,8 @@ class MarginalBootstrap:
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
         """The promise of so many rows."""
         if self.epsilon is not None:
-            return Guarantee.of(
-                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *_shared(self))
-            )
+            own = PureDP(float(self.epsilon), neighbours=self.neighbours)
+            return _promised(own.assuming(_ONCE, *_shared(self, fitted.domain)), fitted.domain)
         detail = (
             "The share of each level is the data's, without noise. No row links two columns of a person, "
             "but a level that one person has can occur, and shares tell who is not there."
@@ -160,7 +159,7 @@ class MarginalBootstrap:
         Does.SYNTHESIZE,
         "All columns at once: the whole table of counts, which tells of people.",
         page="baselines.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -267,17 +266,16 @@ class ContingencyTable:
         Assumes:   the domain and the constraints are public, and the key stays secret.
         Tested by: tests/synthesis/test_baselines.py::test_the_prior_costs_what_is_stated
         """
-        shared = _shared(self)
+        shared = _shared(self, fitted.domain)
         if self.epsilon is not None:
-            return Guarantee.of(
-                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *shared)
-            )
+            own = PureDP(float(self.epsilon), neighbours=self.neighbours)
+            return _promised(own.assuming(_ONCE, *shared), fitted.domain)
         if self.alpha and fitted.domain.public:
             spent = self._drawn(rows)
             total = f"The total is for {rows:,} released rows, and grows with every row"
             more = "Further rows, drawn from the same data under another key, add to the total"
             claim = PureDP(spent, neighbours=self.neighbours).assuming(total, more, *shared)
-            return Guarantee.of(claim)
+            return _promised(claim, fitted.domain)
         found = _of_domain(fitted.domain)
         if not self.alpha:
             detail = (
@@ -292,7 +290,9 @@ class ContingencyTable:
 def _domain(method: Any, table: Table) -> Domain:
     if method.domain == "data":
         return Domain.of_data(table, method.columns, method.constraints, weight=method.weight)
-    return Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
+    domain = Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
+    domain.search_cost(method.neighbours)  # refused before anything is spent
+    return domain
 
 
 def _unit(method: Any) -> int:
@@ -300,9 +300,14 @@ def _unit(method: Any) -> int:
     return 1 if method.weight is None else WEIGHT_UNITS
 
 
-def _shared(method: Any) -> list[str]:
+def _promised(claim: PureDP, domain: Domain) -> Guarantee:
+    """The claim with what finding its domains cost."""
+    return Guarantee.of(with_search(claim, domain.search_cost(claim.neighbours)))
+
+
+def _shared(method: Any, domain: Domain) -> list[str]:
     """What the promise rests on."""
-    out = [_PUBLIC]
+    out = [*grounds(domain.columns)]
     if method.constraints:
         out.append("The combinations that cannot be were declared without looking at the data")
     if method.weight is not None:
@@ -344,5 +349,4 @@ def _check(counts: NDArray[np.int64], *, even: bool) -> None:
 
 
 def _of_domain(domain: Domain) -> list[NoGuarantee]:
-    detail = "Which values a column may have was read off the data, or not confirmed."
-    return [] if domain.public else [NoGuarantee("domain from the data", detail)]
+    return [] if domain.public else [NoGuarantee("domain from the data", READ_OFF)]

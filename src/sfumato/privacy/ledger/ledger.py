@@ -74,10 +74,9 @@ class Ledger:
         """Spend one grant in smaller pieces: the grant is burnt, and its amount is a new budget in memory."""
         grant.burn()
         return cls.in_memory(
-            Budget(grant.epsilon, grant.rho, grant.delta if grant.epsilon is None else 0.0,
-                   grant.budget.unit, grant.budget.neighbours),
+            Budget(grant.epsilon, grant.rho, grant.delta, grant.budget.unit, grant.budget.neighbours),
             paid_by=grant.account,
-        )  # fmt: skip
+        )
 
     @classmethod
     def open(

@@ -26,11 +26,12 @@ from sfumato.errors import BudgetError, DataError, ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
 from sfumato.methods.parameters import Parameter, nested
 from sfumato.methods.shapes import Number
-from sfumato.privacy import Claim, Grant, Guarantee, NoGuarantee, PureDP
+from sfumato.privacy import Grant, Guarantee, NoGuarantee, PureDP
 from sfumato.privacy.rounding import exact, shown
 from sfumato.privacy.together import leaving_together
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
+from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
@@ -63,7 +64,7 @@ _TRIES = 2_000
         Does.SYNTHESIZE,
         "Perturbed multiple imputation, the baseline of the PeGS paper.",
         page="imputation.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -260,22 +261,22 @@ class FittedPMI:
             return Guarantee.of(NoGuarantee("no noise", "With alpha = 0 the laws are those of the models."))
         if not self.domain.public:
             detail = (
-                "Which values a column may have was read off the data, or not confirmed. Without this "
-                f"part the rows would satisfy epsilon = {shown(spent)} in all; with it nothing is known."
+                f"{READ_OFF} Without this part the rows would satisfy epsilon = "
+                f"{shown(spent)} in all; with it nothing is known."
             )
             return Guarantee.of(NoGuarantee("domain from the data", detail))
-        claim: Claim = PureDP(spent).assuming(
+        own = PureDP(spent).assuming(
             f"The total is for {rows:,} released rows, each of {self.visits} draws; it grows with every row",
             "The bound takes nothing about the models for granted: it would hold between any two data "
             "sets, not only between neighbours, which is far more than was asked for and is paid for in "
             "accuracy",
             "Further rows, drawn from the same data under another key, add to the total",
             "The number of released rows was chosen without looking at the data",
-            "The values that each column may have are public, and were not read off the data",
+            *grounds(self.domain.columns),
             *["The combinations that cannot be were declared without looking at the data"]
             * bool(self.domain.constraints),
         )
-        return Guarantee.of(claim)
+        return Guarantee.of(with_search(own, self.domain.search_cost()))
 
     # -- rows ------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from sfumato.privacy.differential import zcdp_epsilon
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.ledger import Ledger, Payer
 from sfumato.schema import Role, Schema
+from sfumato.schema.domains import grounds, with_search
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.debits import require_same
 from sfumato.synthesis.domain import Domain
@@ -187,12 +188,12 @@ class PrivateSynthesizer:
         wanted = self.budget(table.schema)
         if ledger is not None:
             require_same(ledger, wanted)
+        cost = domain.search_cost(wanted.neighbours, wanted.unit)
         counted = count(table, domain, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
-        guarantee = Guarantee.of(
-            grant.claim(*self._assumptions(table.schema), delta=None if self.pure else self.delta),
-            grant.account,
-        )
+        said = self._assumptions(table.schema, domain)
+        own = grant.claim(*said, delta=None if self.pure else self.delta)
+        guarantee = Guarantee.of(with_search(own, cost), grant.account)
         purse = Purse(grant, self.max_rows_per_person, counted.unit)
         measured = measure(counted, purse, rows=self.declared_rows, target=target, zeros=domain.zeros)
         kind = kind_of(table.source, domain)
@@ -209,11 +210,8 @@ class PrivateSynthesizer:
             )
         return domain.place(self.target)
 
-    def _assumptions(self, schema: Schema) -> list[str]:
-        said = [
-            "The levels and bins of all columns are public and do not come from the data; every row lies "
-            "within them"
-        ]
+    def _assumptions(self, schema: Schema, domain: Domain) -> list[str]:
+        said = [*grounds(domain.columns), "Every row lies within the levels and bins of all columns"]
         if self.constraints:
             said.append("The declared constraints are public and do not come from the data")
         if self.weight is not None:
