@@ -14,9 +14,9 @@ import sfumato as sf
 from sfumato.description.grids import edges_from, grid_of
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
 from sfumato.prediction.artefact import load
-from sfumato.prediction.signing_key import SigningKey
-from sfumato.privacy import ApproxDP, Budget, Ledger
-from sfumato.privacy.base import ROW, Unit
+from sfumato.privacy import ApproxDP, Budget, Ledger, Unaccounted
+from sfumato.privacy.base import ONE_ID, ROW, Unit
+from sfumato.privacy.signatures.keys import SigningKey
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -70,8 +70,8 @@ def test_everything_is_found_and_paid() -> None:
     assert low == 0 and 3 <= high <= 5  # type: ignore[operator]
     assert all(schema[n].public and schema[n].missing for n in ALL)
     assert ledger.spent == pytest.approx(3.0)
-    assert (ledger.claim().epsilon, ledger.claim().delta) == (3.0, 2e-9)  # type: ignore[union-attr]
-    (claim,) = found.guarantee
+    assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2), assumptions=(ONE_ID,))
+    claim, _ = found.guarantee
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (3.0, 2e-9)
     assert claim.unit == Unit.person(2) and "chosen without looking" in claim.text()
     counts = found.table.counts("dx").dense()
@@ -83,7 +83,8 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum(tmp_pa
     table = visits(3_000).drop(["note", "w"])
     found = sf.DomainSearch(epsilon=0.5).find(table, ["dx", "ward", "age", "cost", "day"])
     model = sf.PrivateSynthesizer(epsilon=1.0).fit(found.table)
-    (claim,) = model.guarantee
+    claim, account = model.guarantee
+    assert isinstance(account, Unaccounted)
     assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(3.5)
     assert claim.delta == pytest.approx(1e-9 + 2e-9) and claim.unit == Unit.person(1)
     rows = model.sample(500).data.to_arrow()
@@ -95,7 +96,7 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum(tmp_pa
     learnt = single.table.select(["dx", "ward", "age"])
     learnt = learnt.with_schema(Schema((sick, *(c for c in learnt.schema if c.name != "dx"))))
     score = sf.AdditiveScore(epsilon=1.0).fit(learnt, "dx")
-    (claim,) = score.guarantee_
+    claim, _ = score.guarantee_
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (2.0, 1e-9) and claim.unit == ROW
     # It is saved, read and verified as any other.
     score.save(tmp_path / "risk.sfm", SigningKey.fresh())

@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.errors import SfumatoWarning as SfumatoWarning
     from sfumato.errors import VerificationError as VerificationError
     from sfumato.hierarchy import Hierarchy as Hierarchy
+    from sfumato.hierarchy import Nested as Nested
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.plan import Plan as Plan
@@ -75,10 +76,13 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing_key import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.privacy.signatures import ReleaseLog as ReleaseLog
+    from sfumato.privacy.signatures import SigningKey as SigningKey
+    from sfumato.privacy.signatures import Trust as Trust
+    from sfumato.privacy.signatures import TrustedKey as TrustedKey
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -90,6 +94,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.uses import fit_lasso as fit_lasso
     from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
+    from sfumato.release import sign as sign
     from sfumato.release import verify as verify
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
@@ -178,6 +183,7 @@ _HOME = {
     "Mondrian": "anonymization.mondrian",
     "MoorePenrose": "reconstruction.baselines",
     "MultipleImputation": "synthesis.imputation.multiple",
+    "Nested": "hierarchy",
     "Never": "synthesis.constraints",
     "OptimalRecoding": "anonymization.optimal",
     "Ordered": "synthesis.constraints",
@@ -197,15 +203,18 @@ _HOME = {
     "Provenance": "schema",
     "Register": "anonymization.register",
     "Release": "release",
+    "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
     "Step": "plan.step",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
-    "SigningKey": "prediction.signing_key",
+    "SigningKey": "privacy.signatures",
     "TCloseness": "criteria",
     "Table": "table",
+    "Trust": "privacy.signatures",
+    "TrustedKey": "privacy.signatures",
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
@@ -227,6 +236,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "sign": "release",
     "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",

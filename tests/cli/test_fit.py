@@ -11,6 +11,7 @@ import pytest
 from cli_support import Sfumato
 from score_tables import MIXED, mixed
 
+from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.errors import ParameterError
 from sfumato.privacy import Budget, Ledger
 
@@ -133,7 +134,7 @@ def test_fit_and_card_are_one_debit_and_the_model_outlives_its_judging(
     assert done.code == 2 and "the judging broke" in done.err
     (line,) = (e for e in Ledger.open(folder / "study.ledger").entries() if e.kind == "debit")
     assert line.amount == 4.5 and "model card" in line.purpose
-    assert sfumato("model", "verify", "m.sfm").code == 0  # paid for, and kept
+    assert sfumato("model", "verify", "m.sfm").code == NOT_TRUSTED  # paid for, and kept
 
 
 def test_a_ledger_may_be_a_database_and_a_promise_to_persons(sfumato: Sfumato, folder: Path) -> None:

@@ -52,14 +52,15 @@ def test_guesses_with_their_reasons(tmp_path: Path) -> None:
     guess = {g.column.name: g for g in found.guesses}
     assert found.of_role(Role.PERSON) == ("patient_id",) and found.of_role(Role.IDENTIFIER) == ("visit_id",)
     assert guess["age"].hierarchy == {"recipe": "ages", "widths": [5, 10, 20]} and guess["age"].top == 90
-    assert guess["age_group"].hierarchy == "bands" and guess["zip"].hierarchy == "zip"
-    assert guess["admission_date"].hierarchy == {"recipe": "calendar", "steps": ["month", "year"]}
+    assert guess["age_group"].hierarchy == "bands"
+    assert guess["zip"].hierarchy == {"recipe": "prefixes", "keep": [4, 3]}
+    assert guess["admission_date"].hierarchy == {"recipe": "calendar", "steps": ["month", "quarter"]}
     assert guess["sex"].hierarchy == "suppress" and "" in guess["sex"].column.missing_codes
-    assert guess["diag_1"].hierarchy == "icd9" and guess["icd10"].hierarchy == "icd10"
+    assert [guess[n].hierarchy["recipe"] for n in ("diag_1", "icd10")] == ["icd9", "icd10"]
     assert guess["nothing"].drop == "no filled cell" and guess["same"].drop == "the same in every filled cell"
     assert "too many to hide among" in guess["hospital"].drop
-    widths = guess["famsize"].hierarchy["widths"]
-    assert widths[1] == 4 * widths[0] and widths[0] >= 1
+    edges = guess["famsize"].hierarchy["edges"]
+    assert len(edges) == 4 and set(edges[1]) < set(edges[0])
     assert all(not g.column.confirmed for g in found.guesses)
     assert 'method = "mondrian"' in found.plan  # too many levels of too many columns for the best of all
     assert found.plan.count("reviewed = false }") == len(found.guesses)
@@ -72,7 +73,7 @@ def test_months_and_days_are_not_cut_off_as_if_they_were_years(tmp_path: Path) -
     table = pa.table({name: [i % most for i in range(1300)] for name, most in ages.items()})
     pq.write_table(table, tmp_path / "ages.parquet")
     found = {g.column.name: g.top for g in propose(str(tmp_path / "ages.parquet"), folder=tmp_path).guesses}
-    assert found == {"age": 90, "age_months": None, "Alter_in_Tagen": None, "AgeYears": 90}
+    assert found == {"age": 90, "age_months": 1080, "Alter_in_Tagen": None, "AgeYears": 90}
 
 
 def test_the_untouched_plan_runs_and_is_a_draft(tmp_path: Path) -> None:
@@ -185,6 +186,7 @@ def test_roles_of_inpatient_claims(data_dir: Path, tmp_path: Path) -> None:
     assert found.of_role(Role.IDENTIFIER) == ("CLM_ID",)
     guess = {g.column.name: g for g in found.guesses}
     assert (
-        guess["ICD9_DGNS_CD_1"].hierarchy == "icd9" and guess["ICD9_DGNS_CD_1"].column.role is Role.SENSITIVE
+        guess["ICD9_DGNS_CD_1"].hierarchy == {"recipe": "icd9", "chapters": True}
+        and guess["ICD9_DGNS_CD_1"].column.role is Role.SENSITIVE
     )
     assert all(guess[f"HCPCS_CD_{i}"].drop for i in range(1, 46))

@@ -21,7 +21,7 @@ from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import ArtefactError, FeatureError, canonical, load, write
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
-from sfumato.prediction.signing_key import SigningKey
+from sfumato.privacy.signatures import SigningKey
 
 KEY = SigningKey(bytes(range(32)))
 

@@ -14,9 +14,9 @@ from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import load, write
 from sfumato.prediction.card import BINS, evaluated
 from sfumato.prediction.models import ReleasedModel
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.privacy import Budget, Ledger, PureDP
 from sfumato.privacy.base import Unit
+from sfumato.privacy.signatures import SigningKey
 from sfumato.table import Table
 
 

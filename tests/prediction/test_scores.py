@@ -95,7 +95,7 @@ def test_the_epsilon_is_claimed_and_debited_once(kind: type[PrivateClassifier]) 
         model.predict_proba(mixed(10))
         model.explain(mixed(3))
     assert ledger.spent == 4.0
-    (claim,) = model.guarantee_
+    claim, _unaccounted = model.guarantee_
     assert isinstance(claim, PureDP) and claim.epsilon == 4.0 and claim.unit.of == "row"
     with pytest.raises(BudgetError):
         small(kind, 2.0).fit(mixed(300), "sick", ledger=ledger)

@@ -31,7 +31,7 @@ from sfumato.anonymization.suppression import FinalClasses, settle
 from sfumato.anonymization.writer import released
 from sfumato.criteria import Classes, Criterion
 from sfumato.errors import ParameterError, SfumatoWarning, listed
-from sfumato.hierarchy import read_folder
+from sfumato.hierarchy import Nested, read_folder
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release, fingerprint
 from sfumato.schema import Kind, Role
@@ -155,7 +155,7 @@ def _generalized(
         register = Register(register)
     settled = made.settled if problem is whole else _back(made.settled, whole, kept)
     entry = register.check(table, settled, asked, key) if register is not None else None
-    claims = asked.criterion.claims(made.classes, asked.columns) if own is None else own
+    claims = asked.criterion.claims(made.classes, asked.known) if own is None else own
     for sentence in getattr(method, "assumptions", ()):
         claims = tuple(c.assuming(sentence) for c in claims)
     if seed is not None:
@@ -167,10 +167,10 @@ def _generalized(
         seed=seed,
         fingerprint=fingerprint(table, key),
         plan=plan,
-        tables=tables_of(made.settled, made.classes),
-        extra=extra_of(made.settled, recoding, whole, spent),
+        tables=tables_of(made.settled, made.classes, asked.chains),
+        extra=extra_of(made.settled, recoding, whole, spent, asked.chains),
     )
-    data = released(table, settled, asked.released, key)
+    data = released(table, settled, asked.released, key, chains=asked.chains)
     about = about_of(made.settled, hidden=own is None)
     release = Release(data, Guarantee(claims), record, about, table.source)
     if register is not None and entry is not None:
@@ -208,7 +208,11 @@ def _exchanged(
         raise ParameterError(
             f"{listed(lost)} are to be left out, but something is asked of them.", hint="correct these"
         )
-    nominal = {c: h for c, h in found.items() if c in columns and table.schema[c].kind is Kind.NOMINAL}
+    nominal = {
+        c: h
+        for c, h in found.items()
+        if c in columns and table.schema[c].kind is Kind.NOMINAL and not isinstance(h, Nested)
+    }
     settled = settle_hierarchies(table, nominal, tuple(nominal)) if nominal else {}
     refuse_posets(method, criterion, settled)
     # What is looked at, but not to be released, goes last: whose rows they are, weights, the response.

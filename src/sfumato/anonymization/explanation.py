@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.anonymization.nesting import Chains, losses_of
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.criteria import Criterion
@@ -21,7 +22,8 @@ from sfumato.errors import SfumatoError
 class ColumnChange:
     """One column. before, after: different values; level: the mean level of a cell; loss: its mean loss.
 
-    share: of all that was lost, how much was lost here.
+    share: of all that was lost, how much was lost here. goes_with: the column it is written from, where the
+    two nest; what it lost is then part of what that one lost.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ColumnChange:
     height: int
     loss: float
     share: float
+    goes_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Explanation:
         return "\n".join([*lines, f"suppressed: {self.suppressed} of {self.rows} rows; loss {self.loss:.4f}"])
 
 
-def explain(settled: FinalClasses) -> Explanation:
+def explain(settled: FinalClasses, chains: Chains | None = None) -> Explanation:
     """What became of each column."""
     problem = settled.problem
     assert problem.weights is not None
@@ -85,10 +88,18 @@ def explain(settled: FinalClasses) -> Explanation:
             loss,
         ))  # fmt: skip
     total = sum(losses)
+    led = [
+        ColumnChange(column, *losses_of(settled, chain, column), share=0.0, goes_with=chain.name)
+        for chain in (chains or {}).values()
+        for column in chain.heights
+    ]
     return Explanation(
-        tuple(
-            ColumnChange(name, *part, share=cost / total if total > 0 else 0.0)
-            for name, part, cost in zip(problem.columns, parts, losses, strict=True)
+        (
+            *(
+                ColumnChange(name, *part, share=cost / total if total > 0 else 0.0)
+                for name, part, cost in zip(problem.columns, parts, losses, strict=True)
+            ),
+            *led,
         ),
         settled.loss(),
         settled.suppressed,

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymization.explanation import explain
+from sfumato.anonymization.nesting import Chains, meanings_of
 from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.suppression import FinalClasses
@@ -18,13 +19,13 @@ from sfumato.release import STANDS_FOR
 _MOST_MEANINGS = 10_000_000  # pairs of a value and a leaf that are looked at
 
 
-def tables_of(settled: FinalClasses, classes: Classes) -> dict[str, pa.Table]:
+def tables_of(settled: FinalClasses, classes: Classes, chains: Chains) -> dict[str, pa.Table]:
     """The tables of the record."""
-    return {"classes": _class_table(settled, classes), STANDS_FOR: _meanings(settled)}
+    return {"classes": _class_table(settled, classes), STANDS_FOR: _meanings(settled, chains)}
 
 
 def extra_of(
-    settled: FinalClasses, recoding: Recoding, whole: Problem, spent: Mapping[str, float]
+    settled: FinalClasses, recoding: Recoding, whole: Problem, spent: Mapping[str, float], chains: Chains
 ) -> dict[str, Any]:
     """What the search said, what became of the rows, what was lost and where. spent: seconds by clock."""
     return {
@@ -36,7 +37,7 @@ def extra_of(
             "left_out": settled.left_out,
         },
         "loss": settled.loss(),
-        "explanation": explain(settled).to_dict(),
+        "explanation": explain(settled, chains).to_dict(),
     }
 
 
@@ -53,7 +54,7 @@ def _class_table(settled: FinalClasses, classes: Classes) -> pa.Table:
     return pa.table(columns)
 
 
-def _meanings(settled: FinalClasses) -> pa.Table:
+def _meanings(settled: FinalClasses, chains: Chains) -> pa.Table:
     """What the more general values of the file stand for, so that who judges it need not be told again."""
     rows = [
         (name, value, leaf)
@@ -64,6 +65,7 @@ def _meanings(settled: FinalClasses) -> pa.Table:
         for leaf in leaves
         if leaf != MISSING
     ]
+    rows += [row for chain in chains.values() for row in meanings_of(chain)]
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.anonymization.nesting import Chains, bind, goes_with
 from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.counts import case_variants, near_duplicates
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
@@ -29,7 +30,11 @@ ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Everything settled before counting. columns: the quasi-identifiers. released: what the file has."""
+    """Everything settled before counting.
+
+    columns: the quasi-identifiers that are searched over. chains: those that others go with, by name.
+    released: what the file has.
+    """
 
     table: Table
     criterion: Criterion
@@ -41,6 +46,12 @@ class Request:
     released: tuple[str, ...]
     weights: Mapping[str, float]
     max_level: Mapping[str, int]
+    chains: Chains = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All quasi-identifiers: also those that go with another one."""
+        return (*self.columns, *(c for chain in self.chains.values() for c in chain.heights))
 
     def compress(self) -> Problem:
         """Count the table."""
@@ -69,7 +80,7 @@ class Request:
             "anonymize": {
                 "criterion": self.criterion.describe(),
                 "method": described(self.method),
-                "quasi_identifiers": list(self.columns),
+                "quasi_identifiers": list(self.known),
                 "weights": dict(self.weights),
                 "max_level": dict(self.max_level),
                 "released": list(self.released),
@@ -113,20 +124,27 @@ def ask(
             "no column is a quasi-identifier: nothing would be made more general.",
             hint="name the quasi-identifiers, or give columns that role in the schema",
         )
+    led = goes_with(hierarchies) if isinstance(hierarchies, Mapping) else {}
+    led = {c: name for c, name in led.items() if name in columns}
+    columns = tuple(c for c in columns if c not in led)
     schema.require([*columns, *criterion.sensitive, *criterion.weights, *drop, *weights, *max_level])
     person = next(iter(schema.of_role(Role.PERSON)), None)
-    faults = _faults(table, criterion, columns, drop, weights, max_level)
+    faults = [*_led_faults(led, columns), *_faults(table, criterion, columns, drop, weights, max_level)]
+    faults += [
+        f"'{c}' cannot be quasi-identifier and sensitive at once" for c in led if c in criterion.sensitive
+    ]
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="correct these")
     if isinstance(hierarchies, str | Path):
         hierarchies = _from_folder(Path(hierarchies), columns)
+    hierarchies, chains = bind(table, hierarchies, columns)
     table = _unbinned(table, hierarchies, columns)
     needs = tuple(getattr(getattr(method, "loss", None), "needs", ()) or ()) + tuple(
         getattr(method, "needs", ()) or ()
     )
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
-    gone |= unprotected(table, (*columns, *criterion.sensitive, *criterion.weights), gone)
+    gone |= unprotected(table, (*columns, *led, *criterion.sensitive, *criterion.weights), gone)
     settled = settle_hierarchies(table, hierarchies, columns, _population(criterion))
     refuse_posets(method, criterion, settled)
     return Request(
@@ -140,7 +158,14 @@ def ask(
         tuple(c for c in schema.names if c not in gone),
         weights,
         max_level,
+        chains,
     )
+
+
+def _led_faults(led: Mapping[str, str], columns: Sequence[str]) -> list[str]:
+    """Columns that go with one another in a circle, or with one that is not made more general."""
+    circle = [repr(c) for c, name in led.items() if name not in columns]
+    return [f"{listed(circle)} go with a column that goes with another one itself"] if circle else []
 
 
 def unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str]:
@@ -206,7 +231,7 @@ def _faults(
         faults.append("only one population can be counted in")
     wrong = [repr(c) for c in [*weights, *max_level] if c not in columns]
     if wrong:
-        faults.append(f"weights or levels are given for {listed(wrong)}, which are no quasi-identifiers")
+        faults.append(f"weights or levels are given for {listed(wrong)}, which are not quasi-identifiers")
     if any(not isinstance(w, int | float) or not 0 <= w < float("inf") for w in weights.values()) or (
         weights and not sum(weights.get(c, 1.0) for c in columns) > 0
     ):
@@ -324,7 +349,7 @@ def settle_hierarchies(
             faults.append(said if f"'{name}'" in said else f"column '{name}': {said}")
             values += list(error.values)
         except AttributeError:
-            faults.append(f"column '{name}': what was given is no hierarchy")
+            faults.append(f"column '{name}': what was given is not a hierarchy")
     if faults:
         raise DataError(f"{'; '.join(faults)}.", hint="correct the hierarchies", values=values)
     return found

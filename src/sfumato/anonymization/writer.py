@@ -6,13 +6,14 @@ says what is written. Other columns pass as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.anonymization.nesting import Chains, texts_of
 from sfumato.anonymization.problem import MISSING
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.counts import Codebook, canonical_type
@@ -27,16 +28,21 @@ from sfumato.table import Table
 
 
 def released(
-    table: Table, settled: FinalClasses, columns: Sequence[str], key: Key, *, shuffle: bool = True
+    table: Table,
+    settled: FinalClasses,
+    columns: Sequence[str],
+    key: Key,
+    *,
+    shuffle: bool = True,
+    chains: Chains | None = None,
 ) -> Table:
     """The released rows, written anew each time they are read.
 
     columns: what is kept, quasi-identifiers included. shuffle: False for counting, where order is nothing.
+    chains: columns that go with a quasi-identifier, by its name.
     """
-    writer = Writer.of(table, settled, key.derive("anonymization", "pieces"))
-    schema = Schema(
-        tuple(writer.column(table.schema[c]) if c in writer.names else table.schema[c] for c in columns)
-    )
+    writer = Writer.of(table, settled, key.derive("anonymization", "pieces"), chains or {})
+    schema = Schema(tuple(writer.column(table.schema[c]) for c in columns))
     fields = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
     order = key.derive("anonymization", "order")
     rows = settled.problem.rows - settled.left_out
@@ -55,7 +61,8 @@ class Writer:
 
     keys: (combinations,), sorted, with `order` back to the combinations. first, turn: the pieces of
     combination c are first[c], first[c] + 1, ...; where there are several, its i-th row belongs to piece
-    turn[start[c] + i]. texts: how the nodes of each column are written; None where the column is untouched.
+    turn[start[c] + i]. texts: for each column that is changed, by its name, which quasi-identifier decides
+    about it (its own place, or that of the one it goes with), and how it is written for each node.
     """
 
     names: tuple[str, ...]
@@ -65,10 +72,10 @@ class Writer:
     first: NDArray[np.int64]
     start: NDArray[np.int64]
     turn: NDArray[np.int32]
-    texts: tuple[pa.Array | None, ...]
+    texts: Mapping[str, tuple[int, pa.Array]]
 
     @classmethod
-    def of(cls, table: Table, settled: FinalClasses, key: Key) -> Writer:
+    def of(cls, table: Table, settled: FinalClasses, key: Key, chains: Chains | None = None) -> Writer:
         """Prepare the writing: the codes of the table, and whose turn it is in split combinations."""
         problem = settled.problem
         books = table.codebooks(problem.columns)
@@ -94,15 +101,14 @@ class Writer:
             first,
             start,
             np.concatenate(turns) if turns else np.empty(0, np.int32),
-            tuple(_texts(settled, j, book) for j, book in enumerate(books.values())),
+            _all_texts(settled, tuple(books.values()), chains or {}),
         )
 
     def column(self, column: Column) -> Column:
-        """What a quasi-identifier is in the release."""
-        j = self.names.index(column.name)
-        texts = self.texts[j]
-        if texts is None:
+        """What a column is in the release."""
+        if column.name not in self.texts:
             return column
+        j, texts = self.texts[column.name]
         used = np.unique(self.settled.class_nodes[:, j])
         labels = [t for t in texts.take(pa.array(used)).to_pylist() if t is not None]
         return replace(
@@ -134,11 +140,10 @@ class Writer:
                 batch, piece = batch.filter(pa.array(stays)), piece[stays]
             arrays = []
             for name in names:
-                j = self.names.index(name) if name in self.names else -1
-                texts = self.texts[j] if j >= 0 else None
-                if texts is None:
+                if name not in self.texts:
                     arrays.append(batch.column(name))
                 else:
+                    j, texts = self.texts[name]
                     arrays.append(texts.take(pa.array(self.settled.nodes[piece, j])))
             yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
@@ -170,6 +175,17 @@ class Writer:
             piece[several] = self.turn[place]
             np.add.at(seen, mine, 1)
         return piece
+
+
+def _all_texts(
+    settled: FinalClasses, books: Sequence[Codebook], chains: Chains
+) -> dict[str, tuple[int, pa.Array]]:
+    """How every column is written that is not released as it was."""
+    found = {book.name: (j, _texts(settled, j, book)) for j, book in enumerate(books)}
+    for name, chain in chains.items():
+        j = settled.problem.columns.index(name)
+        found |= {column: (j, texts_of(settled, chain, column)) for column in chain.heights}
+    return {name: (j, texts) for name, (j, texts) in found.items() if texts is not None}
 
 
 def _texts(settled: FinalClasses, j: int, book: Codebook) -> pa.Array | None:

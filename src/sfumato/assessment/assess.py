@@ -257,9 +257,12 @@ def _known_faults(case: Case) -> dict[str, str]:
     files = case.files
     if case.left_out:  # an intruder who knows less than was said proves nothing
         return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
-    if files.lost and files.strange:
-        lost, strange = (listed([repr(n) for n in names]) for names in (files.lost, files.strange))
-        return {RISK: f"{lost} may be among the released columns that were not recognized: {strange}"}
+    if files.unread:
+        return {
+            RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
+            f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
+            "the original's. Call them as there, or leave them out of the release"
+        }
     wrong = _no_control(case)
     return {RISK: wrong} if wrong else {}
 

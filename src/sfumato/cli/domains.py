@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Reading
-from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.payment import LedgerOption, OtherPeople, note_unaccounted, require_payer
 from sfumato.cli.schemas import SchemaPath, write_schema
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
@@ -122,8 +122,10 @@ def find(
     if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
         raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
     book = None if ledger is None else Ledger.open(ledger)
-    require_payer(book, data, other_people)
-    found = search.find(reading.scan(data, wanted), names, ledger=book)
+    table = reading.scan(data, wanted)
+    require_payer(book, data, table, other_people)
+    found = search.find(table, names, ledger=book)
+    note_unaccounted(terminal, found.guarantee)
     write_schema(terminal, schema, found.schema)
     terminal.result(
         [

@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from sfumato.cli.keys import DEFAULT, KeysFile
+from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, SfumatoError
 
@@ -45,10 +46,7 @@ def serve(
         bool, typer.Option("--demo", help="Serve two models of simulated patients, with a key to try.")
     ] = False,
     keys: KeysFile = DEFAULT,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option("--trust", metavar="HEX", help="Take models of this signer only; may be repeated."),
-    ] = None,
+    trusted: Trusted = None,
     answers: Annotated[
         Path,
         typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
@@ -100,16 +98,21 @@ def serve(
 
     Scores come from released models, never from data. See docs/serve.md for TLS, keys and backup.
     """
+    from sfumato.privacy.signatures import Purpose
     from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
     address = Address(host, port, workers, ssl_certfile, ssl_keyfile, ssl_ca_certs)
     if demo == bool(models):
         raise ParameterError("either models are served or the demo is.", hint="sfumato serve model.sfm")
+    trust = None if demo else trusted_signers(trusted)
+    signers = () if trust is None else trust.without_day(Purpose.MODEL)
+    if trust is not None and not signers:
+        raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
     settings = Settings(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
         answers=str(answers), ledger=ledger or "",
-        trusted=tuple(trust or ()), allow_unproved=allow_unproved, share_answers=not answers_per_client,
+        trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
         only_current=only_current, connections_per_address=per_address,
     )  # fmt: skip
@@ -121,7 +124,7 @@ def serve(
 
 _ANY_SIGNER = (
     "Models of any signer are served: nobody said whose to take, so a signature shows only that a file is "
-    "whole. --trust HEX takes the models of one signer."
+    "whole. --trusted KEY takes the models of one signer."
 )
 
 

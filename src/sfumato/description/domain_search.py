@@ -39,6 +39,7 @@ from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger.payer import Payer
 from sfumato.privacy.noise import laplace, laplace_threshold
 from sfumato.privacy.rounding import ceil_units, exact, up
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
@@ -115,7 +116,7 @@ class DomainSearch:
         total = up(len(columns) * each)
         return Budget(total, None, up(deltas), self.unit(schema), Neighbours.ADD_REMOVE)
 
-    def find(self, table: Table, columns: Sequence[str], *, ledger: Ledger | None = None) -> FoundDomains:
+    def find(self, table: Table, columns: Sequence[str], *, ledger: Payer | None = None) -> FoundDomains:
         """Find the domains of the named columns. What is wrong is said before anything is debited.
 
         ledger: debited with the sum for all columns before the first draw.
@@ -133,7 +134,8 @@ class DomainSearch:
                 hint="open a ledger with the same unit and neighbours, or search for its unit",
             )
         counted = self._counted(table, columns, wanted.unit)
-        purse = self.debited(ledger or Ledger.in_memory(wanted), table.schema, columns)
+        payer = Ledger.in_memory(wanted) if ledger is None else ledger
+        purse = self.debited(payer, table.schema, columns)
         schema = table.schema
         thresholds: dict[str, int] = {}
         for name in columns:
@@ -147,11 +149,10 @@ class DomainSearch:
         if wanted.unit.of == "person" and not table.schema.of_role(Role.PERSON):
             told.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         claim = with_search(cost[0], cost[1:]).assuming(*told)
-        return FoundDomains(
-            schema, Guarantee.of(claim), table.with_schema(schema), tuple(columns), thresholds
-        )
+        told_by = Guarantee.of(claim, grant.account)
+        return FoundDomains(schema, told_by, table.with_schema(schema), tuple(columns), thresholds)
 
-    def debited(self, ledger: Ledger, schema: Schema, columns: Sequence[str]) -> Ledger:
+    def debited(self, ledger: Payer, schema: Schema, columns: Sequence[str]) -> Ledger:
         """One debit for all columns, on disk before the first draw; a purse of the same amount."""
         parts = [units_of(ledger.budget, self.epsilon, None, self._delta(schema[n])) for n in columns]
         amount = up(Fraction(sum(a for a, _ in parts), UNIT))

@@ -23,6 +23,7 @@ from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.description.roles import settled
 from sfumato.errors import ParameterError
 from sfumato.io.csv import TextFiles
+from sfumato.io.excel import Sheet
 from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
 
@@ -159,7 +160,7 @@ def describe(table: Table) -> Description:
         together=_together(open_, profiles, rows),
         person=_person(table, counted),
         left_out=tuple(n for n in stored if n not in table.schema),
-        dialect=str(origin.dialect) if isinstance(origin, TextFiles) else "",
+        dialect=origin.reading if isinstance(origin, TextFiles | Sheet) else "",
     )
 
 

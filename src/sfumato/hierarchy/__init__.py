@@ -2,15 +2,25 @@
 
 Start at `levels` (`Hierarchy`: one ancestor on each level) and `builders` (recipes for ages, codes,
 places). `poset` is what all orders have in common; the others are `matrix` (any finite one), `ranges`,
-`births`, `bits`, `codes`, `calendar` and `rows`; `node_numbers` lets a search use any of them,
-`augmentation` writes them as columns. Files: `tables`, `dsg`, `folder`. It knows values and their order,
-and no table.
+`births`, `bits`, `codes`, `calendar` and `rows`; `nested` is over several columns; `node_numbers` lets a
+search use any of them, `augmentation` writes them as columns. Files: `tables`, `dsg`, `folder`. It knows
+values and their order, and no table.
 """
 
 from sfumato.hierarchy.augmentation import Augmented
 from sfumato.hierarchy.births import Born, DateOfBirth
 from sfumato.hierarchy.bits import PowerSet
-from sfumato.hierarchy.builders import Icd9, Icd10, Intervals, LevelTable, Prefixes, Recipe, ages, zip_codes
+from sfumato.hierarchy.builders import (
+    BritishPostcodes,
+    Icd9,
+    Icd10,
+    Intervals,
+    LevelTable,
+    Prefixes,
+    Recipe,
+    ages,
+    zip_codes,
+)
 from sfumato.hierarchy.calendar import Calendar
 from sfumato.hierarchy.codes import Cell, SparseCodes
 from sfumato.hierarchy.dsg import (
@@ -26,6 +36,7 @@ from sfumato.hierarchy.dsg import (
 from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
+from sfumato.hierarchy.nested import Chain, Nested
 from sfumato.hierarchy.node_numbers import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range
@@ -36,8 +47,10 @@ __all__ = [
     "Augmented",
     "Born",
     "BoundColumn",
+    "BritishPostcodes",
     "Calendar",
     "Cell",
+    "Chain",
     "Columns",
     "DateOfBirth",
     "Finite",
@@ -48,6 +61,7 @@ __all__ = [
     "Intervals",
     "LevelTable",
     "Matrix",
+    "Nested",
     "Numbered",
     "PassThrough",
     "Poset",

@@ -6,8 +6,9 @@ A recipe is a value of its own: it is checked when it is made, can be kept with 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +17,7 @@ from typing import Protocol
 from sfumato.errors import ParameterError
 from sfumato.hierarchy._numbers import number, said
 from sfumato.hierarchy._values import placed
+from sfumato.hierarchy.classifications import icd9_groups, icd10_groups
 from sfumato.hierarchy.levels import ROOT, Hierarchy
 
 _LONGEST = 100  # characters of a code
@@ -38,7 +40,7 @@ class Intervals:
     level are among those of the level below.
     bottom, top: values below `bottom` share one band, and values from `top` on another, on all levels from
     the first on (the leaf itself stays: ask for level 1 at least where it must not be told). With edges,
-    values outside need these.
+    values outside need these, or `open`: then what lies beyond the outer edges of a level is a band of it.
     Bands of whole numbers are written 0-4, others [0, 2.5); the outer ones <18 and 90+.
     """
 
@@ -47,6 +49,7 @@ class Intervals:
     edges: tuple[tuple[float, ...], ...] = ()
     bottom: float | None = None
     top: float | None = None
+    open: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", tuple(self.widths))
@@ -62,27 +65,30 @@ class Intervals:
             faults.append("widths must be above 0")
         elif any(_exact(b) % _exact(a) or a == b for a, b in pairwise(self.widths)):
             faults.append("each width must be a multiple of the one before")
-        if any(len(e) < 2 or any(a >= b for a, b in pairwise(e)) for e in self.edges):
-            faults.append("edges must be ascending, two or more")
+        fewest = 1 if self.open else 2
+        if any(len(e) < fewest or any(a >= b for a, b in pairwise(e)) for e in self.edges):
+            faults.append(f"edges must be ascending, {'one' if self.open else 'two'} or more")
+        if self.open and not self.edges:
+            faults.append("open goes with edges")
         if any(not set(map(_exact, b)) <= set(map(_exact, a)) for a, b in pairwise(self.edges)):
             faults.append("the edges of a level must be among those of the level below")
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
             faults.append("bottom must lie below top")
         if faults:
             raise ParameterError(
-                f"these are no intervals: {'; '.join(faults)}.", hint="as widths=(5, 10, 20)"
+                f"these are not intervals: {'; '.join(faults)}.", hint="as widths=(5, 10, 20)"
             )
 
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these values: the value, its bands, and *."""
-        numbers = placed(levels, self._inside, "no numbers within the edges")
+        numbers = placed(levels, self._inside, "not numbers within the edges")
         whole = self._whole(numbers.values())
         rows = [(text, *self._bands(x, whole), ROOT) for text, x in numbers.items()]
         return Hierarchy.of_rows(rows, name="the column")
 
     def _inside(self, value: object) -> Fraction | None:
         x = number(value)
-        if x is None or self._coded(x) is not None or not self.edges:
+        if x is None or self._coded(x) is not None or not self.edges or self.open:
             return x
         first, last = max(e[0] for e in self.edges), min(e[-1] for e in self.edges)
         return x if _exact(first) <= x < _exact(last) else None
@@ -104,14 +110,17 @@ class Intervals:
         outer = self._coded(x)
         if outer is not None:
             return [outer] * (len(self.widths) + len(self.edges))
-        bands = []
+        bands: list[tuple[Fraction | None, Fraction | None]] = []
         for width in map(_exact, self.widths):
             start = _exact(self.low) + (x - _exact(self.low)) // width * width
             bands.append(self._cut(start, start + width))
         for edges in self.edges:
             exact = [_exact(e) for e in edges]
             i = bisect_right(exact, x)
-            bands.append(self._cut(exact[i - 1], exact[i]))
+            if 0 < i < len(exact):
+                bands.append(self._cut(exact[i - 1], exact[i]))
+            else:
+                bands.append((exact[-1], None) if i else (None, exact[0]))
         return [_written(start, end, whole) for start, end in bands]
 
     def _cut(self, start: Fraction, end: Fraction) -> tuple[Fraction, Fraction]:
@@ -129,7 +138,9 @@ def _exact(x: float) -> Fraction:
     return found
 
 
-def _written(start: Fraction, end: Fraction, whole: bool) -> str:
+def _written(start: Fraction | None, end: Fraction | None, whole: bool) -> str:
+    if start is None or end is None:
+        return f"<{said(end)}" if end is not None else f"{said(start or Fraction(0))}+"
     if not whole:
         return f"[{said(start)}, {said(end)})"
     return said(start) if end - start == 1 else f"{said(start)}-{said(end - 1)}"
@@ -171,7 +182,7 @@ class Prefixes:
         if self.above is not None and len({len(up) for up in self.above.values()}) != 1:
             faults.append("above must have the same levels for each prefix")
         if faults:
-            raise ParameterError(f"these are no prefixes: {'; '.join(faults)}.", hint="as keep=(4, 3)")
+            raise ParameterError(f"these are not prefixes: {'; '.join(faults)}.", hint="as keep=(4, 3)")
 
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these codes."""
@@ -214,11 +225,22 @@ class Prefixes:
 class Icd9(Prefixes):
     """ICD-9-CM: the category has three characters, that of external causes (E800) four; dots do not count.
 
-    above: sub-chapter, chapter or the like by category, from a table.
+    above: sub-chapter, chapter or the like by category, from a table. chapters: those of the classification
+    itself, block and chapter. Zeros that a spreadsheet has taken from a category (8 for 008) are put back.
     """
 
     keep: tuple[int, ...] = (4, 3)
     ignored: str = "."
+    chapters: bool = False
+
+    def __post_init__(self) -> None:
+        _with_chapters(self, icd9_groups)
+        super().__post_init__()
+
+    def _code(self, value: object) -> str | None:
+        text = str(value).strip().upper()
+        head, dot, rest = text.partition(".")
+        return super()._code((head.zfill(3) if head.isdigit() else head) + dot + rest)
 
     def _length(self, code: str, kept: int) -> int:
         return kept + code[:1].upper().startswith("E")
@@ -228,11 +250,52 @@ class Icd9(Prefixes):
 class Icd10(Prefixes):
     """ICD-10 and its national forms: the category has three characters (I48); dots do not count.
 
-    above: block, chapter or the like by category, from a table.
+    above: block, chapter or the like by category, from a table. chapters: those of the classification itself.
     """
 
     keep: tuple[int, ...] = (4, 3)
     ignored: str = ".-+*!"
+    chapters: bool = False
+
+    def __post_init__(self) -> None:
+        _with_chapters(self, icd10_groups)
+        super().__post_init__()
+
+    def _code(self, value: object) -> str | None:
+        return super()._code(str(value).upper())
+
+
+def _with_chapters(recipe: Icd9 | Icd10, groups: Callable[[], Mapping[str, tuple[str, str]]]) -> None:
+    if not recipe.chapters:
+        return
+    if recipe.above is not None:
+        raise ParameterError("chapters are given twice.", hint="chapters, or a table of what is above")
+    if recipe.keep[-1:] != (3,):
+        raise ParameterError("blocks are made of categories of three characters.", hint="as keep=(4, 3)")
+    object.__setattr__(recipe, "above", groups())
+
+
+@dataclass(frozen=True)
+class BritishPostcodes:
+    """Postcodes of the United Kingdom: sector (SW1A 1), district (SW1A), area (SW)."""
+
+    def over(self, levels: Sequence[object]) -> Hierarchy:
+        """The hierarchy of a column with these postcodes, or with their first halves."""
+        codes = placed(levels, _british, "no British postcodes")
+        return Hierarchy.of_rows([(text, *above, ROOT) for text, above in codes.items()], name="the column")
+
+
+_BRITISH = re.compile(r"([A-Z]{1,2})(\d[A-Z\d]?)\s*(?:(\d)[A-Z]{2})?")
+
+
+def _british(value: object) -> tuple[str, str, str] | None:
+    found = _BRITISH.fullmatch(str(value).strip().upper())
+    if found is None:
+        return None
+    area, district, sector = found.groups()
+    # Marked with a star, so that no level is written as a postcode that stands in the data.
+    within = f"{area}{district} {sector}*" if sector else f"{area}{district} *"
+    return within, f"{area}{district} *", f"{area}*"
 
 
 def zip_codes(keep: Sequence[int] = (4, 3, 2, 1), *, width: int = 5) -> Prefixes:

@@ -25,6 +25,51 @@ def is_url(data: str) -> bool:
     return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", data))
 
 
+CLOUDS = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "https": "aiohttp",
+    "http": "aiohttp",
+}
+"""Schemes of files elsewhere, and the package that fsspec needs for them."""
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|", re.IGNORECASE)
+
+
+def is_cloud(data: str) -> bool:
+    """Whether a text names files in a cloud or on the web."""
+    return is_url(data) and data.partition("://")[0].lower() in CLOUDS
+
+
+def local_path(data: str) -> str | None:
+    """The path that a file:// address names on this machine; None for other addresses."""
+    if not re.match(r"file://", data, re.IGNORECASE):
+        return None
+    parts = urlsplit(data)
+    if parts.netloc.lower() not in ("", "localhost"):
+        raise DataError(
+            "a file:// address names another machine.", hint="file:///path/to/file, or the path by itself"
+        )
+    return unquote(parts.path)
+
+
+def is_elsewhere(data: str) -> bool:
+    """Whether reading this means to connect to another machine."""
+    if not is_url(data) or re.match(r"(sqlite|duckdb|file):", data, re.IGNORECASE):
+        return False
+    return is_cloud(data) or not is_loopback(data)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address names this machine."""
+    try:
+        return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))
+    except ValueError:
+        return False
+
+
 def filled(url: str) -> str:
     """The address with the variables it names; those that are not set are listed."""
     unset = [f"${name}" for name in dict.fromkeys(_NAMED.findall(url)) if not os.environ.get(name)]
@@ -46,6 +91,7 @@ def with_relative_file(url: str, change: Callable[[str], str]) -> str:
 
 def from_folder(data: str, folder: str | os.PathLike[str] = "") -> str:
     """Where data lies that is looked for from a folder: a file, or a database, which may be a file itself."""
+    data = local_path(data) or data
     if not is_url(data):
         return os.path.join(folder, data)
     if re.match(r"(sqlite|duckdb):", data, re.IGNORECASE):  # a variable may hold the whole path

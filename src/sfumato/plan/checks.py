@@ -214,11 +214,14 @@ def _columns(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
                 yield ("columns", name, end), f"is for numbers, and this column is {schema[name].kind}"
         if entry.get("top", 1) <= entry.get("bottom", 0) and {"top", "bottom"} <= set(entry):
             yield ("columns", name, "top"), "must lie above bottom"
+    yield from _nested(plan, schema)
+    yield from _read_off(plan)
     for step in plan.steps:
         if step.declaration.does is not Does.GENERALIZE or step.of != INPUT:
             continue
         columns = step.settings.get("quasi_identifiers") or _quasi_identifiers(plan, schema)
         bare = [n for n in columns if n in schema and "hierarchy" not in plan.table("columns").get(n, {})]
+        bare = [n for n in bare if n not in led(plan)]
         if bare:
             yield (
                 ("steps", step.place),
@@ -226,6 +229,51 @@ def _columns(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
             )
         if not columns:
             yield ("steps", step.place), "has no quasi-identifier to make more general"
+
+
+def _nested(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
+    """Hierarchies over columns: the others must be there, and be made more general by this one alone."""
+    entries, seen = plan.table("columns"), set[str]()
+    for name, entry in entries.items():
+        for column in _above(entry):
+            at = ("columns", name, "hierarchy")
+            if column not in schema:
+                yield at, f"names '{column}', which is not in the schema"
+            elif column in seen or column == name or _above(entries.get(column, {})):
+                yield at, f"names '{column}', which is in another hierarchy over columns"
+            elif entries.get(column, {}).get("drop"):
+                yield at, f"names '{column}', which is dropped"
+            elif "hierarchy" in entries.get(column, {}):
+                yield ("columns", column, "hierarchy"), f"contradicts that it goes with '{name}': keep one"
+            elif schema[column].role in (Role.IDENTIFIER, Role.PERSON):
+                yield at, f"names '{column}', which names people"
+            seen.add(column)
+
+
+def _read_off(plan: PlanDocument) -> Iterator[Fault]:
+    """Edges that were read off the data tell of it whatever an earlier step promises."""
+    private = [s for s in plan.steps if any(_spends(plan, b) for b in plan.before(s))]
+    if not any(s.declaration.does is Does.GENERALIZE for s in private):
+        return
+    for name, entry in plan.table("columns").items():
+        hierarchy = entry.get("hierarchy")
+        if isinstance(hierarchy, Mapping) and hierarchy.get("recipe") == "quantiles":
+            yield (
+                ("columns", name, "hierarchy"),
+                "has edges that were read off the data, and a step with an epsilon comes before: choose "
+                "edges without looking (recipe = 'intervals')",
+            )
+
+
+def _above(entry: Mapping[str, Any]) -> list[str]:
+    hierarchy = entry.get("hierarchy")
+    return list(hierarchy.get("above", ())) if isinstance(hierarchy, Mapping) else []
+
+
+def led(plan: PlanDocument) -> dict[str, str]:
+    """Columns that go with another one, whose hierarchy they are levels of: {column: that one}."""
+    entries = plan.table("columns")
+    return {c: n for n, e in entries.items() if not e.get("drop") for c in _above(e)}
 
 
 def _quasi_identifiers(plan: PlanDocument, schema: Schema) -> list[str]:

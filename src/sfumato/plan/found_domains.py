@@ -2,9 +2,9 @@
 
 Guarantee: what the columns' provenance says: noise is drawn once for what ledger and workplace say was spent,
            and every step's claim adds it (`schema.domains`).
-Because:   the debit and a mark are on disk before the draw; what was found is kept before anything else is
-           done with it, and a second run reads it. Noise that was drawn and lost is drawn again only if
-           asked for, and then counts each time.
+Because:   `PaidOnce`: the debit and a mark are on disk before the draw. What was found is kept before
+           anything else is done with it, and a second run reads it. Noise that was drawn and lost is drawn again only
+           if asked for, and then counts each time.
 Tested by: tests/plan/test_found_domains.py
 """
 
@@ -13,16 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import Any
 
 from sfumato.description.domain_search import DomainSearch
-from sfumato.errors import BudgetError
-from sfumato.io.addresses import is_url
 from sfumato.io.atomic import write_text
 from sfumato.plan.domain_search import DOMAINS, search_of
+from sfumato.plan.payment import PaidOnce
 from sfumato.plan.preparation import Prepared
-from sfumato.plan.steps import Workbench
-from sfumato.privacy import Budget, Ledger
+from sfumato.plan.steps import Workbench, plan_ledger
 from sfumato.schema import Provenance, Schema
 from sfumato.table import Table
 
@@ -51,12 +48,11 @@ def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
 def _found(bench: Workbench, search: DomainSearch, table: Table, columns: list[str], name: str) -> Schema:
     search.require(table, columns)
     budget = search.budget(table.schema, columns)
-    if bench.place.attempts(name) and not bench.spend_again:
-        bench.place.attempt(name, str(budget), again=False)  # refused, with what to do
-    ledger = _ledger(bench, budget)
-    purse = None if ledger is None else search.debited(ledger, table.schema, columns)
-    bench.place.attempt(name, str(budget), bench.spend_again)
-    return search.find(table, columns, ledger=purse).schema
+    bench.place.require_undrawn(name, str(budget), bench.spend_again)
+    ledger = plan_ledger(bench, budget.unit, table)
+    what = f"{bench.plan.name}: domains of {len(columns)} column{'s' * (len(columns) > 1)}"
+    payer = PaidOnce(bench.place, name, what, budget, ledger, bench.spend_again)
+    return search.find(table, columns, ledger=payer).schema
 
 
 def _name(bench: Workbench) -> str:
@@ -65,36 +61,6 @@ def _name(bench: Workbench) -> str:
     asked = {k: plan.table(k) for k in (DOMAINS, "columns", "prepare", "input")}
     whole = json.dumps(asked, sort_keys=True, default=str) + plan.schema.to_toml() + bench.data
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
-
-
-def _ledger(bench: Workbench, wanted: Budget) -> Ledger | None:
-    """The plan's ledger, started if there is none; None if the plan has no budget."""
-    from sfumato.privacy.ledger.debit import store_at
-
-    entry = bench.plan.table("budget")
-    if not entry:
-        payer = Ledger.payer_of(bench.source) if bench.source and not bench.other_people else ""
-        if payer:
-            raise BudgetError(
-                f"what was learnt from this data was paid from ledger {payer}; without it this would not be "
-                "counted. Nothing was spent.",
-                hint="[budget] ledger; if other people are in it now: --other-people",
-            )
-        return None
-    where = entry["ledger"] if is_url(entry["ledger"]) else bench.plan.path(entry["ledger"])
-    budget = None
-    if not store_at(where).exists():
-        amounts: dict[str, Any] = {k: entry[k] for k in ("epsilon", "rho", "delta") if k in entry}
-        budget = Budget(**amounts, unit=wanted.unit)
-    ledger = Ledger.open(where, budget)
-    if ledger.budget.unit != wanted.unit:
-        raise BudgetError(
-            f"the ledger is for {ledger.budget.unit}, and these domains are found for {wanted.unit}.",
-            hint="a ledger is for one kind of promise",
-        )
-    if bench.source is not None:
-        ledger.pay_for(bench.source, other_people=bench.other_people)
-    return ledger
 
 
 def _again(said: Provenance | None, times: int) -> Provenance | None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.anonymization.nesting import chain_of, meanings_of
+from sfumato.hierarchy import Nested
 from sfumato.methods.declaration import Does
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import PlanDocument
@@ -171,10 +173,17 @@ def meanings(plan: PlanDocument, step: Step, prepared: Table, read: Table) -> Me
     for name in prepared.schema.of_role(Role.QUASI_IDENTIFIER):
         if name not in given or prepared.schema[name].edges is not None:
             continue
-        levels = prepared.codebooks([name])[name].levels.to_pylist()
+        levels = _levels(prepared, name)
         if not levels:
             continue
-        hierarchy = given[name].over(levels)
+        if isinstance(given[name], Nested):
+            nested = chain_of(prepared, name, given[name])
+            values = {c: {str(v): v for v in _levels(prepared, c)} for c in nested.heights}
+            for column, label, word in meanings_of(nested):
+                found.setdefault(column, {}).setdefault(label, []).append(values[column][word])
+            hierarchy = nested.hierarchy
+        else:
+            hierarchy = given[name].over(levels)
         place = {label: i for i, label in enumerate(hierarchy.labels[0])}
         cut = _cut_to(plan, name, read)
         for height in range(1, len(hierarchy.labels) - 1):
@@ -183,6 +192,13 @@ def meanings(plan: PlanDocument, step: Step, prepared: Table, read: Table) -> Me
                 beyond = () if _says_numbers(label) else cut.get(value, ())
                 found.setdefault(name, {}).setdefault(label, []).extend((value, *beyond))
     return found or None
+
+
+def _levels(table: Table, name: str) -> list[Any]:
+    """The values of a column as they stand in the data, not in bins."""
+    schema = table.schema.select([name]).with_(name, edges=None, clamp=False)
+    found: list[Any] = table.with_schema(schema).codebooks([name])[name].levels.to_pylist()
+    return found
 
 
 def _cut_to(plan: PlanDocument, name: str, read: Table) -> Mapping[Any, list[Any]]:

@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
-from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, PlanError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import is_elsewhere
+from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -59,12 +61,22 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
+    if data is None and is_elsewhere(where):
+        raise PlanError(
+            f"{plan.name} names data on another machine, and a plan connects to none by itself.",
+            hint="if you trust that address, type it: sfumato run plan.toml --input ADDRESS",
+        )
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+    with one_copy():
+        return _looked_at(plan, data, options)
+
+
+def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -110,7 +122,7 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
     found = look(table, crossed, target=target) if crossed else None
     rest = [c for c in columns if c not in crossed]
     more = [f for c in rest for f in look(table, [c]).findings]
-    findings = [*(found.findings if found else ()), *more]
+    findings = [f for f in (*(found.findings if found else ()), *more) if not _one_hierarchy(plan, f)]
     if wanted.get("redundant", "report") == "drop":
         dropped += _redundant(findings, target)
     elif wanted.get("redundant") == "ignore":
@@ -135,6 +147,14 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
 def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:
     """Other people's rows in the columns of a prepared table, cut off as there."""
     return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
+
+
+def _one_hierarchy(plan: PlanDocument, finding: Any) -> bool:
+    """Whether a finding is that columns say what others say which the plan has as one hierarchy anyway."""
+    from sfumato.plan.checks import led
+
+    of = led(plan)
+    return finding.kind == "redundant" and len({of.get(c, c) for c in finding.columns}) == 1
 
 
 def _redundant(findings: Sequence[Any], target: str | None) -> list[tuple[str, str]]:

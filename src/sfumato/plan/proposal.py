@@ -1,16 +1,14 @@
 """`sfumato init`: a first plan and schema after one look at the data, every guess marked as one.
 
 The plan k-anonymizes as it stands, and what it makes is stamped DRAFT. Roles and kinds come from the
-inference of `scan`, each with its reason; hierarchies from the values: ages and other numbers in bands, days
-by month and year, ZIP codes by their first digits, ICD codes by category. Both files may hold values of
-single persons (levels of the schema) and counts (reasons): they are to be kept as safe as the data.
+inference of `scan`, each with its reason; hierarchies from the values (`proposed_hierarchies`) and from
+columns that nest in each other (`nesting`). Both files may hold values of single persons (levels of the
+schema) and counts (reasons): they are to be kept as safe as the data.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,30 +16,24 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.counts import Counts
 from sfumato.description import update
 from sfumato.description.one_way import one_way, open_table
 from sfumato.errors import OutputError, listed
-from sfumato.inference import names
 from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
 from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import PUBLIC, asked_of
 from sfumato.plan.limits import recipient as recipient_of
+from sfumato.plan.nesting import chains
 from sfumato.plan.proposal_text import Asked, Guess, plan_text, schema_text
-from sfumato.plan.recipes import band, recipe
+from sfumato.plan.proposed_hierarchies import OLD, SUPPRESS, Values, proposed
+from sfumato.plan.recipes import recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
-_ZIP = frozenset({"zip", "zipcode", "zcta", "plz", "postleitzahl", "postcode", "postal", "postalcode"})
-_AGE = frozenset({"age", "ages", "alter"})
-_DIAGNOSIS = frozenset({"diag", "diagnosis", "diagnoses", "dx", "icd", "icd9", "icd10", "dgns", "diagnose"})
-_ICD9 = re.compile(r"(\d{1,3}|\d{3}\.?\d{1,2}|V\d{2}\.?\d{0,2}|E\d{3}\.?\d?)")
-_ICD10 = re.compile(r"[A-TV-Z]\d[0-9A-Z]\.?[0-9A-Z]{0,4}")
-_COMPACT_DAY = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])")
-_OLD = 90  # years, from which on ages are one category under HIPAA's Safe Harbor
-_MOSTLY = 0.95
 _COMMON = 10  # times k people under a value, on average, for it to be worth keeping
 
 
@@ -84,11 +76,20 @@ def propose(
     rows = table.rows()
     where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
     where = with_relative_file(where, lambda path: _from(path, Path(folder)))
-    guesses = tuple(_guess(c, values.get(c.name, []), rows / (_COMMON * k)) for c in meant)
+    guesses = _guesses(table.with_schema(meant), values, rows / (_COMMON * k))
     asked = Asked(who, asked_of(who, k), k, suggested(_people(table.with_schema(meant), rows)))
     return Proposal(
         guesses,
-        plan_text(guesses, where, schema, options, asked, rows, _nodes(guesses, values)),
+        plan_text(
+            guesses,
+            where,
+            schema,
+            options,
+            asked,
+            rows,
+            _nodes(guesses, values),
+            reading=getattr(table.source.origin, "reading", ""),
+        ),
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
     )
@@ -103,9 +104,11 @@ def _people(table: Table, rows: int) -> int:
 def suggested_hierarchies(table: Table, k: int = 5) -> dict[str, Any]:
     """A hierarchy for each quasi-identifier of a table, guessed from its values as `init` guesses them."""
     known = table.schema.of_role(Role.QUASI_IDENTIFIER)
-    values, rows = _values(table.select(known)) if known else {}, table.rows()
-    guesses = [_guess(table.schema[n], values.get(n, []), rows / (_COMMON * k)) for n in known]
-    return {g.column.name: recipe(g.hierarchy or "suppress", Path()) for g in guesses}
+    if not known:
+        return {}
+    part = table.select(known)
+    guesses = _guesses(part, _values(part), table.rows() / (_COMMON * k))
+    return {g.column.name: recipe(g.hierarchy or SUPPRESS, Path()) for g in guesses if not g.goes_with}
 
 
 def write(
@@ -139,12 +142,21 @@ def _from(data: str, folder: Path) -> str:
 # -- looking -------------------------------------------------------------------------------------------
 
 
-def _values(table: Table) -> dict[str, list[Any]]:
-    """The values that occur in each column that does not name people."""
+def _values(table: Table) -> dict[str, Values]:
+    """The values that occur in each column that does not name people, and how often."""
     apart = (Role.IDENTIFIER, Role.PERSON)
     wanted = [c.name for c in table.schema if c.role not in apart and c.kind is not Kind.TEXT]
     counted, _ = one_way(open_table(table, wanted))
-    return {name: counts.codebooks[0].levels.to_pylist() for name, counts in counted.items()}
+    return {name: _counted(counts) for name, counts in counted.items()}
+
+
+def _counted(counts: Counts) -> Values:
+    levels = counts.codebooks[0].levels.to_pylist()
+    n = [0] * len(levels)
+    for code, rows in zip(counts.codes[:, 0].tolist(), counts.n.tolist(), strict=True):
+        if code < len(levels):
+            n[code] = int(rows)
+    return Values(levels, n)
 
 
 def _without_blanks(table: Table) -> Table:
@@ -164,69 +176,57 @@ def _has_blank(levels: pa.Array) -> bool:
     return "" in levels.to_pylist()
 
 
-def _guess(column: Column, values: Sequence[Any], most: float) -> Guess:
+def _guesses(table: Table, values: Mapping[str, Values], most: float) -> tuple[Guess, ...]:
+    """What is proposed for each column. most: so many values without an order are too many to hide among."""
+    alone = [_guess(c, values.get(c.name, Values([])), most) for c in table.schema]
+    # What has an order of its own, as days and ages have, is not made more general by other columns.
+    ordered = {g.column.name for g in alone if g.hierarchy not in (None, SUPPRESS)}
+    sizes = {n: len(v.levels) for n, v in values.items()}
+    found = {
+        fine: up for fine, up in chains(table, tuple(table.schema), sizes).items() if fine not in ordered
+    }
+    above = {c: fine for fine, up in found.items() for c in up}
+    return tuple(_chained(g, found, above) for g in alone)
+
+
+def _chained(guess: Guess, found: Mapping[str, tuple[str, ...]], above: Mapping[str, str]) -> Guess:
+    name = guess.column.name
+    if name in found:
+        words = " and ".join(f"one '{c}'" for c in found[name])
+        because = f"each value lies in {words}"
+        return Guess(guess.column, {"recipe": "columns", "above": list(found[name])}, because=because)
+    if name in above:
+        because = f"'{above[name]}' says what it is: made more general together"
+        return Guess(guess.column, because=because, goes_with=above[name])
+    return guess
+
+
+def _guess(column: Column, values: Values, most: float) -> Guess:
     """most: so many values without any order leave too few people under each to hide among."""
     if column.role in (Role.IDENTIFIER, Role.PERSON) or column.kind is Kind.TEXT:
         return Guess(column)
-    if len(values) <= 1:
-        nothing = "no filled cell" if not values else "the same in every filled cell"
+    if len(values.levels) <= 1:
+        nothing = "no filled cell" if not values.levels else "the same in every filled cell"
         return Guess(column, drop=nothing)
-    hierarchy, because = _hierarchy(column, values)
-    if hierarchy == "suppress" and len(values) > max(most, 2):
-        many = f"{len(values):,} values are too many to hide among, and nothing is known that they belong to"
+    hierarchy, because = proposed(column, values)
+    if hierarchy == SUPPRESS and len(values.levels) > max(most, 2):
+        n = f"{len(values.levels):,}"
+        many = f"{n} values are too many to hide among, and nothing is known that they belong to"
         return Guess(column, hierarchy, drop=many)
-    age = column.kind is Kind.NUMERIC and bool(names.is_about(column.name, _AGE))
-    years = column.unit in ("", "years")  # months and days are no years
-    old = age and years and max(map(float, values)) > _OLD
-    return Guess(column, hierarchy, top=_OLD if old else None, because=because)
+    old = OLD.get(column.unit)
+    beyond = column.kind is Kind.NUMERIC and old is not None and max(values.numbers, default=0) > old
+    return Guess(column, hierarchy, top=old if beyond else None, because=because)
 
 
-def _hierarchy(column: Column, values: Sequence[Any]) -> tuple[str | dict[str, Any] | None, str]:
-    """A recipe and why; for what is not made more general only where a better one than * is known."""
-    texts = [str(v) for v in values]
-    known = column.role is Role.QUASI_IDENTIFIER
-    if column.kind is Kind.DATE or (column.kind is Kind.NOMINAL and _all(_COMPACT_DAY, texts, 1.0)):
-        return {"recipe": "calendar", "steps": ["month", "year"]}, "days"
-    if names.is_about(column.name, _DIAGNOSIS) and column.kind in (Kind.NOMINAL, Kind.FLAG):
-        if _all(_ICD9, texts):
-            return "icd9", "codes that look like ICD-9"
-        if _all(_ICD10, texts):
-            return "icd10", "codes that look like ICD-10"
-    if not known:
-        return None, ""
-    if names.is_about(column.name, _ZIP) and all(re.fullmatch(r"\d{1,5}", t) for t in texts):
-        return "zip", "postal codes"
-    if column.kind is Kind.NUMERIC:
-        if names.is_about(column.name, _AGE):
-            return {"recipe": "ages", "widths": [5, 10, 20]}, "ages"
-        return {"recipe": "intervals", "widths": _widths(values)}, "numbers"
-    if len(texts) > 2 and all(band(t) is not None for t in texts):
-        return "bands", "bands of numbers"
-    return "suppress", "values without a known order: the value, or nothing"
-
-
-def _nodes(guesses: Sequence[Guess], values: Mapping[str, Sequence[Any]]) -> int:
+def _nodes(guesses: Sequence[Guess], values: Mapping[str, Values]) -> int:
     """How many ways there are to choose a level for each quasi-identifier."""
     known = [g for g in guesses if g.column.role is Role.QUASI_IDENTIFIER and not g.drop and g.hierarchy]
     found = 1
     for guess in known:
         assert guess.hierarchy is not None
-        found *= len(recipe(guess.hierarchy, Path(".")).over(values[guess.column.name]).labels)
+        if isinstance(guess.hierarchy, dict) and guess.hierarchy["recipe"] == "columns":
+            found *= len(guess.hierarchy["above"]) + 2
+        else:
+            levels = values[guess.column.name].levels
+            found *= len(recipe(guess.hierarchy, Path(".")).over(levels).labels)
     return found
-
-
-def _all(pattern: re.Pattern[str], texts: Sequence[str], least: float = _MOSTLY) -> bool:
-    return sum(pattern.fullmatch(t) is not None for t in texts) >= least * len(texts)
-
-
-def _widths(values: Sequence[Any]) -> list[float]:
-    """Three widths, each four times the one before, the widest about half of the range."""
-    values = [v for v in values if math.isfinite(v)] or [0]
-    low, high = float(min(values)), float(max(values))
-    span = max(high - low, 1e-9)
-    step = 10.0 ** math.floor(math.log10(span / 32))
-    first = next((m * step for m in (1, 2, 5) if m * step * 32 >= span), 10 * step)
-    whole = all(float(v).is_integer() for v in values)
-    first = max(1.0, round(first)) if whole else float(f"{first:.3g}")
-    widths = [first, 4 * first, 16 * first]
-    return [int(w) if whole else float(f"{w:.6g}") for w in widths]

@@ -108,13 +108,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Guess:
-    """What is proposed for one column, and why."""
+    """What is proposed for one column, and why. goes_with: the column whose hierarchy it is a level of."""
 
     column: Column
     hierarchy: str | dict[str, Any] | None = None
     drop: str = ""
     top: float | None = None
     because: str = ""
+    goes_with: str = ""
 
 
 def plan_text(
@@ -125,8 +126,12 @@ def plan_text(
     asked: Asked,
     rows: int,
     nodes: int,
+    reading: str = "",
 ) -> str:
-    """The plan as a person reads it. nodes: how many ways there are to choose a level for each column."""
+    """The plan as a person reads it.
+
+    nodes: how many ways there are to choose a level for each column. reading: how a file was read.
+    """
     persons = any(g.column.role is Role.PERSON for g in guesses)
     wanted = [g.column.name for g in guesses if g.column.role is Role.SENSITIVE and not g.drop]
     diverse = (
@@ -139,7 +144,7 @@ def plan_text(
     k = asked.k
     parts = [
         _HEAD.format(name=NAME, k=k, version=VERSION),
-        *_input(data, schema, options),
+        *_input(data, schema, options, reading),
         *_columns(guesses),
         _STEPS.format(
             k=k,
@@ -177,7 +182,9 @@ def schema_text(schema: Schema) -> str:
     return _SCHEMA_HEAD + schema.to_toml()
 
 
-def _input(data: str, schema: str, options: Mapping[str, Any]) -> Iterator[str]:
+def _input(data: str, schema: str, options: Mapping[str, Any], reading: str) -> Iterator[str]:
+    if reading:
+        yield f"# Read with {_one_line(reading)}. Found by looking; options such as header = 3 overrule it.\n"
     yield f"[input]\ndata = {value(data)}\nschema = {value(schema)}\n"
     yield from (f"{name} = {value(given)}\n" for name, given in options.items())
     yield "\n"

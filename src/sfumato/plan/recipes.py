@@ -10,17 +10,19 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.hierarchy import (
+    BritishPostcodes,
     Calendar,
     Hierarchy,
     Icd9,
     Icd10,
     Intervals,
+    Nested,
     Prefixes,
     ages,
     read_levels,
     zip_codes,
 )
-from sfumato.methods.shapes import Either, ListOf, Number, Record, Tagged, Text
+from sfumato.methods.shapes import Either, Flag, ListOf, Number, Record, Tagged, Text
 
 _ROOT = "*"
 _KEEP = ListOf(Number("", 1, 100, whole=True), "How many characters each level keeps, falling.", least=1)
@@ -29,6 +31,7 @@ _WIDTHS = ListOf(
 )
 _TOP = Number("Values from here on share one band.")
 _BOTTOM = Number("Values below share one band.")
+_CHAPTERS = Flag("Blocks and chapters of the classification above the category.")
 _WIDTH = Number("Codes are filled with zeros to this width first.", 0, 100, whole=True)
 
 RECIPES: dict[str, Record] = {
@@ -45,13 +48,22 @@ RECIPES: dict[str, Record] = {
     "prefixes": Record(
         {"keep": _KEEP, "width": _WIDTH, "ignored": Text("Characters that do not count.", empty=True)},
         "Codes by their first characters.", ("keep",)),
-    "icd9": Record({"keep": _KEEP}, "ICD-9-CM: subcategory, category."),
-    "icd10": Record({"keep": _KEEP}, "ICD-10: subcategory, category."),
+    "icd9": Record({"keep": _KEEP, "chapters": _CHAPTERS}, "ICD-9-CM: subcategory, category, chapters."),
+    "icd10": Record({"keep": _KEEP, "chapters": _CHAPTERS}, "ICD-10: subcategory, category, chapters."),
+    "british_postcodes": Record({}, "Sector, district, area."),
+    "quantiles": Record(
+        {"edges": ListOf(ListOf(Number(), least=1), "Edges of each level, finest first.", least=1)},
+        "Numbers in bands whose edges were read off the data, about as many rows in each; never after a "
+        "step with an epsilon.", ("edges",)),
     "calendar": Record(
         {"steps": ListOf(Either((Text("", ("day", "month", "quarter", "year")), Number("", 2, whole=True)),
                                 "day, month, quarter, year, or a number of years"),
                          "From short to long.", 1)},
         "Days by month, quarter, year, bands of years; also days written as 20190314."),
+    "columns": Record(
+        {"above": ListOf(Text(), "The other columns, from fine to coarse.", least=1)},
+        "Other columns that this one nests in, as county and region above a hospital; they go with it.",
+        ("above",)),
     "levels": Record(
         {"file": Text("A table of levels, most specific value first, as ARX writes them.")},
         "A table of levels from a file.", ("file",)),
@@ -92,7 +104,7 @@ class Bands:
         odd = [v for v, b in found.items() if b is None]
         if odd:
             raise DataError(
-                f"{len(odd)} of {len(found)} values are no bands of numbers.",
+                f"{len(odd)} of {len(found)} values are not bands of numbers.",
                 hint="recipe = 'suppress'",
                 values=odd,
             )
@@ -145,6 +157,10 @@ def recipe(given: str | Mapping[str, Any], folder: Path) -> Any:
             return ages(**settings)
         case "intervals":
             return Intervals(**settings)
+        case "quantiles":
+            return Intervals(**settings, open=True)
+        case "british_postcodes":
+            return BritishPostcodes()
         case "zip":
             return zip_codes(**settings)
         case "prefixes":
@@ -155,6 +171,8 @@ def recipe(given: str | Mapping[str, Any], folder: Path) -> Any:
             return Icd10(**settings)
         case "calendar":
             return Calendar(**settings)
+        case "columns":
+            return Nested(**settings)
         case "levels":
             return read_levels(folder / settings["file"])
     raise ParameterError("no such recipe.", hint=f"one of {', '.join(RECIPES)}")

@@ -106,7 +106,8 @@ def run(
         split = split_off(opened.table, wanted, place.split_key)
         prepared = with_found_domains(bench, prepare(plan, split.steps))
         resumed = tuple(_do_steps(bench, prepared.table))
-        earlier = before(plan, opened.table, previous, other_input=input is not None)
+        other = input is not None and plan.source(input) != plan.source()
+        earlier = before(plan, opened.table, previous, other_input=other)
         found_by_step = _judged(bench, split, prepared, earlier.given)
         said = tuple(n for n in (*notes, earlier.note) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
@@ -126,7 +127,7 @@ def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> 
     earlier = [folder for folder, _ in records(Path(previous))]
     if not earlier:
         raise DataError(
-            f"'{Path(previous).name}' is no release that a run has made.", hint="--previous release/"
+            f"'{Path(previous).name}' is not a release that a run has made.", hint="--previous release/"
         )
     found = drifting.compare(drifting.read(earlier[0]), table)
     wanted = plan.table("drift")

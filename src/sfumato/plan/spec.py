@@ -53,6 +53,10 @@ PLAN = Record(
                 "encoding": Text("Such as utf-8, cp1252, latin-1."),
                 "dates": Text("Order of dates.", ("YMD", "DMY", "MDY")),
                 "missing": ListOf(Text(empty=True), "Cells that stand for missing."),
+                "header": Number(
+                    "The line (of a sheet: the row) with the names, from 1; 0: no names.", 0, whole=True
+                ),
+                "units": Flag("Whether the row below the names holds units, and is skipped."),
                 "table": Text("Of a database: a table, or a SELECT."),
                 "sheet": Text("Of a workbook."),
                 "memory_limit": Text("What counting may use before it spills to disk, as 4GB."),

@@ -84,7 +84,7 @@ def evaluated(
         own = grant.claim("The subgroups of the model card and their levels are public", *grounds(shown))
         noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
         counts, scale = noisy.values, noisy.scale
-        guarantee = model.guarantee.compose(Guarantee.of(own), disjoint=disjoint)
+        guarantee = model.guarantee.compose(Guarantee.of(own, grant.account), disjoint=disjoint)
         guarantee = Guarantee(
             tuple(with_search(c, found) if isinstance(c, DifferentialPrivacy) else c for c in guarantee)
         )
@@ -159,7 +159,7 @@ def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bo
 
 
 def _assuming(guarantee: Guarantee, assumption: str) -> Guarantee:
-    return Guarantee(tuple(c.assuming(assumption) for c in guarantee))
+    return Guarantee(tuple(c.assuming(assumption) if c.differential else c for c in guarantee))
 
 
 def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:

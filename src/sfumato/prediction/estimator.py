@@ -25,10 +25,10 @@ from sfumato.prediction.grid import Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger import Payer
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Schema
 from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
@@ -69,7 +69,7 @@ class PrivateClassifier(SklearnApi):
         """What the fit costs, however many rows are scored."""
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, X: Any, y: Any, *, ledger: Ledger | FitAndCard | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, ledger: Payer | FitAndCard | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
 
         X: a data frame whose columns the schema names; an array, in the schema's order; or a `Table`, which
@@ -90,7 +90,7 @@ class PrivateClassifier(SklearnApi):
         cost = search_cost(training.domains, budget.unit, budget.neighbours)
         grant = debit(ledger, budget, self._purpose)
         claim = grant.claim(*self._assumptions(training.domains))
-        guarantee = Guarantee.of(with_search(claim, cost))
+        guarantee = Guarantee.of(with_search(claim, cost), grant.account)
         model = self._learn(training, FitBudget(grant), guarantee)
         self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
         self.classes_ = np.array(training.classes)
@@ -188,7 +188,7 @@ class PrivateClassifier(SklearnApi):
         wrong = [repr(n) for n in self.monotone or {} if n not in ordered]
         if wrong:
             raise ParameterError(
-                f"monotone names what is no ordered feature: {listed(wrong)}.", hint="numbers and ordinals"
+                f"monotone names features without an order: {listed(wrong)}.", hint="numbers and ordinals"
             )
 
     def _assumptions(self, domains: Sequence[Column]) -> list[str]:

@@ -79,7 +79,7 @@ class Neighbours(StrEnum):
 ROW = Unit()
 ONE_ID = "Each person has one id: who has two counts as two persons."
 _LISTS = ("columns", "sensitive", "capped", "assumptions")
-_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha")
+_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha", "total")
 
 
 @dataclass(frozen=True)

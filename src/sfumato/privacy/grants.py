@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, final
 
 from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy.account import UNACCOUNTED, Account
 from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP, to_approx, zcdp_epsilon
 from sfumato.privacy.rounding import ceil_units, down, exact, shown, up
@@ -136,12 +137,13 @@ _MINT = object()
 class Grant:
     """The right to one draw, for the loss it names. Only a ledger makes them."""
 
-    __slots__ = ("_ticket", "budget", "delta", "epsilon", "purpose", "rho")
+    __slots__ = ("_ticket", "account", "budget", "delta", "epsilon", "purpose", "rho")
     budget: Budget
     epsilon: float | None
     rho: float | None
     delta: float
     purpose: str
+    account: Account  # the ledger that was debited, as a release may name it; of one in memory there is none
     _ticket: object
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -149,8 +151,9 @@ class Grant:
 
     @classmethod
     def _mint(
-        cls, mint: object, budget: Budget, kind: str, units: int, delta_units: int, purpose: str
-    ) -> Grant:
+        cls, mint: object, budget: Budget, kind: str, units: int, delta_units: int, purpose: str,
+        account: Account = UNACCOUNTED,
+    ) -> Grant:  # fmt: skip
         """Make a grant; the ledger calls this after the debit is on disk."""
         if mint is not _MINT:
             raise BudgetError(
@@ -165,6 +168,7 @@ class Grant:
             ("rho", amount if kind == "rho" else None),
             ("delta", up(Fraction(delta_units, DELTA_UNIT))),
             ("purpose", purpose),
+            ("account", account),
             ("_ticket", ticket),
         ):
             object.__setattr__(grant, name, value)

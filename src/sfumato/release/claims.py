@@ -18,6 +18,7 @@ from sfumato.counts import Counts, merged
 from sfumato.errors import listed, printable
 from sfumato.privacy import (
     ZCDP,
+    Accounted,
     AlphaK,
     ApproxDP,
     BoundedReidentification,
@@ -33,6 +34,7 @@ from sfumato.privacy import (
     Pseudonymous,
     PureDP,
     TCloseness,
+    Unaccounted,
 )
 from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
@@ -57,6 +59,8 @@ _UNSEEN: dict[type[Claim], str] = {
     ApproxDP: _MECHANISM,
     ZCDP: _MECHANISM,
     NoGuarantee: "nothing is promised",
+    Accounted: "the ledger is not part of the release: sfumato ledger check LEDGER --against RELEASE",
+    Unaccounted: "no ledger was debited",
 }
 
 
@@ -297,5 +301,5 @@ def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
             wrong[name] += len(cells) - alike
     bad = [f"'{name}' ({n})" for name, n in wrong.items() if n]
     if bad:
-        return False, f"cells that are no pseudonyms: {listed(bad)}"
+        return False, f"cells that are not pseudonyms: {listed(bad)}"
     return True, "every value has the form of a pseudonym; that the key is secret shows in no file"

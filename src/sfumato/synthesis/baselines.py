@@ -23,6 +23,8 @@ from sfumato.methods.declaration import NOTHING, Declaration, Does, Need, Spendi
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, PureDP
+from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.ledger import Payer
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
 from sfumato.schema.domains import READ_OFF, grounds, with_search
@@ -105,7 +107,7 @@ class MarginalBootstrap:
             return NOTHING
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+    def fit(self, table: Table, *, ledger: Payer | None = None) -> FittedBaseline:
         """Count each column, and noise the counts where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
@@ -119,9 +121,13 @@ class MarginalBootstrap:
         tabulated = domain.prepared(table)[0].tabulate([(n,) for n in domain.names], weight=self.weight)
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
         _check(tables[0], even=self.epsilon is not None)
+        account: Account = UNACCOUNTED
         if self.epsilon is not None:
-            tables = _noised(tables, self.epsilon, len(tables) * _unit(self), self.neighbours, ledger)
-        return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
+            wanted = Budget(epsilon=self.epsilon, neighbours=self.neighbours)
+            account = debit(ledger, wanted, "counts of a baseline")
+            tables = _noised(tables, wanted, len(tables) * _unit(self))
+        groups = tuple((i,) for i in range(len(tables)))
+        return FittedBaseline(self, domain, groups, tuple(tables), account=account)
 
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
         """The promise of so many rows."""
@@ -198,12 +204,20 @@ class ContingencyTable:
         return Visit(_unit(self), _unit(self), 2)
 
     def spends(self, rows: int | None) -> Spending:
-        """What any number of rows costs where counts are noised once; with alpha it is known afterwards."""
+        """What any number of rows costs where counts are noised once; with alpha so many rows."""
         if self.domain == "data" or (self.epsilon is None and not self.alpha):
             return NOTHING
-        return Spending(epsilon=None if self.epsilon is None else float(self.epsilon), claimed=True)
+        if self.epsilon is not None:
+            return Spending(epsilon=float(self.epsilon), claimed=True)
+        return Spending(epsilon=None if rows is None else self._drawn(rows), claimed=True)
 
-    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+    def _drawn(self, rows: int) -> float:
+        """What rows cost that are drawn with a prior."""
+        unit, a = self.prior
+        both = self.weight is not None and self.neighbours is Neighbours.REPLACE
+        return total_cost([cost(self._visit, unit, a, both=both)], rows)
+
+    def fit(self, table: Table, *, ledger: Payer | None = None) -> FittedBaseline:
         """Count the full table, and noise it where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
@@ -227,9 +241,12 @@ class ContingencyTable:
         _check(counts, even=bool(self.epsilon or self.alpha))
         codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
         possible = ~domain.violations(codes)
+        account: Account = UNACCOUNTED
         if self.epsilon is not None:
-            [counts] = _noised([counts], self.epsilon, _unit(self), self.neighbours, ledger, possible)
-        return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible)
+            wanted = Budget(epsilon=self.epsilon, neighbours=self.neighbours)
+            account = debit(ledger, wanted, "counts of a baseline")
+            [counts] = _noised([counts], wanted, _unit(self), possible)
+        return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible, account)
 
     def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
         """unit n + a for each cell that can be."""
@@ -254,9 +271,7 @@ class ContingencyTable:
             own = PureDP(float(self.epsilon), neighbours=self.neighbours)
             return _promised(own.assuming(_ONCE, *shared), fitted.domain)
         if self.alpha and fitted.domain.public:
-            unit, a = self.prior
-            both = self.weight is not None and self.neighbours is Neighbours.REPLACE
-            spent = total_cost([cost(self._visit, unit, a, both=both)], rows)
+            spent = self._drawn(rows)
             total = f"The total is for {rows:,} released rows, and grows with every row"
             more = "Further rows, drawn from the same data under another key, add to the total"
             claim = PureDP(spent, neighbours=self.neighbours).assuming(total, more, *shared)
@@ -301,16 +316,14 @@ def _shared(method: Any, domain: Domain) -> list[str]:
 
 
 def _noised(
-    tables: Sequence[NDArray[np.int64]], epsilon: float, changed: int, neighbours: Neighbours,
-    payer: Ledger | None, possible: NDArray[np.bool_] | None = None,
+    tables: Sequence[NDArray[np.int64]], wanted: Budget, changed: int,
+    possible: NDArray[np.bool_] | None = None,
 ) -> list[NDArray[np.int64]]:  # fmt: skip
     """Counts with noise, negative ones as zero; a table of which nothing is left is even.
 
     changed: how many cells one row is in.
     """
-    factor = 2 if neighbours is Neighbours.REPLACE else 1
-    wanted = Budget(epsilon=epsilon, neighbours=neighbours)
-    debit(payer, wanted, "counts of a baseline")
+    factor = 2 if wanted.neighbours is Neighbours.REPLACE else 1
     ledger = Ledger.in_memory(wanted)
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="counts of a baseline")
     noisy = np.maximum(laplace(np.concatenate(tables), factor * changed, grant).values, 0).astype(np.int64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from sfumato.methods.parameters import Parameter, nested
 from sfumato.methods.shapes import Number
 from sfumato.privacy import Grant, Guarantee, NoGuarantee, PureDP
 from sfumato.privacy.rounding import exact, shown
+from sfumato.privacy.together import leaving_together
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.schema.domains import READ_OFF, grounds, with_search
@@ -295,6 +296,8 @@ class FittedPMI:
                 )
             grant.burn()
         promised = self.guarantee(rows)
+        if grant is not None:
+            promised = promised.accounted(grant.account)
         asked = {
             n: getattr(self.method, n)
             for n in ("epsilon", "epsilon_per_row", "alpha", "sweeps", "weight", "domain")
@@ -314,9 +317,11 @@ class FittedPMI:
     def samples(
         self, k: int, rows: int, *, key: Key | None = None, seed: int | None = None
     ) -> tuple[Release, ...]:
-        """k data sets. Each guarantee is for its own: together they cost k times as much (`compose`)."""
+        """k data sets. They leave together: each guarantee says what its own costs, and all k of them."""
         k, rows, key = whole("k", k), whole("rows", rows), key_of(key, seed)
-        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+        made = [self.sample(rows, key=key.derive("set", i)) for i in range(k)]
+        promised = leaving_together([r.guarantee for r in made])
+        return tuple(replace(r, guarantee=g) for r, g in zip(made, promised, strict=True))
 
     def codes(self, rows: int, key: Key, first: int = 0, of: int | None = None) -> NDArray[np.int64]:
         """Rows first, first + 1, ... of a release of `of` rows: (columns, rows)."""
