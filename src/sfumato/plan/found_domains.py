@@ -3,8 +3,8 @@
 Guarantee: what the columns' provenance says: noise is drawn once for what ledger and workplace say was spent,
            and every step's claim adds it (`schema.domains`).
 Because:   `PaidOnce`: the debit and a mark are on disk before the draw. What was found is kept before
-           anything else is done with it, and a second run reads it. Noise that was drawn and lost is drawn again only
-           if asked for, and then counts each time.
+           anything else is done with it, and a second run reads it. Noise that was drawn and lost is drawn
+           again only if asked for, and then counts each time.
 Tested by: tests/plan/test_found_domains.py
 """
 
