@@ -166,7 +166,7 @@ class _Trial:
 
 
 def example_table(rows: int = 240) -> Table:
-    """People of nobody: an identifier and free text that must not leave, and five public columns."""
+    """Invented people: an identifier and free text that must not leave, and five public columns."""
     draw = Key.from_seed(7).generator("people of the kit")
     age, region = draw.integers(0, 60, rows) + 20, draw.integers(0, 4, rows)
     ill = draw.integers(0, 3, rows)

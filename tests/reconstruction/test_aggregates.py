@@ -89,7 +89,7 @@ def test_sums_counts_and_means_of_logs() -> None:
     assert rows["log_cost"].to_pylist() == pytest.approx(np.log([2, 2, 4, 4]).tolist())
     assert fitted.reconstruct(natural=True).to_arrow()["cost"].to_pylist() == pytest.approx([2, 2, 4, 4])
     beyond = Aggregates.of(pa.table({"g": ["a", "b"], "dead": [3, 1]}), "g", {"dead": "count"})
-    with pytest.raises(DataError, match="no whole number"):
+    with pytest.raises(DataError, match="not whole numbers"):
         match(beyond, table.drop(["dead", "cost"]))
 
 

@@ -286,7 +286,7 @@ def test_weighted_rows_have_models() -> None:
     [
         ({"models": {"y": "cauchy"}}, "models must be"),
         ({"models": {"z": "normal"}}, "no column 'z'"),
-        ({"models": {"g": "normal"}}, "'g' is no number"),
+        ({"models": {"g": "normal"}}, "'g' is not a number"),
         ({"models": {"y": "poisson"}}, "whole numbers"),
         ({"models": {"y": "normal"}, "models_epsilon": -1.0}, "models_epsilon"),
         (

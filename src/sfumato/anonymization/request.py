@@ -231,7 +231,7 @@ def _faults(
         faults.append("only one population can be counted in")
     wrong = [repr(c) for c in [*weights, *max_level] if c not in columns]
     if wrong:
-        faults.append(f"weights or levels are given for {listed(wrong)}, which are no quasi-identifiers")
+        faults.append(f"weights or levels are given for {listed(wrong)}, which are not quasi-identifiers")
     if any(not isinstance(w, int | float) or not 0 <= w < float("inf") for w in weights.values()) or (
         weights and not sum(weights.get(c, 1.0) for c in columns) > 0
     ):
@@ -349,7 +349,7 @@ def settle_hierarchies(
             faults.append(said if f"'{name}'" in said else f"column '{name}': {said}")
             values += list(error.values)
         except AttributeError:
-            faults.append(f"column '{name}': what was given is no hierarchy")
+            faults.append(f"column '{name}': what was given is not a hierarchy")
     if faults:
         raise DataError(f"{'; '.join(faults)}.", hint="correct the hierarchies", values=values)
     return found

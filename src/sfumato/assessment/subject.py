@@ -73,7 +73,7 @@ class Subject:
         if self.truth not in (None, "rows"):
             faults.append(("truth is 'rows' or None", "'rows': row i was made of row i"))
         if self.maker is not None and not callable(self.maker):
-            faults.append(("maker is no function", "maker=lambda table, key: ..."))
+            faults.append(("maker must be a function", "maker=lambda table, key: ..."))
         if not all(isinstance(a, Audit) for a in self.audits):
             faults.append(("audit is not what sf.audit gives back", "audit=sf.audit(mechanism, ...)"))
         if isinstance(self.earlier, str | Path) or not isinstance(self.earlier, Sequence):

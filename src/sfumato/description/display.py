@@ -176,7 +176,8 @@ def _shown_steps(together: Together) -> Iterator[tuple[UniquenessStep, str, str]
 def html_description(description: Description) -> str:
     """A description as a table for notebooks."""
     head = "".join(
-        f"<th>{h}</th>" for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "Bits", "Why")
+        f"<th>{h}</th>"
+        for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "How identifying (bits)", "Why")
     )
     body = "".join(
         f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td><td>{c.levels:,}</td>"

@@ -46,7 +46,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
         raise DataError(f"{name} is locked with a password.", hint=f"unzip {name}, then name the file")
     if not entry.filename.lower().endswith(TABLES):
         raise DataError(
-            f"{name} holds a file that is no text table ({listed(list(TABLES))}).",
+            f"{name} holds a file that is not a text table ({listed(list(TABLES))}).",
             hint=f"unzip {name}, then name the file",
         )
     return entry

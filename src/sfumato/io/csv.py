@@ -210,8 +210,8 @@ class _Faults:
                 "line with the names) or separator=..."
             )
         if self.nameless:
-            cells = "1 cell stands" if self.nameless == 1 else f"{self.nameless} cells stand"
-            faults.append(f"{cells} behind the last named column")
+            verb = "cell stands" if self.nameless == 1 else "cells stand"
+            faults.append(f"{self.nameless} {verb} behind the last named column")
             hints.append("name every column")
         if self.misfits:
             columns = [

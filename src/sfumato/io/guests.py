@@ -59,4 +59,4 @@ def _source(found: Any) -> Source | None:
 
 def _require_opener(name: str, opens: Any) -> None:
     if not callable(opens):
-        raise ParameterError("it is no function of an address", hint="docs/guests.md")
+        raise ParameterError("it must be a function of an address", hint="docs/guests.md")

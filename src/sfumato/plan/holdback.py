@@ -119,7 +119,7 @@ def _share(wanted: float, people: int, unit: str) -> float:
 
 
 def _people(table: Table, person: str | None) -> int:
-    """How many people there are; a row of nobody known counts as one."""
+    """How many people there are; a row without a person counts as one."""
     if person is None:
         return table.rows()
     found: set[object] = set()

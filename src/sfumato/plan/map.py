@@ -130,7 +130,7 @@ def as_candidate(method: Any, around: _Around) -> Any:
     one = method if isinstance(method, Step) else step(method)
     declared = one.declaration
     if declared.does is Does.FIT or "map" in declared.closed:
-        why = declared.closed.get("map", "a score is no file of rows")
+        why = declared.closed.get("map", "a score is not a file of rows")
         raise ParameterError(
             f"{one.method} has no place on the map: {why}.", hint="methods that make a release"
         )

@@ -26,7 +26,7 @@ KEY = "release.key"
 def refuse_folder(out: Path) -> None:
     """A folder of something else is never touched."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise OutputError(f"'{out.name}' is there and is no folder.", hint="choose another name")
+        raise OutputError(f"'{out.name}' is there and is not a folder.", hint="choose another name")
     if not out.is_dir() or not any(out.iterdir()):
         if out.is_dir():
             raise OutputError(f"'{out.name}' is an empty folder.", hint="remove it, or choose another name")

@@ -83,7 +83,7 @@ def produce(
         release: Release = method.release(table, key=own.derive("pseudonyms"))
         return release
     raise ParameterError(
-        f"{step.method} learns a score, which is no release of rows.", hint="sfumato fit, or its own fit()"
+        f"{step.method} learns a score, which is not a release of rows.", hint="sfumato fit, or its own fit()"
     )
 
 

@@ -91,7 +91,7 @@ def load(path: str | Path, trusted: Trust | str | Path | Sequence[str | Path] | 
     document = _json(path, raw)
     faults = []
     if not isinstance(document, dict) or "sfumato_model" not in document:
-        raise ArtefactError(path.name, ["it is no released model of Sfumato"], "give a .sfm file")
+        raise ArtefactError(path.name, ["it is not a released model of Sfumato"], "give a .sfm file")
     if type(document["sfumato_model"]) is not int or document["sfumato_model"] != FORMAT:
         raise ArtefactError(path.name, [f"its format is another than {FORMAT}"], "upgrade Sfumato")
     if set(document) != _KEYS:
@@ -154,7 +154,7 @@ def _bytes(path: Path) -> bytes:
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):  # a device or a pipe has no end
-            raise ArtefactError(path.name, ["it is no ordinary file"], "give a .sfm file")
+            raise ArtefactError(path.name, ["it is not an ordinary file"], "give a .sfm file")
         if about.st_size > MOST_BYTES:
             raise ArtefactError(path.name, [f"it is larger than {MOST_BYTES >> 20} MiB"], "give a .sfm file")
         with path.open("rb") as source:
@@ -176,5 +176,5 @@ def _json(path: Path, raw: bytes) -> Any:
         return json.loads(raw.decode("ascii"), parse_constant=no_constant)
     except (ValueError, RecursionError):
         raise ArtefactError(
-            path.name, ["it is no valid JSON of finite numbers"], "give a .sfm file"
+            path.name, ["it is not valid JSON of finite numbers"], "give a .sfm file"
         ) from None

@@ -188,7 +188,7 @@ class PrivateClassifier(SklearnApi):
         wrong = [repr(n) for n in self.monotone or {} if n not in ordered]
         if wrong:
             raise ParameterError(
-                f"monotone names what is no ordered feature: {listed(wrong)}.", hint="numbers and ordinals"
+                f"monotone names features without an order: {listed(wrong)}.", hint="numbers and ordinals"
             )
 
     def _assumptions(self, domains: Sequence[Column]) -> list[str]:

@@ -164,11 +164,11 @@ def _faults(chosen: Sequence[Column], target: str | None) -> list[str]:
     odd = [repr(c.name) for c in chosen if c.kind not in _KINDS]
     if odd:
         faults.append(
-            f"days, lists of codes and free text are no features: {listed(odd)} (make numbers of them)"
+            f"days, lists of codes and free text cannot be features: {listed(odd)} (make numbers of them)"
         )
     naming = [repr(c.name) for c in chosen if c.role in _LEFT_OUT]
     if naming:
-        faults.append(f"columns that name people, and weights, are no features: {listed(naming)}")
+        faults.append(f"columns that name people, and weights, cannot be features: {listed(naming)}")
     private = without_public_domain(c for c in chosen if c.kind in _KINDS)
     if private:
         faults.append(private)

@@ -219,7 +219,7 @@ def _numbers(values: pa.Array) -> NDArray[np.float64]:
 def _check_bounds(bounds: Bounds, names: Sequence[str]) -> None:
     """All faults of all bounds at once."""
     pairs = dict(bounds) if isinstance(bounds, Mapping) else {} if bounds is None else {"": bounds}
-    faults = [f"'{name}' is no column with numbers" for name in pairs if name and name not in names]
+    faults = [f"'{name}' is not a column with numbers" for name in pairs if name and name not in names]
     for name, pair in pairs.items():
         try:
             low, high = (float(b) for b in pair)

@@ -247,7 +247,7 @@ def _refuse(found: Sequence[_Found], partial: bool) -> None:
         if f.unequal:
             faults.append(f"{name}: {f.unequal} groups have another number of people than was published")
         if f.beyond:
-            faults.append(f"{name}: {f.beyond} counts are no whole number from 0 to the size of their group")
+            faults.append(f"{name}: {f.beyond} counts are not whole numbers up to the size of their group")
         if not ((f.sizes > 0) & ~np.isnan(f.means).any(axis=1)).any():
             faults.append(f"{name}: no published group has people")
     if faults:

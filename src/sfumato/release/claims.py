@@ -301,5 +301,5 @@ def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
             wrong[name] += len(cells) - alike
     bad = [f"'{name}' ({n})" for name, n in wrong.items() if n]
     if bad:
-        return False, f"cells that are no pseudonyms: {listed(bad)}"
+        return False, f"cells that are not pseudonyms: {listed(bad)}"
     return True, "every value has the form of a pseudonym; that the key is secret shows in no file"

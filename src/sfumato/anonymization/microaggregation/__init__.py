@@ -183,7 +183,7 @@ def _persons(column: Column, ids: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def _sizes(label: NDArray[np.int64], whose: NDArray[np.int64] | None, groups: int) -> NDArray[np.int64]:
-    """(groups,): rows, or different persons. Rows of nobody count as one, where nobody is named."""
+    """(groups,): rows, or different persons. Rows without a person count as one each."""
     if whose is None:
         return np.bincount(label, minlength=groups)
     pairs = np.unique(np.stack([label, whose], axis=1), axis=0)

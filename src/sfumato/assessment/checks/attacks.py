@@ -159,7 +159,7 @@ def _carried(released: Table, people: int) -> NDArray[np.int64]:
         raise DataError(
             "the method does not carry along a column that it was not told of, so nobody knows whose row is "
             "whose.",
-            hint="let the maker keep columns that are no quasi-identifiers",
+            hint="let the maker keep columns that are not quasi-identifiers",
         )
     own = np.full(people, -1, np.int64)
     own[numbers] = np.arange(len(numbers))

@@ -321,7 +321,7 @@ def _largest(near: _Near) -> Score:
     value, low, high = near.largest
     return Score(
         "largest risk of a single record", "risk", min(1.0, value), (0.0, 1.0), "lower",
-        "the chance that the clearest match between a person and a released row is no accident",
+        "the chance that the clearest match between a person and a released row is not an accident",
         min(low, value), max(high, value), CONFIDENCE, columns=near.cells.columns,
     )  # fmt: skip
 

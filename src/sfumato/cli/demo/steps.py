@@ -185,7 +185,7 @@ def verify(stage: Stage) -> str:
 
 
 def synthesize(stage: Stage) -> str:
-    """Rows of nobody."""
+    """Invented rows."""
     common = (
         "synthesize", stage / "discharges.parquet", "--schema", stage / "discharges.toml", "--epsilon", 2,
         "--columns", "sex,age,mdc,charge",

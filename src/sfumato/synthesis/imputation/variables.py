@@ -159,9 +159,7 @@ def look(table: Table, columns: Sequence[str] | None = None) -> tuple[Variables,
     books = table.codebooks(coded)
     _refuse(_narrow((b.name, b.size) for b in books.values()))
     wide = [repr(b.name) for b in books.values() if b.size > MOST_LEVELS]
-    _refuse(
-        [f"more than {MOST_LEVELS} levels are no model's: {listed(wide)} (leave them out)"] if wide else []
-    )
+    _refuse([f"more than {MOST_LEVELS} levels are too many: {listed(wide)} (leave them out)"] if wide else [])
     names = [c.name for c in wanted]
     plain = [ModelVariable(c, books.get(c.name)) for c in wanted]
     parts: list[list[Floats]] = [[] for _ in wanted]
