@@ -105,7 +105,7 @@ def test_a_second_ledger_is_refused_by_content(tmp_path: Path, how: str) -> None
     one.pay_for(tmp_path / "data.csv", people_of(table))
     assert not Ledger.payer_of(other, known_people(again))  # nothing was spent yet
     one.grant(epsilon=0.1, purpose="p")
-    with pytest.raises(BudgetError, match=r"of these persons were paid for from ledger a\.ledger"):
+    with pytest.raises(BudgetError, match=r"of these persons was paid from ledger a\.ledger"):
         two.pay_for(other, people_of(again))
     assert two.spent == 0 and Ledger.payer_of(other, known_people(again)) == "a.ledger"
     one.pay_for(other, people_of(again))
