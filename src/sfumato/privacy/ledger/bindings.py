@@ -109,8 +109,8 @@ def note_people(witness: Witness, people: PeopleSketch, identity: str, name: str
     payer = None if other_people else payer_of_people(witness, people, identity)
     if payer:
         raise BudgetError(
-            f"what was learnt from about {payer[1]:.0%} of these {people.kind} was paid from ledger {payer[0]}: "
-            f"from {name} the same people would pay without being counted. Nothing was debited.",
+            f"what was learnt from about {payer[1]:.0%} of these {people.kind} was paid from ledger "
+            f"{payer[0]}: from {name} the same people would pay without being counted. Nothing was debited.",
             hint="use that ledger; if they are other people, say so: other_people=True (--other-people)",
         )
     with witness.alone_with(identity, name, PEOPLE):
