@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
-from sfumato.errors import DataError, PlanError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
-from sfumato.io.addresses import is_elsewhere
+from sfumato.io.addresses import require_consent
 from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
@@ -61,11 +61,8 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
-    if data is None and is_elsewhere(where):
-        raise PlanError(
-            f"{plan.name} names data on another machine, and a plan connects to none by itself.",
-            hint="if you trust that address, type it: sfumato run plan.toml --input ADDRESS",
-        )
+    if data is None:
+        require_consent(where, f"the data of {plan.name}")
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)
@@ -106,10 +103,9 @@ def as_read(schema: Schema) -> Schema:
 
 def prepare(plan: PlanDocument, table: Table) -> Prepared:
     """Leave out, cut off and screen, as the plan says."""
-    entries, wanted = plan.table("columns"), plan.table("prepare")
-    dropped = [(n, "the plan says so") for n, e in entries.items() if e.get("drop") and n in table.schema]
-    table = _without(table, [n for n, _ in dropped])
-    table = cut_off(plan, table)
+    wanted = plan.table("prepare")
+    dropped = [(n, "the plan says so") for n in _dropped(plan, table)]
+    table = trimmed(plan, table)
     if wanted.get("redundant", "report") == "ignore" and "target" not in wanted:
         return Prepared(table, dropped=tuple(dropped))
     from sfumato.anonymization.preparation import prepare as look
@@ -142,6 +138,15 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
         tuple(dict.fromkeys(dropped)),
         tuple(sorted(ratios.items(), key=lambda r: r[1])),
     )
+
+
+def trimmed(plan: PlanDocument, table: Table) -> Table:
+    """Columns left out and numbers cut off, as the plan says; nothing else is looked at."""
+    return cut_off(plan, _without(table, _dropped(plan, table)))
+
+
+def _dropped(plan: PlanDocument, table: Table) -> list[str]:
+    return [n for n, e in plan.table("columns").items() if e.get("drop") and n in table.schema]
 
 
 def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError
-from sfumato.io.addresses import is_url
+from sfumato.io.addresses import is_url, require_consent
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
@@ -120,6 +120,7 @@ def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | N
                 hint="[budget] ledger; if other people are in it now: --other-people",
             )
         return None
+    require_consent(wanted["ledger"], f"the ledger of {plan.name}")
     where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
     if not store_at(where).exists():

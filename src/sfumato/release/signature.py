@@ -56,6 +56,7 @@ def sign(
     if not isinstance(key, SigningKey):
         raise ParameterError("a release is signed with a SigningKey.", hint="SigningKey.load(path)")
     wrong = [n for n, entry in listing.items() if not _as_listed(public / n, entry)]
+    wrong += [] if _sums_fit(public, listing) else [manifest.SUMS]
     wrong += manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES})
     if wrong:
         raise VerificationError(
@@ -83,6 +84,16 @@ def _as_listed(path: Path, entry: manifest.FileEntry) -> bool:
     if not path.is_file() or path.stat().st_size != entry.size:
         return False
     return entry.size > _LARGE or manifest.measure(path) == entry
+
+
+def _sums_fit(public: Path, listing: manifest.Listing) -> bool:
+    """Whether the list for `sha256sum` says what the manifest says."""
+    try:
+        said = manifest.read_sums(public / manifest.SUMS)
+        own = manifest.measure(public / manifest.MANIFEST).sha256
+    except (OSError, ValueError):
+        return False
+    return said == {manifest.MANIFEST: own, **{n: e.sha256 for n, e in listing.items()}}
 
 
 def _stated(public: Path) -> object:
@@ -118,9 +129,9 @@ def read_envelopes(path: Path) -> list[Envelope]:
             f"{path.name} cannot be read: {error.strerror}.", hint="ask for a fresh copy"
         ) from None
     except ValueError:
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy") from None
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy") from None
     if len(raw) > _MOST or lines.pop() != "" or not lines:  # every line ends; an empty list signs nothing
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy")
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy")
     return [Envelope.from_line(line) for line in lines]
 
 
@@ -199,7 +210,7 @@ def _signers(
     """Each signer in words, and why the signature does not count; empty if it does."""
     trusted = [k for k in trust.keys if envelope.signed_by(k.public)]
     strangers = [p for p in envelope.signers if trust.find(p) is None]
-    nameless = len(envelope.signatures) - len(envelope.signers)
+    told_apart = {*envelope.signers, *(k.public for k in trusted)}
     if not trusted and not strangers:
         yield "signed by somebody", "with a key that is neither named nor among those you trust"
         return
@@ -213,5 +224,5 @@ def _signers(
     for public in strangers:
         words = f"signed by somebody who says to be {said.signer}, {said.on.isoformat()}"
         yield words, f"the key {public} is not among those you trust"
-    if nameless > len(trusted):
+    if len(envelope.signatures) > len(told_apart):
         yield "signed by somebody else", "with a key that is not named"
