@@ -208,10 +208,10 @@ def _audited(
 def test_the_audit_refutes_neither_levels_nor_bounds() -> None:
     levels = sf.DomainSearch(epsilon=2.0, delta=0.001)
     nominal = Column("x", Kind.NOMINAL)
-    assert not _audited(["a"] * 4 + ["b"] * 3, ["c"], nominal, levels, 60).refutes()
+    assert not _audited(["a"] * 4 + ["b"] * 3, ["c"], nominal, levels, 100).refutes()
     bounds = sf.DomainSearch(epsilon=2.0, delta=0.001, grid=[0, 1, 2, 3])
     number = Column("x", Kind.NUMERIC)
-    assert not _audited([0.5] * 8, [2.5], number, bounds, 60).refutes()
+    assert not _audited([0.5] * 8, [2.5], number, bounds, 100).refutes()
 
 
 @pytest.mark.soak
