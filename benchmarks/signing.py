@@ -75,9 +75,10 @@ def cost(rows: int, folder: Path) -> None:
     trust = Trust.of(key.public)
     _, listing = manifest.read_manifest(public / manifest.MANIFEST)
     found = hashes(public, listing, lambda path: manifest.measure(path).sha256)
-    stated = manifest.read_json(public / "guarantee.json")
-    checking = min(cpu(lambda: check_signatures(public, found, stated, trust)) for _ in range(3))
-    assert check_signatures(public, found, stated, trust).by
+    stated = {"guarantee": manifest.read_json(public / "guarantee.json")}
+    lines = public / manifest.SIGNATURES
+    checking = min(cpu(lambda: check_signatures(lines, found, stated, trust)) for _ in range(3))
+    assert check_signatures(lines, found, stated, trust).by
     share = (signing + checking) / saving
     size = (public / "data.parquet").stat().st_size / 1e6
     print(f"saving {rows:,} rows ({size:.0f} MB): {saving:.2f} s; signing {signing * 1e3:.1f} ms; "

@@ -66,7 +66,7 @@ data = "data.csv"
 schema = "schema.toml"
 
 [columns]
-sex = { role = "quasi-identifier", hierarchy = "suppress"}
+sex = { role = "quasi-identifier", hierarchy = "suppress" }
 age = { hierarchy = { recipe = "ages", widths = [5, 20] }, top = 90 }
 region = { hierarchy = { recipe = "levels", file = "region.csv" } }
 

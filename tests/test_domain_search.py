@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 import sfumato as sf
 from sfumato.description.grids import edges_from, grid_of
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
-from sfumato.privacy import ApproxDP, Budget, Ledger
-from sfumato.privacy.base import ROW, Unit
+from sfumato.prediction.artefact import load
+from sfumato.privacy import ApproxDP, Budget, Ledger, Unaccounted
+from sfumato.privacy.base import ONE_ID, ROW, Unit
+from sfumato.privacy.signatures.keys import SigningKey
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -67,8 +70,8 @@ def test_everything_is_found_and_paid() -> None:
     assert low == 0 and 3 <= high <= 5  # type: ignore[operator]
     assert all(schema[n].public and schema[n].missing for n in ALL)
     assert ledger.spent == pytest.approx(3.0)
-    assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2))
-    (claim,) = found.guarantee
+    assert ledger.claim() == ApproxDP(3.0, 2e-9, unit=Unit.person(2), assumptions=(ONE_ID,))
+    claim, _ = found.guarantee
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (3.0, 2e-9)
     assert claim.unit == Unit.person(2) and "chosen without looking" in claim.text()
     counts = found.table.counts("dx").dense()
@@ -76,11 +79,12 @@ def test_everything_is_found_and_paid() -> None:
     assert Schema.from_toml(schema.to_toml()) == schema
 
 
-def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> None:
+def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum(tmp_path: Path) -> None:
     table = visits(3_000).drop(["note", "w"])
     found = sf.DomainSearch(epsilon=0.5).find(table, ["dx", "ward", "age", "cost", "day"])
     model = sf.PrivateSynthesizer(epsilon=1.0).fit(found.table)
-    (claim,) = model.guarantee
+    claim, account = model.guarantee
+    assert isinstance(account, Unaccounted)
     assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(3.5)
     assert claim.delta == pytest.approx(1e-9 + 2e-9) and claim.unit == Unit.person(1)
     rows = model.sample(500).data.to_arrow()
@@ -92,8 +96,11 @@ def test_the_synthesizer_and_a_score_use_what_was_found_and_state_the_sum() -> N
     learnt = single.table.select(["dx", "ward", "age"])
     learnt = learnt.with_schema(Schema((sick, *(c for c in learnt.schema if c.name != "dx"))))
     score = sf.AdditiveScore(epsilon=1.0).fit(learnt, "dx")
-    (claim,) = score.guarantee_
+    claim, _ = score.guarantee_
     assert isinstance(claim, ApproxDP) and (claim.epsilon, claim.delta) == (2.0, 1e-9) and claim.unit == ROW
+    # It is saved, read and verified as any other.
+    score.save(tmp_path / "risk.sfm", SigningKey.fresh())
+    assert load(tmp_path / "risk.sfm").guarantee == score.guarantee_
     with pytest.raises(SchemaError, match="found for another promise"):
         persons = Schema((sick, found.schema["ward"], found.schema["age"]))
         sf.AdditiveScore(epsilon=1.0).fit(learnt.with_schema(persons), "dx")
@@ -111,6 +118,16 @@ def test_all_is_debited_at_once_or_nothing(kind: str) -> None:
     assert ledger.left == 0
     with pytest.raises(BudgetError, match="one person"):
         sf.DomainSearch().find(visits(200), ["dx"], ledger=ledger)
+
+
+def test_a_schema_with_a_level_for_others_fits_its_data() -> None:
+    from sfumato.description import check, update
+
+    table = Table.from_arrow(visits(4_000).to_arrow().select(["dx"]), visits(2).schema.select(["dx"]))
+    found = sf.DomainSearch().find(table, ["dx"]).schema
+    told = check(table, found)
+    assert told.ok and any("read as the level for others" in d.what for d in told.notes)
+    assert update(found, table, extend=True) == found
 
 
 def test_an_empty_table_has_a_domain_too() -> None:

@@ -215,7 +215,7 @@ def test_what_was_found_for_another_promise_is_refused() -> None:
 
 # -- every method that claims an epsilon -------------------------------------------------------------
 
-_ROWS = 120
+_ROWS = 240
 _DATA = pa.table(
     {
         "sex": [("female", "male")[i % 2] for i in range(_ROWS)],
@@ -247,8 +247,8 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "pmi": [{"epsilon": 5.0}, {"epsilon": 5.0, "domain": "data"}],
     "marginals": [{"epsilon": 1.0}],
     "table": [{"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 1.0, "domain": "data"}],
-    "additive": [{"epsilon": 1.0}],
-    "forest": [{"epsilon": 1.0}],
+    "additive": [{"epsilon": 20.0}],
+    "forest": [{"epsilon": 20.0}],
 }
 
 

@@ -39,7 +39,7 @@ FIT = (
 )
 
 
-def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
+def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert stat.S_IMODE((folder / "my.key").stat().st_mode) == 0o600
     Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
     done = sfumato(
@@ -57,6 +57,11 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
     checked = sfumato("model", "verify", "m.sfm", "--trust", told["signer"], "--json")
     assert checked.code == 0 and json.loads(checked.out)["trusted"] is True
     other = sfumato("model", "verify", "m.sfm", "--trust", "00" * 32, "--json")
+    monkeypatch.setenv("SFUMATO_TRUST", str(folder / "trust.toml"))
+    sfumato("trust", "add", told["signer"], "--name", "The hospital")
+    by_file = sfumato("model", "verify", "m.sfm")
+    assert by_file.code == 0 and "is authentic" in by_file.out
+    monkeypatch.delenv("SFUMATO_TRUST")
     assert other.code == 1 and "signer is not among" in str(json.loads(other.out)["faults"])
     assert sfumato("model", "verify", "none.sfm").code == 2
     scored = sfumato("model", "score", "m.sfm", "dose=99", "ward=a", "grade=2", "smoker=true", "--json")

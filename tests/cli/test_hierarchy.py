@@ -99,7 +99,7 @@ def test_show_and_convert(sfumato: Sfumato) -> None:
     text = "a;x;*\nb;x;*\n[red];y;*\n"
     Path("h.csv").write_text(text)
     answer = sfumato("hierarchy", "show", "h.csv", "--limit", "1")
-    assert "level 1 (2)" in answer.out and "2 more values" in answer.out
+    assert "x  2 values" in answer.out and "4 more nodes" in answer.out
     assert json.loads(sfumato("hierarchy", "show", "h.csv", "--json").out)["levels"] == [3, 2, 1]
     assert sfumato("hierarchy", "convert", "h.csv", "h.xml").code == 0
     assert sfumato("hierarchy", "convert", "h.csv", "h.xml").code == 2  # it is there already

@@ -107,3 +107,26 @@ def test_what_cannot_be_signed(signed: Path, sfumato: Sfumato) -> None:
     ):
         answer = sfumato(*wrong)
         assert answer.code == BAD_INPUT and why in " ".join(answer.err.split()), (wrong, answer.all)
+
+
+def test_a_determination_is_signed_by_itself(signed: Path, sfumato: Sfumato) -> None:
+    page = signed.parent / "determination.html"
+    page.write_text("<p>It may leave.</p>")
+    assert sfumato("verify", page, "--trusted", "officer.pub").code == NOT_TRUSTED
+    done = sfumato("sign", page, "--key", "officer.key", "--name", "A. Miller", "--log", "log")
+    assert done.code == 0, done.all
+    found = sfumato("verify", page, "--trusted", "officer.pub", "--log", "log")
+    assert found.code == 0 and "AUTHENTIC: signed by A. Miller" in found.out
+    assert sfumato("verify", page, "--trusted", "officer.pub", "--as", "claim").code == 1
+    assert sfumato("verify", page, "--trusted", "officer.pub", "--as", "release").code == BAD_INPUT
+    copy = signed.parent / "other.html"
+    copy.write_text(page.read_text())
+    shutil.copy(f"{page}.intoto.jsonl", f"{copy}.intoto.jsonl")
+    assert sfumato("verify", copy, "--trusted", "officer.pub").code == 1  # signed under another name
+    page.write_text("<p>It must not leave.</p>")
+    assert sfumato("verify", page, "--trusted", "officer.pub").code == 1
+    assert sfumato("sign", page, "--name", "A. Miller").code == BAD_INPUT
+    assert sfumato("sign", "nowhere.html", "--key", "officer.key", "--name", "A").code == BAD_INPUT
+    assert sfumato("sign", page, "--key", "officer.key", "--name", "A. Miller").code == 0
+    assert sfumato("verify", page, "--trusted", "officer.pub").code == 0
+    assert len(Path(f"{page}.intoto.jsonl").read_text().splitlines()) == 1

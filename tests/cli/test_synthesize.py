@@ -71,7 +71,7 @@ def test_bad_input_leaves_nothing(
 
 def test_a_guessed_domain_is_refused_without_its_values(sfumato: Sfumato, visits: Path) -> None:
     answer = sfumato("synthesize", visits, "--epsilon", 1, "--rows", 5, "--out", "new")
-    assert answer.code == 2 and "confirmed public domain" in answer.err
+    assert answer.code == 2 and "without a public domain" in answer.err
     assert CANARY not in answer.all
 
 

@@ -30,10 +30,11 @@ def rows(source, columns=None):
 
 
 def counted(source, column):
-    """Grouped in the engine, under the engine's own names."""
+    """Grouped in the engine, under the engine's own names; texts of SQLite are bytes there."""
     name = source.inner(column)
     grouped = source.frame.group_by(name).agg(nw.len().alias("how_many")).collect("pyarrow").to_native()
-    return dict(zip(grouped[name].to_pylist(), grouped["how_many"].to_pylist(), strict=True))
+    values = [v.decode() if isinstance(v, bytes) else v for v in grouped[name].to_pylist()]
+    return dict(zip(values, grouped["how_many"].to_pylist(), strict=True))
 
 
 @pytest.fixture

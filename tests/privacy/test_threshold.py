@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.privacy import ApproxDP, Budget, Ledger, Neighbours
-from sfumato.privacy.base import Unit
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import laplace, laplace_threshold, threshold
 
@@ -140,9 +139,9 @@ def test_what_is_no_search_is_refused() -> None:
 
 
 def test_a_budget_of_epsilon_may_have_a_delta() -> None:
-    ledger = Ledger.in_memory(Budget(epsilon=1, delta=1e-8, unit=Unit.person(2)))
+    ledger = Ledger.in_memory(Budget(epsilon=1, delta=1e-8))
     one = ledger.grant(epsilon=0.25, delta=4e-9, purpose="test")
-    assert one.claim() == ApproxDP(0.25, 4e-9, unit=Unit.person(2))
+    assert one.claim() == ApproxDP(0.25, 4e-9)
     purse = Ledger.within(one)
     purse.grant(epsilon=0.125, delta=4e-9, purpose="test").burn()
     with pytest.raises(BudgetError):
@@ -151,7 +150,7 @@ def test_a_budget_of_epsilon_may_have_a_delta() -> None:
         ledger.grant(epsilon=0.1, delta=7e-9, purpose="test")
     with pytest.raises(BudgetError, match="pure epsilon"):
         Ledger.in_memory(Budget(epsilon=1)).grant(epsilon=0.1, delta=1e-9, purpose="test")
-    assert ledger.claim() == ApproxDP(0.25, 4e-9, unit=Unit.person(2))
+    assert ledger.claim() == ApproxDP(0.25, 4e-9)
 
 
 def test_a_budget_of_rho_pays_the_same_noise() -> None:

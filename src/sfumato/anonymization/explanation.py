@@ -5,7 +5,7 @@ Computed from the original: it is for the publisher, and belongs to the internal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,21 +116,22 @@ def alternatives(problem: Problem, criterion: Criterion, method: Any) -> dict[st
     found: dict[str, Mapping[str, float]] = {}
     for j, name in enumerate(problem.columns):
         others = [i for i in range(len(problem.columns)) if i != j]
-        now = _loss_of(usual, others)
+        now = loss_of(usual, others)
         gains = {"now": now}
-        for change, other in (("dropped", _without(problem, j)), ("coarser", _coarser(problem, j))):
+        for change, other in (("dropped", without(problem, j)), ("coarser", _coarser(problem, j))):
             if other is None:
                 continue
             try:
                 recoding = method.search(other, criterion)
             except SfumatoError:  # nothing can be released that way
                 continue
-            gains[change] = _loss_of(recoding, others if change == "coarser" else list(range(len(others))))
+            gains[change] = loss_of(recoding, others if change == "coarser" else list(range(len(others))))
         found[name] = gains
     return found
 
 
-def _loss_of(recoding: Any, columns: list[int]) -> float:
+def loss_of(recoding: Any, columns: Sequence[int]) -> float:
+    """The mean loss of some columns of a recoding, 0 to 1."""
     problem = recoding.problem
     cells = [
         np.where(recoding.suppressed, 1.0, problem.hierarchies[i].loss[recoding.nodes[:, i]]) for i in columns
@@ -140,7 +141,7 @@ def _loss_of(recoding: Any, columns: list[int]) -> float:
     return float((np.mean(cells, axis=0) * recoding.n).sum() / max(problem.rows, 1))
 
 
-def _without(problem: Problem, j: int) -> Problem | None:
+def without(problem: Problem, j: int) -> Problem | None:
     """The problem without a column. Combinations may then repeat: the searches do not mind."""
     keep = [i for i in range(len(problem.columns)) if i != j]
     if not keep or problem.population is not None:

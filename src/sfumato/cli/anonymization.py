@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.release import Release
@@ -35,14 +33,21 @@ def anonymize(
     data: Data,
     out: Out,
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods anonymize.")
-    ] = "optimal",
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="One of sfumato methods anonymize; the better of local and optimal.",
+            show_default=False,
+        ),
+    ] = None,
     hierarchies: Annotated[
         Path | None,
         typer.Option(
             "--hierarchies",
             metavar="DIR",
-            help="Level tables, COLUMN.csv for each; methods that exchange values do without.",
+            help="Level tables, COLUMN.csv for each; without them a plan is proposed, run, and left beside.",
             show_default=False,
         ),
     ] = None,
@@ -60,27 +65,37 @@ def anonymize(
     seed: Seed = None,
     keep_text: KeepText = False,
     overwrite: Overwrite = False,
-) -> None:
+) -> int:
     """Make a table more general until every person in it hides among others, and write a release.
 
-    The classes of the written file satisfy what was asked. resample and dither exchange values between rows
-    that are alike instead, and promise something else: read the guarantee. public/ may leave, internal/ not.
+    The classes of the written file satisfy what was asked. Without hierarchies, roles and hierarchies are
+    proposed, and what is made is a draft: its plan lies beside it, for a person to read. resample and dither
+    exchange values between rows that are alike instead, and promise something else: read the guarantee.
+    public/ may leave, internal/ not.
     """
     from sfumato.cli.method_options import step_of
-    from sfumato.methods.declaration import Need
     from sfumato.plan.production import Surroundings, produce, require_asked
     from sfumato.release import Release
 
-    step = step_of("anonymize", method, settings or {})
+    if hierarchies is None and (method is None or _generalizes(method)):
+        from sfumato.cli.drafts import anonymize_in_one
+
+        return anonymize_in_one(
+            terminal,
+            reading,
+            data,
+            out,
+            method=method,
+            settings=settings or {},
+            schema=schema,
+            keep_text=keep_text,
+            overwrite=overwrite,
+            refused={"seed": seed, "register": register},
+        )
+    step = step_of("anonymize", method or "optimal", settings or {})
     step.build()  # what is wrong with the settings is said before the data are read
     require_asked(step)
     Release.require_place(out, overwrite=overwrite)  # before the search
-    if hierarchies is None and Need.HIERARCHIES in step.declaration.needs:
-        raise ParameterError(
-            f"generalizing needs hierarchies, and the method {method} generalizes.",
-            hint="--hierarchies DIR, with age.csv in it for a column age: sfumato hierarchy build DATA age "
-            "--ages --out DIR/age.csv writes one",
-        )
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None and "quasi_identifiers" not in step.settings:
         terminal.note("the roles of the columns were guessed: look at them with sfumato describe.")
@@ -89,6 +104,16 @@ def anonymize(
     release.save(out, overwrite=overwrite)
     assert release.internal is not None
     (_show if "search" in release.internal.extra else _show_clusters)(terminal, release, out)
+    return 0
+
+
+def _generalizes(method: str) -> bool:
+    """Whether a method is one of ours that needs hierarchies; what is no method is refused elsewhere."""
+    from sfumato.cli.method_options import methods_of
+    from sfumato.methods.declaration import Need, declaration_of
+    from sfumato.methods.names import find
+
+    return method in methods_of("anonymize") and Need.HIERARCHIES in declaration_of(find(method)).needs
 
 
 def _show_clusters(terminal: Terminal, release: Release, out: Path) -> None:
@@ -116,25 +141,21 @@ def _folders(record: str) -> list[Text]:
 def _show(terminal: Terminal, release: Release, out: Path) -> None:
     import json
 
+    from sfumato.cli.drafts import lost
+
     assert release.internal is not None
     extra = release.internal.extra
     search, rows, told = extra["search"], extra["rows"], extra["explanation"]
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("column", "values before", "after", "loss", "of all loss"):
-        grid.add_column(name, justify="left" if name == "column" else "right")
-    for c in told["columns"]:
-        grid.add_row(
-            Text(c["name"]), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", f"{c['share']:.0%}"
-        )
+    grid = lost(told)
     gap = 0 if search.get("optimal") else search.get("gap")
     proven = "not proven to be the optimum" if gap is None else f"at most {gap:.4g} from the optimum"
     proven = "the optimum" if gap == 0 else proven
-    lost = rows["withheld"] + rows["left_out"]
+    gone = rows["withheld"] + rows["left_out"]
     terminal.result(
         [
             Text(f"Release written to {out.name}: loss {extra['loss']:.4f}, {proven}.", "green"),
             Text(
-                f"{lost:,} of {rows['read']:,} rows withheld or left out; "
+                f"{gone:,} of {rows['read']:,} rows withheld or left out; "
                 f"{search.get('checked', 0):,} nodes looked at."
             ),
             Padding(grid, (1, 0, 1, 2)),

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import DataError, ParameterError, listed, printable
+from sfumato.errors import DataError, ParameterError, listed
 
 if TYPE_CHECKING:
     from sfumato.hierarchy import Hierarchy, Recipe
@@ -36,7 +35,7 @@ def _recipe(name: str, metavar: str | None, help_: str) -> Any:
     return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_RECIPES, show_default=False)
 
 
-def _more(name: str, metavar: str, help_: str) -> Any:
+def _more(name: str, metavar: str | None, help_: str) -> Any:
     return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_MORE, show_default=False)
 
 
@@ -55,6 +54,9 @@ def build(
     ages: Annotated[bool, _recipe("--ages", None, "Years of age, 90 and over as one.")] = False,
     prefixes: Annotated[str | None, _recipe("--prefixes", "LENGTHS", "First characters, as 4,3,2.")] = None,
     icd9: Annotated[bool, _recipe("--icd9", None, "ICD-9-CM codes and categories.")] = False,
+    chapters: Annotated[
+        bool, _more("--chapters", None, "Blocks and chapters of ICD above the category.")
+    ] = False,
     icd10: Annotated[bool, _recipe("--icd10", None, "ICD-10 codes and categories.")] = False,
     calendar: Annotated[
         str | None,
@@ -92,8 +94,8 @@ def build(
         ),
         "--ages": (ages, lambda: h.ages(top=90 if top is None else top, bottom=bottom)),
         "--prefixes": (prefixes, lambda: h.Prefixes(_wholes(prefixes), width=width, above=table)),
-        "--icd9": (icd9, lambda: h.Icd9(above=table)),
-        "--icd10": (icd10, lambda: h.Icd10(above=table)),
+        "--icd9": (icd9, lambda: h.Icd9(above=table, chapters=chapters)),
+        "--icd10": (icd10, lambda: h.Icd10(above=table, chapters=chapters)),
         "--calendar": (calendar, lambda: h.Calendar(_steps(calendar or ""))),
         "--suppress": (suppress, h.Suppression),
         "--levels": (levels, lambda: h.LevelTable(tuple(h.read_levels(levels or "").rows()))),
@@ -157,20 +159,38 @@ def check(
 
 def show(
     terminal: Terminal,
+    reading: Reading,
     file: File,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Whose rows are counted.", show_default=False)
+    ] = None,
+    column: Annotated[
+        str | None, typer.Argument(metavar="[COLUMN]", help="Of this column.", show_default=False)
+    ] = None,
     name: PosetName = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Rows shown.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Nodes shown.")] = 60,
+    schema: SchemaFile = None,
 ) -> None:
-    """Show a hierarchy: its levels, and its first values with all that is above them."""
+    """Show a hierarchy as a tree, with how many values lie under each node.
+
+    With DATA and COLUMN also how many rows. That is for your eyes, no table to publish: counts of 1 to 10 are
+    written as such, and the others may still tell them.
+    """
+    from sfumato.cli.hierarchy_tree import tree_of
+
+    if (data is None) != (column is None):
+        raise ParameterError("DATA and COLUMN go together.", hint="sfumato hierarchy show FILE DATA COLUMN")
     found = _read(file, name)
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for height, names in enumerate(found.labels):
-        grid.add_column(Text(f"level {height} ({len(names):,})"), overflow="fold")
-    for row in found.rows()[:limit]:
-        grid.add_row(*(Text(printable(text)) for text in row))
-    hidden = max(0, len(found.leaves) - limit)
-    last = Text(f"{hidden:,} more values (--limit)" if hidden else _sizes(found), "dim")
-    terminal.result([grid, last], {**_plain(found), "rows": found.rows()})
+    rows = None
+    if data is not None and column is not None:
+        rows = _rows_of(reading, data, column, schema)
+        absent = [value for value in rows if value not in found.places]
+        if absent:
+            terminal.note(f"{len(absent):,} values of '{column}' are not in the hierarchy.")
+            terminal.values({column: absent})
+    tree, hidden = tree_of(found, limit, rows)
+    last = Text(f"{hidden:,} more nodes (--limit)" if hidden else _sizes(found), "dim")
+    terminal.result([tree, last], {**_plain(found), "rows": found.rows()})
 
 
 def convert(
@@ -254,6 +274,18 @@ def _values(reading: Reading, data: str, column: str, schema: Path | None) -> li
     table = reading.scan(data, known, columns=[column], keep_text=True)
     values: list[object] = table.counts(column).codebooks[0].levels.to_pylist()
     return values
+
+
+def _rows_of(reading: Reading, data: str, column: str, schema: Path | None) -> dict[str, int]:
+    """How many rows have each value of a column."""
+    from sfumato.schema import Schema
+
+    known = None if schema is None else Schema.read(schema).select([column])
+    if known is not None and known[column].edges is not None:
+        known = Schema((replace(known[column], edges=None),))
+    counts = reading.scan(data, known, columns=[column], keep_text=True).counts(column)
+    values = counts.codebooks[0].decode(counts.codes[:, 0]).to_pylist()
+    return {str(v): int(n) for v, n in zip(values, counts.n.tolist(), strict=True) if v is not None}
 
 
 def _named(column: str, work: Callable[[], T]) -> T:

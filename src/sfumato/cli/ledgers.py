@@ -205,10 +205,15 @@ def verify(
         problem = error.message
     plain |= {"ok": not problem, "problem": problem}
     if problem:
-        terminal.result(Text(f"NOT VERIFIED: {problem}", "bold red"), plain)
+        terminal.result(Text(f"BROKEN: {problem}", "bold red"), plain)
         return 1
     terminal.result(
-        [_balance(found), "", Text(f"Verified: {plain['entries']} entries.", "bold green")], plain
+        [
+            _balance(found),
+            "",
+            Text(f"Unbroken, and as last seen here: {plain['entries']} entries.", "bold green"),
+        ],
+        plain,
     )
     return 0
 

@@ -89,6 +89,7 @@ def fit(
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import learnt
+    from sfumato.plan.workplace import left_behind
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
     from sfumato.prediction.models import checked_name
@@ -99,7 +100,8 @@ def fit(
     target, estimator = step.request().target, step.build()
     judging.refuse()
     key = SigningKey.load(sign)  # before anything is spent
-    _require_place(out, overwrite)
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
+        _require_place(out, overwrite)
     if name:
         checked_name(name)
     book = None if ledger is None else Ledger.open(ledger)
@@ -126,7 +128,7 @@ def fit(
     if book is not None:
         written = learnt(
             step, table, out, book, key, again=spend_again, card=judging.test_epsilon, name=name,
-            judged=None if judged is None else card,
+            overwrite=overwrite, judged=None if judged is None else card,
         )  # fmt: skip
     else:
         model = estimator.fit(table, target).released(name)

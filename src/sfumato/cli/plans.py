@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
     from sfumato.plan import Plan
     from sfumato.plan.run import Run
+    from sfumato.privacy import Guarantee
 
 PlanPath = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file.", show_default=False)]
 _SHOWN = 12
@@ -152,6 +153,7 @@ def run(
     code 1, unless the plan says why it is accepted.
     """
     from sfumato.plan import Plan
+    from sfumato.plan.checks import contradictions
     from sfumato.plan.run import run as go
 
     read = Plan.read(plan)
@@ -160,7 +162,7 @@ def run(
             read, out, input=data, previous=previous, record=record, overwrite=overwrite,
             spend_again=spend_again, other_people=other_people, source=read.source(input),
         )  # fmt: skip
-    for note in found.notes:
+    for note in (*contradictions(read), *found.notes):
         terminal.note(note)
     for name in found.releases if not found.unchanged else ():
         note_unaccounted(terminal, found.load(name).guarantee)
@@ -168,7 +170,7 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(_shown(found, read), _plain(found))
+    terminal.result(shown_run(found, read), plain_run(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.passed else 1
@@ -190,7 +192,8 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
         yield frame
 
 
-def _shown(found: Run, plan: Plan) -> list[Any]:
+def shown_run(found: Run, plan: Plan) -> list[Any]:
+    """What came of a run, decision first."""
     from sfumato.plan.page import compared_with
 
     parts: list[Any] = []
@@ -209,7 +212,7 @@ def _shown(found: Run, plan: Plan) -> list[Any]:
     for name, folder in found.releases.items():
         release = found.load(name)
         parts += [_headline(found, folder, len(release.columns)), *_decision(found.assessments.get(name))]
-        parts.append(Padding(Text(release.guarantee.text()), (1, 0, 1, 2)))
+        parts.append(Padding(Text(claims_once(release.guarantee)), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
     parts += _together(found)
@@ -227,6 +230,22 @@ def _together(found: Run) -> list[Any]:
     promised = ", ".join(c.title for c in found.whole.claims if not c.scope)
     words = f"Who gets all {len(found.releases)} releases gets this together: {promised}."
     return [Text(words, "bold"), ""]
+
+
+def claims_once(guarantee: Guarantee) -> str:
+    """The claims in words; of those that say the same of other units, the first in full."""
+    parts: dict[tuple[object, ...], list[str]] = {}
+    for claim in guarantee.claims:
+        told = parts.setdefault((type(claim), getattr(claim, "columns", ())), [])
+        about = ", ".join(map(repr, getattr(claim, "sensitive", ())))
+        of = f" of {about}" if about else ""
+        told.append(f"{claim.title}{of}" if told else claim.text())
+    return (
+        "\n\n".join(
+            f"{first} Likewise: {'; '.join(rest)}." if rest else first for first, *rest in parts.values()
+        )
+        or "Nothing is promised."
+    )
 
 
 def _headline(found: Run, folder: Path, width: int) -> Text:
@@ -278,7 +297,8 @@ def _judgement(found: Assessment) -> list[Any]:
     return [Padding(Text(line), (0, 0, 0, 2)) for line in lines] + [""]
 
 
-def _plain(found: Run) -> dict[str, Any]:
+def plain_run(found: Run) -> dict[str, Any]:
+    """The same for programs."""
     import json
 
     from sfumato.cli.scores import without_details
@@ -315,6 +335,7 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     """List every fault of a plan with its line; exit code 1 if there are any. The data is not looked at."""
     from sfumato.errors import PlanError
     from sfumato.plan import Plan
+    from sfumato.plan.checks import contradictions
 
     try:
         found = Plan.read(plan)
@@ -333,6 +354,8 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     draft = found.draft or None
     said = f"{plan.name} is sound: {', '.join(s.method for s in found.steps)}."
     terminal.result(Text(said, "green"), {"ok": True, "faults": [], "steps": steps, "draft": draft})
+    for note in contradictions(found):
+        terminal.note(note)
     if found.draft:
         terminal.note(f"its releases are drafts: {found.draft}.")
     return 0

@@ -80,8 +80,11 @@ def _claims(guarantee: object) -> object:
 
 def verify(
     terminal: Terminal,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A release, or its public part.", show_default=False)
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="A release, its public part, or a signed document.", show_default=False
+        ),
     ],
     every: Annotated[
         bool, typer.Option("--all", help="A line for each check, also those that passed.")
@@ -94,6 +97,9 @@ def verify(
             help="The log of what was released, a file or a URL; only signatures count that are in it.",
         ),
     ] = None,
+    purpose: Annotated[
+        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination or claim.")
+    ] = "determination",
     guests: Annotated[
         bool,
         typer.Option(
@@ -101,7 +107,7 @@ def verify(
         ),
     ] = False,
 ) -> int:  # fmt: skip
-    """Check a release: its files, signatures, data and claims.
+    """Check a release: its files, signatures, data and claims; or the signature of a document.
 
     Exit code 0 if it is authentic, 1 if it is altered, 3 if it is whole but not signed by anyone you trust.
     Without --trusted the trust file at its usual place says whom you trust. A draft stays a draft, and the
@@ -109,8 +115,12 @@ def verify(
     """
     from sfumato.release import Standing
     from sfumato.release import verify as recount
+    from sfumato.release.document import verify_document
 
-    found = recount(directory, trusted=trusted or None, log=log, guests=guests)
+    if target.is_file():
+        found = verify_document(target, trusted=trusted or None, log=log, purpose=purpose)
+    else:
+        found = recount(target, trusted=trusted or None, log=log, guests=guests)
     plain = {
         "ok": found.ok,
         "standing": str(found.standing),

@@ -109,8 +109,6 @@ def serve(
     signers = () if trust is None else trust.without_day(Purpose.MODEL)
     if trust is not None and not signers:
         raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
-    if trust is None and not demo:
-        terminal.note("nobody is named as trusted: a model of any signer is served. --trusted KEY names one.")
     settings = Settings(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
         answers=str(answers), ledger=ledger or "",
@@ -126,7 +124,7 @@ def serve(
 
 _ANY_SIGNER = (
     "Models of any signer are served: nobody said whose to take, so a signature shows only that a file is "
-    "whole. --trust HEX takes the models of one signer."
+    "whole. --trusted KEY takes the models of one signer."
 )
 
 

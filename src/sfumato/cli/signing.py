@@ -54,41 +54,45 @@ def sign(
     terminal: Terminal,
     target: Annotated[
         Path,
-        typer.Argument(metavar="TARGET", help="A plan, or the folder of a release.", show_default=False),
+        typer.Argument(metavar="TARGET", help="A plan, a release, or a document.", show_default=False),
     ],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
     key: Annotated[
         Path | None,
         typer.Option(
-            "--key", metavar="FILE", help="Your signing key, for a release.", show_default=False
+            "--key", metavar="FILE", help="Your signing key, for all but plans.", show_default=False
         ),
     ] = None,
     log: Annotated[
         str | None,
         typer.Option(
             "--log", metavar="LOG", show_default=False,
-            help="Write down in this log, a file or a URL, that the release was signed.",
+            help="Write down in this log, a file or a URL, what was signed.",
         ),
     ] = None,
+    purpose: Annotated[
+        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination or claim.")
+    ] = "determination",
     every: Annotated[
         bool, typer.Option("--all", help="Of a plan: every guess was looked at, mark all as reviewed.")
     ] = False,
 ) -> None:  # fmt: skip
-    """Sign a plan or a release.
+    """Sign a plan, a release, or a document such as a determination.
 
-    A plan's releases are then no drafts; if it is changed later, it has to be signed again. A release is
-    signed with your key (sfumato trust key makes one): whoever has its public half can tell a forgery.
+    A plan's releases are then no drafts; if it is changed later, it has to be signed again. A release or a
+    document is signed with your key (sfumato trust key makes one): whoever has its public half can tell a
+    forgery.
     """
-    if target.is_dir():
-        if every:
-            raise ParameterError("--all is for plans.", hint="leave it out")
-        _sign_release(terminal, target, name, key, log)
-    else:
+    if target.suffix == ".toml" and not target.is_dir():
         if key is not None or log is not None:
             raise ParameterError(
                 "a plan is signed by name; key and log are for releases.", hint="give the folder of a release"
             )
         _sign_plan(terminal, target, name, every)
+        return
+    if every:
+        raise ParameterError("--all is for plans.", hint="leave it out")
+    _sign_with_key(terminal, target, name, key, log, purpose)
 
 
 def _sign_plan(terminal: Terminal, plan: Path, name: str, every: bool) -> None:
@@ -104,24 +108,31 @@ def _sign_plan(terminal: Terminal, plan: Path, name: str, every: bool) -> None:
     terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
 
 
-def _sign_release(terminal: Terminal, folder: Path, name: str, key: Path | None, log: str | None) -> None:
+def _sign_with_key(
+    terminal: Terminal, target: Path, name: str, key: Path | None, log: str | None, purpose: str
+) -> None:
     from sfumato.privacy.signatures import SigningKey
     from sfumato.release import sign as write
+    from sfumato.release.document import sign_document
 
     if key is None:
+        what = "a release" if target.is_dir() else "a document"
         raise ParameterError(
-            "a release is signed with a key.", hint="--key FILE; sfumato trust key FILE makes one"
+            f"{what} is signed with a key.", hint="--key FILE; sfumato trust key FILE makes one"
         )
     secret = SigningKey.load(key)
-    said = write(folder, secret, name, log=log)
+    if target.is_dir():
+        said = write(target, secret, name, log=log)
+    else:
+        said = sign_document(target, secret, name, log=log, purpose=purpose)
     lines = [
-        Text(f"{folder.name} is signed by {said.signer}, {said.on.isoformat()}.", "green"),
+        Text(f"{target.name} is signed by {said.signer}, {said.on.isoformat()}.", "green"),
         Text.assemble("Recipients check it with the public key ", (secret.public, "bold")),
-        Text("Give them the key by another way than the release."),
+        Text(f"Give them the key by another way than the {said.purpose}."),
     ]
     if log is not None:
         lines.append(Text("It is in the log."))
-    plain = {"release": str(folder), "by": said.signer, "on": str(said.on), "public_key": secret.public}
+    plain = {"signed": str(target), "by": said.signer, "on": str(said.on), "public_key": secret.public}
     terminal.result(lines, {**plain, "logged": log is not None})
 
 

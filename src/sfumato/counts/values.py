@@ -90,16 +90,28 @@ def _require_text(column: Column, array: pa.Array) -> None:
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        raise DataError(
-            f"column '{column.name}' holds bytes that are not UTF-8 text.",
-            hint="convert it where it comes from",
-        ) from None
+        raise _not_text(column) from None
+
+
+def _decoded(column: Column, array: pa.Array) -> pa.Array:
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        raise _not_text(column) from None
+
+
+def _not_text(column: Column) -> DataError:
+    return DataError(
+        f"column '{column.name}' holds bytes that are not UTF-8 text.", hint="convert it where it comes from"
+    )
 
 
 def _cast(column: Column, array: pa.Array) -> pa.Array:
     wanted = canonical_type(column)
     if array.type == wanted:
         return array
+    if pa.types.is_binary(array.type):  # an engine's text as it is stored, see io.engines
+        array = _decoded(column, array)
     if column.text_marks and is_text(array.type):
         marks = pc.is_in(array, value_set=pa.array(column.text_marks, array.type))
         array = pc.if_else(marks, pa.scalar(None, array.type), array)

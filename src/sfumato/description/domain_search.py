@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.counts import person_ids
 from sfumato.counts.persons import at_most
 from sfumato.counts.tally import Tally
 from sfumato.description.grids import check_grid, edges_from, grid_of, places
@@ -38,6 +39,7 @@ from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger.payer import Payer
 from sfumato.privacy.noise import laplace, laplace_threshold
 from sfumato.privacy.rounding import ceil_units, exact, up
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
@@ -114,13 +116,13 @@ class DomainSearch:
         total = up(len(columns) * each)
         return Budget(total, None, up(deltas), self.unit(schema), Neighbours.ADD_REMOVE)
 
-    def find(self, table: Table, columns: Sequence[str], *, ledger: Ledger | None = None) -> FoundDomains:
+    def find(self, table: Table, columns: Sequence[str], *, ledger: Payer | None = None) -> FoundDomains:
         """Find the domains of the named columns. What is wrong is said before anything is debited.
 
         ledger: debited with the sum for all columns before the first draw.
         """
         columns = list(dict.fromkeys(columns))
-        self._check(table, columns)
+        self.require(table, columns)
         wanted = self.budget(table.schema, columns)
         if ledger is not None and (ledger.budget.unit, ledger.budget.neighbours) != (
             wanted.unit,
@@ -132,7 +134,8 @@ class DomainSearch:
                 hint="open a ledger with the same unit and neighbours, or search for its unit",
             )
         counted = self._counted(table, columns, wanted.unit)
-        purse = _debited(ledger or Ledger.in_memory(wanted), self, table.schema, columns)
+        payer = Ledger.in_memory(wanted) if ledger is None else ledger
+        purse = self.debited(payer, table.schema, columns)
         schema = table.schema
         thresholds: dict[str, int] = {}
         for name in columns:
@@ -146,9 +149,18 @@ class DomainSearch:
         if wanted.unit.of == "person" and not table.schema.of_role(Role.PERSON):
             told.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         claim = with_search(cost[0], cost[1:]).assuming(*told)
-        return FoundDomains(
-            schema, Guarantee.of(claim), table.with_schema(schema), tuple(columns), thresholds
-        )
+        told_by = Guarantee.of(claim, grant.account)
+        return FoundDomains(schema, told_by, table.with_schema(schema), tuple(columns), thresholds)
+
+    def debited(self, ledger: Payer, schema: Schema, columns: Sequence[str]) -> Ledger:
+        """One debit for all columns, on disk before the first draw; a purse of the same amount."""
+        parts = [units_of(ledger.budget, self.epsilon, None, self._delta(schema[n])) for n in columns]
+        amount = up(Fraction(sum(a for a, _ in parts), UNIT))
+        delta = up(Fraction(sum(d for _, d in parts), DELTA_UNIT))
+        purpose = f"domains of {len(columns)} column{'s' * (len(columns) > 1)}"
+        if ledger.budget.kind == "epsilon":
+            return Ledger.within(ledger.grant(epsilon=amount, delta=delta, purpose=purpose))
+        return Ledger.within(ledger.grant(rho=amount, delta=delta, purpose=purpose))
 
     # -- before anything is drawn ----------------------------------------------------------------
 
@@ -160,7 +172,8 @@ class DomainSearch:
     def _delta(self, column: Column) -> float:
         return self.delta if column.kind in _LEVELS else 0.0
 
-    def _check(self, table: Table, columns: Sequence[str]) -> None:
+    def require(self, table: Table, columns: Sequence[str]) -> None:
+        """Refuse columns that have no domain to find."""
         table.schema.require(columns)
         if not columns:
             raise ParameterError("no column was named.", hint="find(table, ['diagnosis'])")
@@ -188,7 +201,7 @@ class DomainSearch:
             else:
                 for name, counter in counters.items():
                     counter.add(batch.column(name))
-        for batch in _bounded(held, persons[0], self.max_rows_per_person) if held else ():
+        for batch in _bounded(held, table.schema[persons[0]], self.max_rows_per_person) if held else ():
             for name, counter in counters.items():
                 counter.add(batch.column(name))
         return {n: c.counts() for n, c in counters.items()}
@@ -256,28 +269,17 @@ def _opened(column: Column) -> Column:
     return replace(free, type="text") if column.kind in _LEVELS else free
 
 
-def _bounded(held: list[pa.RecordBatch], person: str, max_rows: int) -> Iterator[pa.RecordBatch]:
+def _bounded(held: list[pa.RecordBatch], column: Column, max_rows: int) -> Iterator[pa.RecordBatch]:
     whole = pa.Table.from_batches(held)
-    whose = whole.column(person)
+    whose = person_ids(column, whole.column(column.name).combine_chunks())
     if whose.null_count:
         raise DataError(
-            f"{whose.null_count} rows do not say whose they are ('{person}').",
+            f"{whose.null_count} rows do not say whose they are ('{column.name}').",
             hint="leave those rows out first: how many belong to one person cannot be known",
         )
-    ids: Any = pc.dictionary_encode(whose.combine_chunks()).indices.to_numpy()
+    ids: Any = pc.dictionary_encode(whose).indices.to_numpy()
     stay = at_most(ids.astype(np.int64), max_rows, Key.fresh())
     yield from whole.filter(pa.array(stay)).to_batches()
-
-
-def _debited(ledger: Ledger, search: DomainSearch, schema: Schema, columns: Sequence[str]) -> Ledger:
-    """One debit for all columns, on disk before the first draw; a purse of the same amount."""
-    parts = [units_of(ledger.budget, search.epsilon, None, search._delta(schema[n])) for n in columns]
-    amount = up(Fraction(sum(a for a, _ in parts), UNIT))
-    delta = up(Fraction(sum(d for _, d in parts), DELTA_UNIT))
-    purpose = f"domains of {len(columns)} column{'s' * (len(columns) > 1)}"
-    if ledger.budget.kind == "epsilon":
-        return Ledger.within(ledger.grant(epsilon=amount, delta=delta, purpose=purpose))
-    return Ledger.within(ledger.grant(rho=amount, delta=delta, purpose=purpose))
 
 
 def _in_units(amount: float, unit: int) -> Fraction:

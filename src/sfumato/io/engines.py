@@ -39,7 +39,8 @@ DATABASES = (
 _EXTRAS = {"postgresql": "postgres"}  # what Ibis calls it, where that is not the scheme
 _CASE_SENSITIVE = {"polars", "postgres"}  # Ibis backends that were seen to tell n from N
 # Their usual collations group 'F' with 'f', 'e' with 'é', 'a' with 'a ': rows are fetched and counted here.
-_FOLDING = {"mysql", "mssql", "singlestoredb"}
+# MySQL, MariaDB and SQLite are asked for bytes instead, see `_told_apart`.
+_FOLDING = {"mssql", "singlestoredb"}
 
 
 @engine_faults()
@@ -66,10 +67,29 @@ def from_ibis(table: Any, origin: Any = None) -> Source:
             hint="rename one of them",
         )
     frame = table.rename({f"c{k}": name for k, name in enumerate(names)})
-    found = _engine(frame, frame.schema().to_pyarrow(), names, "ibis", origin or table)
+    found = _engine(_told_apart(frame), frame.schema().to_pyarrow(), names, "ibis", origin or table)
     if _backend(table) in _FOLDING:
         return BatchSource(found.arrow_schema, found.batches, origin=origin or table)
     return found
+
+
+def _told_apart(frame: Any) -> Any:
+    """The table with its texts as bytes, where the engine takes different texts for the same.
+
+    MySQL and MariaDB do by default: "P1", "p1" and "P1 " are one to them, and would count as one. SQLite does
+    where a column says so. The bytes are those of UTF-8, whatever a column is stored in, and can be grouped.
+    """
+    backend = _backend(frame)
+    texts = [name for name, kind in frame.schema().items() if kind.is_string()]
+    if not texts or backend not in ("mysql", "sqlite"):
+        return frame
+    if backend == "sqlite":
+        return frame.mutate(**{name: frame[name].cast("binary") for name in texts})
+    cells = [
+        f"UNHEX(HEX(CONVERT({name} USING utf8mb4))) AS {name}" if name in texts else name
+        for name in frame.columns
+    ]
+    return frame.alias("sfumato_text").sql(f"SELECT {', '.join(cells)} FROM sfumato_text")
 
 
 def _backend(table: Any) -> str:
@@ -217,6 +237,11 @@ def _bad_table(wanted: str, names: list[str], error: Exception) -> DataError:
     if _is_query(wanted):
         return DataError(
             f"the query failed ({type(error).__name__}).", hint="try it in the database's own client"
+        )
+    if wanted in names:
+        return DataError(
+            f"table {wanted!r} has a column that cannot be read ({type(error).__name__}).",
+            hint="give a query that casts it: table='SELECT id, CAST(amount AS TEXT) AS amount FROM ...'",
         )
     return DataError(
         f"no table {wanted!r}.",

@@ -12,6 +12,7 @@ from sfumato.io.addresses import has_secret, is_url
 from sfumato.methods.declaration import Does
 from sfumato.methods.shapes import Fault
 from sfumato.plan.document import FORM, INPUT, PlanDocument, said
+from sfumato.plan.domain_search import faults_of_search
 from sfumato.plan.limits import ACCEPTED
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
@@ -57,6 +58,7 @@ def faults_of(plan: PlanDocument) -> Iterator[Fault]:
         return
     except SfumatoError:
         return  # said among the files
+    yield from faults_of_search(plan, schema)
     yield from _columns(plan, schema)
     yield from _named(plan, schema)
 
@@ -327,12 +329,30 @@ def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     """Differential privacy waits until every domain is public, declared or paid for."""
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
+    found = set(plan.table("domains").get("columns", ()))
     wanted = step.settings.get("columns") or [
         c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
     ]
-    waiting = without_public_domain(schema[n] for n in wanted if n in schema)
+    waiting = without_public_domain(schema[n] for n in wanted if n in schema and n not in found)
     if waiting:
         yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
+
+
+def contradictions(plan: PlanDocument) -> list[str]:
+    """What a plan says of columns that it leaves out: it does nothing, and may not be meant."""
+    about = ("role", "hierarchy", "max_level", "weight", "top", "bottom")
+    apart = (Role.IDENTIFIER, Role.PERSON)
+    said_of = {
+        n: [k for k in about if k in e and not (k == "role" and e[k] in apart)]
+        for n, e in plan.table("columns").items()
+        if e.get("drop")
+    }
+    return [
+        f"'{n}' is left out (drop = true), and what is said of its {', '.join(keys)} does nothing: "
+        "keep one of them."
+        for n, keys in said_of.items()
+        if keys
+    ]
 
 
 def hierarchies(plan: PlanDocument) -> Mapping[str, Any]:

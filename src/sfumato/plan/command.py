@@ -13,12 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import OutputError
 from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.production import produce
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace, workplace
-from sfumato.privacy import Accounted, Budget, Ledger, Neighbours, PureDP
+from sfumato.privacy import Accounted, Budget, Ledger, Neighbours
 from sfumato.privacy.base import ROW
+from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.rounding import shown
 from sfumato.release import Release, fingerprint
 from sfumato.release.kept import kept, take_back
@@ -30,15 +32,20 @@ if TYPE_CHECKING:
 
 
 def synthesized(
-    step: Step, table: Table, out: Path, ledger: Ledger, *, seed: int | None = None, again: bool = False
-) -> Release:
-    """Synthetic rows that a ledger pays for, in their place; a release that is there is replaced."""
+    step: Step, table: Table, out: Path, ledger: Ledger, *, seed: int | None = None, again: bool = False,
+    overwrite: bool = False,
+) -> Release:  # fmt: skip
+    """Synthetic rows that a ledger pays for, in their place."""
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = step.build()
     with workplace(out) as place:
         name = _name(place, step, table)
         folder = place.steps / name
+        if place.placed(name):
+            place.remove()
+            return Release.load(out)
+        Release.require_place(out, overwrite=overwrite)
         if not place.finished(name) and not take_back(folder, name):
             payer = PaidOnce(place, name, "", _like(method, table), ledger, again)
             key = None if seed is not None else place.key.derive("synthesize", name)
@@ -49,18 +56,17 @@ def synthesized(
                 release = produce(step, table, key=key, seed=seed, ledger=payer)
             own = of_attempts(release.guarantee, place.attempts(name))
             kept(replace(release, guarantee=own).save, folder)
-        folder.rename(place.draft)
-        place.put_in_place()
+        place.place(name)
         place.remove()
     return Release.load(out)
 
 
 def learnt(
     step: Step, table: Table, out: Path, ledger: Ledger, key: SigningKey, *, again: bool = False,
-    card: float | None = None, name: str = "",
+    card: float | None = None, name: str = "", overwrite: bool = False,
     judged: Callable[[ReleasedModel, Ledger | None], ReleasedModel] | None = None,
 ) -> ReleasedModel:  # fmt: skip
-    """A score that a ledger pays for, signed, in its place; a model that is there is replaced.
+    """A score that a ledger pays for, signed, in its place.
 
     card: what judging it will cost; debited with the fit, or neither is. judged: the model with its card, for
         a purse of that much. name: of the model.
@@ -72,7 +78,10 @@ def learnt(
     with workplace(out) as place:
         mark = _name(place, step, table, name, card, key.public)
         model_file, rest = place.steps / f"{mark}.sfm", None
-        if not model_file.exists() and not take_back(model_file):
+        resumed = model_file.exists() or take_back(model_file)
+        if out.exists() and not overwrite and not (resumed and _same_model(out, model_file)):
+            raise OutputError(f"{out.name} exists already.", hint="--overwrite replaces it")
+        if not resumed:
             wanted = budget_for(float(method.epsilon), method.max_rows_per_person)
             payer = PaidOnce(place, mark, "", wanted, ledger, again)
             both = payer if card is None else FitAndCard(payer, card)
@@ -90,6 +99,16 @@ def learnt(
     return load(out, trusted=[key.public])
 
 
+def _same_model(out: Path, kept_file: Path) -> bool:
+    """Whether a model in its place is the one that is kept, put there by a command that was killed then."""
+    from sfumato.prediction.artefact import ArtefactError, load
+
+    try:
+        return load(out).parameters() == load(kept_file).parameters()
+    except ArtefactError:
+        return False
+
+
 def _purse(
     place: Workplace, name: str, model: ReleasedModel, card: float | None, rest: Ledger | None
 ) -> Ledger | None:
@@ -103,7 +122,7 @@ def _purse(
     place.attempt(name)
     if rest is not None:
         return rest
-    promised = next(c for c in model.guarantee if isinstance(c, PureDP))
+    promised = next(c for c in model.guarantee if isinstance(c, DifferentialPrivacy))
     paid_by = next(c for c in model.guarantee if isinstance(c, Accounted))
     budget = Budget(epsilon=card, unit=promised.unit, neighbours=promised.neighbours)
     return Ledger.in_memory(budget, paid_by=paid_by)

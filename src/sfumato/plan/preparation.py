@@ -103,10 +103,9 @@ def as_read(schema: Schema) -> Schema:
 
 def prepare(plan: PlanDocument, table: Table) -> Prepared:
     """Leave out, cut off and screen, as the plan says."""
-    entries, wanted = plan.table("columns"), plan.table("prepare")
-    dropped = [(n, "the plan says so") for n, e in entries.items() if e.get("drop") and n in table.schema]
-    table = _without(table, [n for n, _ in dropped])
-    table = cut_off(plan, table)
+    wanted = plan.table("prepare")
+    dropped = [(n, "the plan says so") for n in _dropped(plan, table)]
+    table = trimmed(plan, table)
     if wanted.get("redundant", "report") == "ignore" and "target" not in wanted:
         return Prepared(table, dropped=tuple(dropped))
     from sfumato.anonymization.preparation import prepare as look
@@ -139,6 +138,15 @@ def prepare(plan: PlanDocument, table: Table) -> Prepared:
         tuple(dict.fromkeys(dropped)),
         tuple(sorted(ratios.items(), key=lambda r: r[1])),
     )
+
+
+def trimmed(plan: PlanDocument, table: Table) -> Table:
+    """Columns left out and numbers cut off, as the plan says; nothing else is looked at."""
+    return cut_off(plan, _without(table, _dropped(plan, table)))
+
+
+def _dropped(plan: PlanDocument, table: Table) -> list[str]:
+    return [n for n, e in plan.table("columns").items() if e.get("drop") and n in table.schema]
 
 
 def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:

@@ -9,15 +9,15 @@ schema) and counts (reasons): they are to be kept as safe as the data.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from sfumato.counts import Counts
-from sfumato.description import update
+from sfumato.description import scan_as, update
 from sfumato.description.one_way import one_way, open_table
 from sfumato.errors import OutputError, listed
 from sfumato.io import scan
@@ -27,13 +27,16 @@ from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import PUBLIC, asked_of
 from sfumato.plan.limits import recipient as recipient_of
 from sfumato.plan.nesting import chains
-from sfumato.plan.proposal_text import Asked, Guess, plan_text, schema_text
-from sfumato.plan.proposed_hierarchies import OLD, SUPPRESS, Values, proposed
+from sfumato.plan.proposal_text import Asked, Guess, ProposedStep, plan_text, schema_text
+from sfumato.plan.proposed_hierarchies import OLD, SUPPRESS, Values, age_unit, proposed
 from sfumato.plan.recipes import recipe
 from sfumato.plan.spec import NAME, json_schema_text
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
+_CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
+_HALF = 0.5
+_MOST_DIVERSE = 5  # columns that diversity is asked of by default
 _COMMON = 10  # times k people under a value, on average, for it to be worth keeping
 
 
@@ -45,6 +48,13 @@ class Proposal:
     plan: str
     schema: str
     variables: tuple[str, ...] = ()  # of the environment, which the address of the data names
+    nodes: int = 1  # ways to choose a level for each quasi-identifier
+    again: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
+
+    def by(self, method: str) -> Proposal:
+        """The same plan with another method."""
+        assert self.again is not None, "made by propose"
+        return replace(self, plan=self.again(method))
 
     def of_role(self, role: Role) -> tuple[str, ...]:
         """The columns that were taken for this."""
@@ -58,6 +68,9 @@ def propose(
     k: int | None = None,
     recipient: str = PUBLIC.name,
     schema: str = "schema.toml",
+    known: Schema | None = None,
+    settings: Mapping[str, Any] | None = None,
+    keep_text: bool = False,
     **options: Any,
 ) -> Proposal:
     """Look at data and propose how to release it.
@@ -65,34 +78,59 @@ def propose(
     folder: where the plan will lie; the data is named from there.
     recipient: who receives the file, the "public" or someone under "agreement": sets the limits.
     k: another one than is usual for them.
+    known: what a person has written of the columns; the rest is guessed.
+    settings: of the step, beside k, as method and l; by default those that fit the data.
+    keep_text: free text stays in.
     options: how the data is read, as for `scan`. A password in the address of a database is left out: the
         plan names a variable in its place.
     """
     who = recipient_of(recipient)
     k = who.k if k is None else k
-    table = _without_blanks(scan(data, keep_text=True, **options))
-    meant = update(None, table)
+    if known is None:
+        table = _without_blanks(scan(data, keep_text=True, **options))
+    else:
+        table = scan_as(data, known, **options)
+    meant = update(known, table)
     values = _values(table.with_schema(meant))
     rows = table.rows()
     where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
     where = with_relative_file(where, lambda path: _from(path, Path(folder)))
     guesses = _guesses(table.with_schema(meant), values, rows / (_COMMON * k))
     asked = Asked(who, asked_of(who, k), k, suggested(_people(table.with_schema(meant), rows)))
+    nodes = _nodes(guesses, values)
+    step = ProposedStep(settings or {}, diverse(guesses, values), nodes, keep_text)
+
+    reading = getattr(table.source.origin, "reading", "")
+
+    def text(method: str | None = None) -> str:
+        own = step if method is None else replace(step, settings={**step.settings, "method": method})
+        return plan_text(guesses, where, schema, options, asked, rows, own, reading)
+
     return Proposal(
         guesses,
-        plan_text(
-            guesses,
-            where,
-            schema,
-            options,
-            asked,
-            rows,
-            _nodes(guesses, values),
-            reading=getattr(table.source.origin, "reading", ""),
-        ),
+        text(),
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
+        nodes,
+        text,
     )
+
+
+def diverse(guesses: Sequence[Guess], values: Mapping[str, Values]) -> tuple[str, ...]:
+    """Sensitive columns that every class should have two values of, at a small price.
+
+    Those of categories of which none has half of the rows: in others most classes of any method are alike,
+    and asking for a second value would cost more than it hides. Of columns that say the same, the first.
+    """
+    found: dict[tuple[int, ...], str] = {}
+    for guess in guesses:
+        name = guess.column.name
+        if guess.column.role is not Role.SENSITIVE or guess.drop or guess.column.kind not in _CATEGORIES:
+            continue
+        n = sorted(values[name].n, reverse=True) if name in values else []
+        if len(n) > 2 and n[0] <= _HALF * sum(n):
+            found.setdefault(tuple(n), name)
+    return tuple(found.values())[:_MOST_DIVERSE]
 
 
 def _people(table: Table, rows: int) -> int:
@@ -213,8 +251,8 @@ def _guess(column: Column, values: Values, most: float) -> Guess:
         n = f"{len(values.levels):,}"
         many = f"{n} values are too many to hide among, and nothing is known that they belong to"
         return Guess(column, hierarchy, drop=many)
-    old = OLD.get(column.unit)
-    beyond = column.kind is Kind.NUMERIC and old is not None and max(values.numbers, default=0) > old
+    old = OLD.get(age_unit(column))
+    beyond = old is not None and max(values.numbers, default=0) > old
     return Guess(column, hierarchy, top=old if beyond else None, because=because)
 
 

@@ -14,6 +14,9 @@ from sfumato.schema import Column, Kind, Role, Schema
 
 _KNOWN = 6  # quasi-identifiers up to which a closer look at the release takes minutes and not hours
 _SEARCHED = 2_000  # nodes of the lattice up to which the best of them is looked for
+_LARGE = 3_000_000  # cells from which on groups are formed by cutting, which is quick
+WORK = 100_000  # moves of local recoding: seconds, and most of what is to be gained
+GENERALIZING = ("local", "optimal", "mondrian")
 _IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the levels are
 _SCHEMA_HEAD = """\
 # What the columns mean, as sfumato init took them. Levels and edges were read off the data and may hold
@@ -42,23 +45,20 @@ on = ""                      # when, as 2026-03-01
 """
 
 _STEPS = """\
-# What is done, one after the other. docs/plan.md lists the methods; two of them:
+# What is done, one after the other. docs/plan.md lists the methods; others than below:
 #
-#   [[steps]]                # "optimal": one level per column, the best there is; "mondrian": groups of
-#   method = "local"         # rows, quick with many columns; "local": as general as each group must be
+#   [[steps]]                # "local": as general as each group must be; "optimal": one level per column,
+#   method = "optimal"       # the best there is; "mondrian": groups of rows, quick with many columns
 #   k = {k}
 #
 #   [[steps]]                # new rows under one promise of differential privacy; waits for public domains
 #   method = "private"
 #   epsilon = 1.0
 [[steps]]
-method = "{method}"
-k = {k}                        # every combination of quasi-identifiers is shared by {k} {unit} or more
-max_suppressed = 0.05        # up to this share of the rows may have * in all of them instead
-{l}
+{step}
 [prepare]
 redundant = "report"         # or "drop": columns that say what another one says
-
+{keep_text}
 [assess]
 effort = "{effort}"           # quick, normal or thorough
 {hold_back}# target = "..."             # what models predict: trained on the release, tried on the data
@@ -77,7 +77,7 @@ recipient = "{recipient}"
 
 [outputs]
 format = "parquet"
-reports = ["html"]
+reports = ["html", "json"]   # to read, and for sfumato determination fill
 unmet = "draft"              # what comes of a missed limit: a "draft", or nothing at all ("refuse")
 # determination = "determination.toml"  # a form (sfumato determination new), printed with the numbers
 """
@@ -118,6 +118,20 @@ class Guess:
     goes_with: str = ""
 
 
+@dataclass(frozen=True)
+class ProposedStep:
+    """The step that releases. settings: those that were asked for; the others are chosen.
+
+    diverse: sensitive columns that every class should have two values of. nodes: how many ways there are to
+    choose a level for each quasi-identifier.
+    """
+
+    settings: Mapping[str, Any]
+    diverse: tuple[str, ...]
+    nodes: int
+    keep_text: bool = False
+
+
 def plan_text(
     guesses: Sequence[Guess],
     data: str,
@@ -125,20 +139,11 @@ def plan_text(
     options: Mapping[str, Any],
     asked: Asked,
     rows: int,
-    nodes: int,
+    step: ProposedStep,
     reading: str = "",
 ) -> str:
-    """The plan as a person reads it.
-
-    nodes: how many ways there are to choose a level for each column. reading: how a file was read.
-    """
+    """The plan as a person reads it. reading: how a file was read."""
     persons = any(g.column.role is Role.PERSON for g in guesses)
-    wanted = [g.column.name for g in guesses if g.column.role is Role.SENSITIVE and not g.drop]
-    diverse = (
-        f"# l = {{ {_key(wanted[0])} = 2 }}           # and has so many different values there\n"
-        if wanted
-        else ""
-    )
     known = sum(g.column.role is Role.QUASI_IDENTIFIER and not g.drop for g in guesses)
     large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
     k = asked.k
@@ -148,9 +153,8 @@ def plan_text(
         *_columns(guesses),
         _STEPS.format(
             k=k,
-            method="mondrian" if nodes > _SEARCHED else "optimal",
-            unit="persons" if persons else "rows",
-            l=diverse,
+            step=_step(step, k, known, rows, "persons" if persons else "rows"),
+            keep_text="keep_text = true             # asked for; it may name people\n" * step.keep_text,
             effort="quick" if large else "normal",
             hold_back=_hold_back(asked.hold_back),
             recipient=asked.recipient.name,
@@ -160,8 +164,38 @@ def plan_text(
     return "".join(parts)
 
 
+def _step(step: ProposedStep, k: int, known: int, rows: int, unit: str) -> str:
+    """The entries of the step, each with what it means."""
+    from sfumato.methods.requests import ASKING
+
+    given = {n: v for n, v in step.settings.items() if n != "k"}
+    large = rows * known > _LARGE and step.nodes > _SEARCHED
+    method = given.pop("method", None) or ("mondrian" if large else "local")
+    asked = bool(set(ASKING) & set(given))  # what was asked for is all that is asked
+    entries = [("method", method, "")]
+    if "k" in step.settings or not asked:
+        shared = f"every combination of quasi-identifiers is shared by {k} {unit} or more"
+        entries.append(("k", k, shared))
+    if method in GENERALIZING and "max_suppressed" not in given:
+        rest = "up to this share of the rows may have * in all of them instead"
+        entries.append(("max_suppressed", 0.05, rest))
+    if method == "local" and not {"work_limit", "time_limit"} & set(given):
+        entries.append(("work_limit", WORK, "moves of the search: the same result on every machine"))
+    entries += [(name, v, "") for name, v in given.items()]
+    if step.diverse and not asked:
+        why = "a class whose rows all say the same gives it away, whatever k is"
+        entries.append(("l", dict.fromkeys(step.diverse, 2), why))
+    return "".join(_with_comment(f"{name} = {value(v)}", words) for name, v, words in entries)
+
+
+def _with_comment(entry: str, words: str) -> str:
+    if not words:
+        return f"{entry}\n"
+    return f"{entry:<29}# {words}\n" if len(entry) < 29 else f"# {words[:1].upper()}{words[1:]}.\n{entry}\n"
+
+
 def _hold_back(share: float | int | None) -> str:
-    words = "people kept out of the release: attacks on it are compared with them"
+    words = "people kept out of the release: attacks on it are compared with them (not on Spark: control)"
     if share is None:
         few = "too few here for a control: "
         return f"# hold_back = 0.1            # {few}{words}\n"
@@ -210,10 +244,9 @@ def _entry(guess: Guess) -> Iterator[str]:
     why = "; ".join(part for part in (*read, guess.drop, guess.because) if part)
     if guess.top is not None:
         why += f"; cut off at {guess.top:g}, as HIPAA's Safe Harbor asks"
-    parts = [f"role = {value(str(column.role))}"]
-    if guess.drop or column.kind is Kind.TEXT:
-        parts.append("drop = true")
-    if guess.hierarchy is not None:
+    gone = bool(guess.drop) or column.kind is Kind.TEXT
+    parts = ["drop = true"] if gone else [f"role = {value(str(column.role))}"]
+    if guess.hierarchy is not None and not gone:
         parts.append(f"hierarchy = {value(guess.hierarchy)}")
     if guess.top is not None:
         parts.append(f"top = {value(guess.top)}")

@@ -96,6 +96,12 @@ def proposed(column: Column, values: Values) -> tuple[Recipe | None, str]:
     return (SUPPRESS, "values without a known order: the value, or nothing") if known else (None, "")
 
 
+def age_unit(column: Column) -> str:
+    """'years', 'months' or 'days' of a column of ages; nothing if it is none. A stay has days too."""
+    about = column.kind is Kind.NUMERIC and "age" in names.read(column.name)
+    return (column.unit if column.unit in OLD else "years") if about else ""
+
+
 def _candidates(column: Column, values: Values, known: bool) -> Iterator[tuple[Recipe, str]]:
     """Recipes that the values may fit, the best first."""
     if column.kind is Kind.DATE or (column.kind is Kind.NOMINAL and values.all(_COMPACT_DAY)):
@@ -104,8 +110,9 @@ def _candidates(column: Column, values: Values, known: bool) -> Iterator[tuple[R
     if not known:
         return
     yield from _postcodes(column, values)
-    if column.unit in OLD and column.kind is Kind.NUMERIC:
-        yield _ages(column.unit, values), f"ages in {column.unit}"
+    unit = age_unit(column)
+    if unit:
+        yield _ages(unit, values), f"ages in {unit}"
     if values.numbers and column.kind in (Kind.NUMERIC, Kind.ORDINAL):
         if _are_years(values.numbers):
             yield {"recipe": "intervals", "widths": [5, 10, 20]}, "years, by five, decade and two"

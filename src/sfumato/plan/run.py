@@ -25,6 +25,7 @@ from sfumato.plan.assembly import written
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
+from sfumato.plan.found_domains import with_found_domains
 from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
 from sfumato.plan.judging import judged
@@ -103,7 +104,7 @@ def run(
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(opened.table, wanted, place.split_key)
-        prepared = prepare(plan, split.steps)
+        prepared = with_found_domains(bench, prepare(plan, split.steps))
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)

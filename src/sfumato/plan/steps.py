@@ -103,11 +103,11 @@ def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
     )  # fmt: skip
     what = f"{bench.plan.name}: {step.name} ({step.method})"
     return PaidOnce(
-        bench.place, bench.name(step), what, wanted, _ledger(bench, unit, table), bench.spend_again
+        bench.place, bench.name(step), what, wanted, plan_ledger(bench, unit, table), bench.spend_again
     )
 
 
-def _ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
+def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
     """The plan's ledger, if it has one."""
     plan = bench.plan
     wanted = plan.table("budget")
@@ -124,8 +124,8 @@ def _ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
     where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
     if not store_at(where).exists():
-        amounts = {k: wanted[k] for k in ("epsilon", "rho") if k in wanted}
-        if not amounts:
+        amounts = {k: wanted[k] for k in ("epsilon", "rho", "delta") if k in wanted}
+        if not {"epsilon", "rho"} & set(amounts):
             raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
         budget = Budget(**amounts, unit=unit or ROW)
     ledger = Ledger.open(where, budget)

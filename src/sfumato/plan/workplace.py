@@ -126,15 +126,30 @@ class Workplace:
 
     # -- the end ---------------------------------------------------------------------------------------
 
+    def placed(self, name: str) -> bool:
+        """Whether a finished step is in its place already, put there by a run that was killed right after."""
+        return (self.steps / f"{name}.placed").exists() and not self.finished(name) and self.target.exists()
+
+    def place(self, name: str) -> None:
+        """A finished step becomes the release, as it is: until then it stays where it is found again."""
+        mark = self.steps / f"{name}.placed"
+        mark.touch()
+        _to_disk(mark)
+        _to_disk(self.steps)
+        self._swap(self.steps / name)
+
     def put_in_place(self) -> None:
         """The draft becomes the release: whole or not at all."""
         for folder, _, files in os.walk(self.draft):
             for name in files:
                 _to_disk(Path(folder, name))
             _to_disk(Path(folder))
+        self._swap(self.draft)
+
+    def _swap(self, folder: Path) -> None:
         if self.target.exists():
             os.rename(self.target, self._replaced)
-        os.rename(self.draft, self.target)
+        os.rename(folder, self.target)
         _to_disk(self.target.parent)
 
     def recover(self) -> None:
@@ -153,6 +168,11 @@ class Workplace:
         shutil.rmtree(self.draft, ignore_errors=True)
         if not any(self.steps.iterdir()):
             self.remove()
+
+
+def left_behind(target: Path) -> bool:
+    """Whether a run that was stopped has left what it needs to go on."""
+    return bool(target.name) and Workplace(target.absolute()).folder.exists()
 
 
 @contextmanager

@@ -56,6 +56,7 @@ def sign(
     if not isinstance(key, SigningKey):
         raise ParameterError("a release is signed with a SigningKey.", hint="SigningKey.load(path)")
     wrong = [n for n, entry in listing.items() if not _as_listed(public / n, entry)]
+    wrong += [] if _sums_fit(public, listing) else [manifest.SUMS]
     wrong += manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES})
     if wrong:
         raise VerificationError(
@@ -69,7 +70,7 @@ def sign(
         {"guarantee": _stated(public)},
     )  # fmt: skip
     envelope = said.signed(key)
-    others = [e for e in read_envelopes(public) if not e.signed_by(key.public)]
+    others = [e for e in read_envelopes(public / manifest.SIGNATURES) if not e.signed_by(key.public)]
     book = None if log is None else ReleaseLog.at(log)
     write_text(
         public / manifest.SIGNATURES, "".join(e.to_line() for e in [*others, envelope]), overwrite=True
@@ -83,6 +84,16 @@ def _as_listed(path: Path, entry: manifest.FileEntry) -> bool:
     if not path.is_file() or path.stat().st_size != entry.size:
         return False
     return entry.size > _LARGE or manifest.measure(path) == entry
+
+
+def _sums_fit(public: Path, listing: manifest.Listing) -> bool:
+    """Whether the list for `sha256sum` says what the manifest says."""
+    try:
+        said = manifest.read_sums(public / manifest.SUMS)
+        own = manifest.measure(public / manifest.MANIFEST).sha256
+    except (OSError, ValueError):
+        return False
+    return said == {manifest.MANIFEST: own, **{n: e.sha256 for n, e in listing.items()}}
 
 
 def _stated(public: Path) -> object:
@@ -105,9 +116,8 @@ def hashes(public: Path, listing: manifest.Listing, measured: Callable[[Path], s
         raise DataError("a file of the release cannot be read.", hint="ask for a fresh copy") from None
 
 
-def read_envelopes(public: Path) -> list[Envelope]:
-    """The signatures beside a release; none where there is no such file."""
-    path = public / manifest.SIGNATURES
+def read_envelopes(path: Path) -> list[Envelope]:
+    """The signatures in a file; none where there is no such file."""
     if not path.exists() and not path.is_symlink():
         return []
     try:
@@ -138,37 +148,41 @@ class Signed:
 
 
 def check_signatures(
-    public: Path, found: Hashes, guarantee: object, trust: Trust, logged: frozenset[str] | None = None
-) -> Signed:
-    """Each signature against the files as they are, the guarantee as it stands, and whom the reader trusts.
+    path: Path, found: Hashes, says: Mapping[str, object], trust: Trust,
+    logged: frozenset[str] | None = None, purpose: Purpose = Purpose.RELEASE,
+) -> Signed:  # fmt: skip
+    """Each signature against the files as they are, what they say, and whom the reader trusts.
 
-    found: the SHA-256 of every public file but the signatures. guarantee: guarantee.json as it was read.
-    logged: the statements that are in the log; None where no log is asked.
+    path: the file of signatures. found: the SHA-256 of every file that is signed. says: what is to be signed
+    beside them; of a release its guarantee as it stands. logged: the statements that are in the log; None
+    where no log is asked.
     """
     try:
-        envelopes = read_envelopes(public)
+        envelopes = read_envelopes(path)
     except DataError as error:
-        return Signed((_failed(error.message),))
+        return Signed((_failed(path, error.message),))
     checks: list[VerificationCheck] = []
     by: list[str] = []
     doubts: list[str] = []
     for envelope in envelopes:
-        faults = [*_faults(envelope, found, guarantee, trust)]
-        checks += map(_failed, faults)
+        faults = [*_faults(envelope, found, says, trust, purpose)]
+        checks += [_failed(path, fault) for fault in faults]
         if faults:
             continue
-        for words, refusal in _signers(envelope, trust, logged):
+        for words, refusal in _signers(envelope, trust, logged, purpose):
             outcome = Outcome.UNSEEN if refusal else Outcome.PASSED
             checks.append(VerificationCheck(words, outcome, _HOW, refusal))
             (doubts if refusal else by).append(f"{words}: {refusal}" if refusal else words)
     return Signed(tuple(checks), tuple(by), tuple(doubts))
 
 
-def _failed(detail: str) -> VerificationCheck:
-    return VerificationCheck(manifest.SIGNATURES, Outcome.FAILED, _HOW, detail)
+def _failed(path: Path, detail: str) -> VerificationCheck:
+    return VerificationCheck(path.name, Outcome.FAILED, _HOW, detail)
 
 
-def _faults(envelope: Envelope, found: Hashes, guarantee: object, trust: Trust) -> Iterator[str]:
+def _faults(
+    envelope: Envelope, found: Hashes, says: Mapping[str, object], trust: Trust, purpose: Purpose
+) -> Iterator[str]:
     """What is wrong with a signature whoever made it."""
     if envelope.broken:
         yield "a signature does not fit what it signs"
@@ -180,33 +194,35 @@ def _faults(envelope: Envelope, found: Hashes, guarantee: object, trust: Trust) 
     except DataError as error:
         yield error.message
         return
-    if said.purpose is not Purpose.RELEASE:
-        yield f"it is signed as a {said.purpose}, not as a release"
+    if said.purpose is not purpose:
+        yield f"it is signed as a {said.purpose}, not as a {purpose}"
         return
     differ = sorted(n for n in {*found, *said.subjects} if found.get(n) != said.subjects.get(n))
     if differ:
         yield f"{listed([ascii(n) for n in differ])}: not as it was signed"
-    if said.says != {"guarantee": guarantee}:
-        yield "guarantee.json is not the guarantee that was signed"
+    if said.says != says:
+        yield "what it says is not what was signed"
 
 
-def _signers(envelope: Envelope, trust: Trust, logged: frozenset[str] | None) -> Iterator[tuple[str, str]]:
+def _signers(
+    envelope: Envelope, trust: Trust, logged: frozenset[str] | None, purpose: Purpose
+) -> Iterator[tuple[str, str]]:
     """Each signer in words, and why the signature does not count; empty if it does."""
     trusted = [k for k in trust.keys if envelope.signed_by(k.public)]
     strangers = [p for p in envelope.signers if trust.find(p) is None]
-    nameless = len(envelope.signatures) - len(envelope.signers)
+    told_apart = {*envelope.signers, *(k.public for k in trusted)}
     if not trusted and not strangers:
         yield "signed by somebody", "with a key that is neither named nor among those you trust"
         return
     said = Statement.from_payload(envelope.payload)
     for key in trusted:
         name = key.name or said.signer
-        refusal = key.refusal(Purpose.RELEASE, said.on)
+        refusal = key.refusal(purpose, said.on)
         if not refusal and logged is not None and statement_digest(envelope) not in logged:
             refusal = "it is not in the log"
         yield f"signed by {name}, {said.on.isoformat()}", refusal
     for public in strangers:
         words = f"signed by somebody who says to be {said.signer}, {said.on.isoformat()}"
         yield words, f"the key {public} is not among those you trust"
-    if nameless > len(trusted):
+    if len(envelope.signatures) > len(told_apart):
         yield "signed by somebody else", "with a key that is not named"

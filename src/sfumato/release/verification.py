@@ -89,7 +89,7 @@ def _signed(
 ) -> Signed:
     found = hashes(public, listing, lambda path: measure(path).sha256)
     stated, _ = _attempt("guarantee.json", lambda: manifest.read_json(public / "guarantee.json"))
-    return check_signatures(public, found, stated, trust, logged)
+    return check_signatures(public / manifest.SIGNATURES, found, {"guarantee": stated}, trust, logged)
 
 
 def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[VerificationCheck]]:

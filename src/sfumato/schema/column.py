@@ -98,8 +98,8 @@ class Column:
     reason: str = ""
     confidence: str = ""
     description: str = ""
-    ignore_case: bool = False
     provenance: Provenance | None = None
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         faults: list[str] = []

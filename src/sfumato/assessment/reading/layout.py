@@ -68,13 +68,20 @@ class _Known:
                 found.setdefault(plain(v), v)
             self.values[name] = found
 
-    def share(self, name: str, cells: Sequence[str | None]) -> float:
-        """Of the cells, how many are values of a column; 0 for a column of one value."""
-        values = self.values[name]
-        there = [c for c in cells if c]
-        if len(values) < 2 or not there:
+    def share(self, name: str, cells: Counter[str]) -> float:
+        """Of the cells (`_counted`), how many are values of a column; 0 for a column of one value."""
+        values, total = self.values[name], cells.total()
+        if len(values) < 2 or not total:
             return 0.0
-        return sum(plain(c) in values for c in there) / len(there)
+        return sum(n for c, n in cells.items() if c in values) / total
+
+
+def _counted(cells: Sequence[str | None]) -> Counter[str]:
+    """Cells as plain text, and how often each is there."""
+    out: Counter[str] = Counter()
+    for cell, n in Counter(c for c in cells if c).items():
+        out[plain(cell)] += n
+    return out
 
 
 def _texts(cells: pa.ChunkedArray) -> pa.Array:
@@ -94,7 +101,7 @@ def _unknown(known: _Known, released: Table) -> Iterator[str]:
         cells = pa.chunked_array([b.column(0) for b in released.batches([name])])
         if pa.types.is_nested(cells.type) or not len(cells):
             continue
-        if name not in known.values or not known.share(name, _some(cells)):
+        if name not in known.values or not known.share(name, _counted(_some(cells))):
             yield name
 
 
@@ -155,7 +162,8 @@ def _recognized(known: _Known, columns: Sequence[Sequence[str]]) -> float:
     """How many columns of the original are among the parts, each part being one at most."""
     open_, found = list(known.columns), 0
     for part in columns:
-        shares = {n: known.share(n, part) for n in open_}
+        counted = _counted(part)
+        shares = {n: known.share(n, counted) for n in open_}
         best = max(shares, key=lambda n: shares[n], default="")
         if best and shares[best] >= _ENOUGH and len(set(part)) > 1:
             found += 1
@@ -197,7 +205,7 @@ def _joined(
     left = list(open_)
     for name in gone:
         ways = [w for size in (2, 3) for w in permutations(left, size)]
-        found = [(known.share(name, _together(rows, w, some=True)), w) for w in ways]
+        found = [(known.share(name, _counted(_together(rows, w, some=True))), w) for w in ways]
         share, used = max(found, key=lambda f: f[0], default=(0.0, ()))
         if share >= _ENOUGH:
             values = known.values[name]

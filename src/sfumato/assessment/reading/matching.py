@@ -256,13 +256,16 @@ def _profile_gap(a: Levels, b: Levels) -> float:
 
 
 def _scale(x: Floats, y: Floats) -> tuple[float, float] | None:
-    """a, b with x ~ a + b y, where the quantiles lie on a line."""
-    p, q = np.quantile(x, _QUANTILES), np.quantile(y, _QUANTILES)
-    if np.ptp(q) == 0 or np.ptp(p) == 0:
-        return None
-    b, a = np.polyfit(q, p, 1)
-    straight = np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p)
-    return (float(a), float(b)) if straight and b > 0 else None
+    """a, b with x ~ a + b y, where the quantiles lie on a line; it falls where the sign was turned."""
+    p = np.quantile(x, _QUANTILES)
+    for sign in (1, -1):
+        q = np.quantile(sign * y, _QUANTILES)
+        if np.ptp(q) == 0 or np.ptp(p) == 0:
+            return None
+        b, a = np.polyfit(q, p, 1)
+        if np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p) and b > 0:
+            return float(a), float(sign * b)
+    return None
 
 
 # -- what the values of one column are called ----------------------------------------------------

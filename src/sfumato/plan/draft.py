@@ -1,0 +1,89 @@
+"""From a file to a draft of a release in one go: roles and hierarchies proposed, a plan written, and run.
+
+Nothing is signed: every guess waits for a person, and the plan that was run lies beside the release, so that
+`sfumato run` of it gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.plan.choice import Choice, choose
+from sfumato.plan.limits import AGREEMENT, PUBLIC
+from sfumato.plan.outcome import Run
+from sfumato.plan.plan import Plan
+from sfumato.plan.proposal import Proposal, propose, write
+from sfumato.schema import Schema
+
+_OWN = ("local", "optimal")  # of which the better one is taken
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What was assumed, the plan that was run, why by this method, and what came of it."""
+
+    proposal: Proposal
+    plan: Path
+    choice: Choice
+    run: Run
+
+
+def plan_folder(out: Path) -> Path:
+    """Where the plan of a release is left: beside it, as it must not leave the house with it."""
+    return out.with_name(f"{out.name}-plan")
+
+
+def draft(
+    data: str,
+    out: Path,
+    *,
+    method: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    known: Schema | None = None,
+    keep_text: bool = False,
+    overwrite: bool = False,
+    **options: Any,
+) -> Draft:
+    """Propose a plan for data, run it, and leave the plan beside the release.
+
+    method: by default the better of local and optimal recoding. settings: of the step, as k.
+    known: what a person has written of the columns. options: how the data is read, as for `scan`.
+    """
+    given = dict(settings or {})
+    k = given.get("k")
+    who = PUBLIC if k is None or k >= PUBLIC.k else AGREEMENT
+    folder = plan_folder(out)
+
+    found = propose(
+        data,
+        folder=folder,
+        k=k,
+        recipient=who.name,
+        known=known,
+        settings={**given, **({"method": method} if method else {})},
+        keep_text=keep_text,
+        **options,
+    )
+    plan = _written(found, folder, overwrite)
+    own = plan.steps[0].method
+    choice = choose(plan, found.nodes, own if method or own not in _OWN else None)
+    if choice.method != own:
+        found = found.by(choice.method)
+        plan = _written(found, folder, True)
+    return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite))
+
+
+def _is_ours(found: Proposal, path: Path) -> bool:
+    """Whether an earlier run of the same command has left its plan there, untouched."""
+    try:
+        return path.read_text("utf-8") in {found.plan, *(found.by(m).plan for m in _OWN)}
+    except (OSError, ValueError):
+        return False
+
+
+def _written(found: Proposal, folder: Path, overwrite: bool) -> Plan:
+    write(found, folder, overwrite=overwrite or _is_ours(found, folder / "plan.toml"))
+    return Plan.read(folder / "plan.toml")

@@ -1,0 +1,102 @@
+"""One command from a file to a draft: what it says, what it leaves, and that its plan gives the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(11)
+    rows = 900
+    hospital = draw.integers(0, 24, rows)
+    table = pa.table(
+        {
+            "mrn": [f"M{100_000 + 7 * i}" for i in range(rows)],
+            "hospital": [f"Hospital {i}" for i in hospital],
+            "county": [f"County {i // 3}" for i in hospital],
+            "region": [f"Region {i // 12}" for i in hospital],
+            "age": draw.integers(18, 85, rows),
+            "sex": draw.choice(["female", "male"], rows),
+            "diagnosis": draw.choice(["I10", "E11.9", "J45.0", "C50.9", "F32.1"], rows),
+        }
+    )
+    path = tmp_path / "stays.csv"
+    pc.write_csv(table, path)
+    return path
+
+
+def test_one_command_makes_a_draft_and_leaves_its_plan(sfumato, stays: Path) -> None:
+    answer = sfumato("anonymize", stays, "--k", 5, "--out", "release")
+    text = " ".join(answer.out.split())
+    assert "hospital < county < region" in text and "Assumed, until a person has looked" in text
+    assert "Made by local recoding (the better of: local" in text and "What was lost" in text
+    assert "sfumato run release-plan/plan.toml --out release" in text
+    folder = stays.parent
+    plan = (folder / "release-plan" / "plan.toml").read_text()
+    assert 'by = ""' in plan and "reviewed = true }" not in plan  # nothing is signed
+    assert json.loads((folder / "release" / "internal" / "record.json").read_text())["extra"]["loss"] < 0.6
+    # The same command, and a run of the plan, find the release as it is.
+    again = sfumato("run", "release-plan/plan.toml", "--out", "release")
+    assert "is there already" in again.out
+    assert "is there already" in sfumato("anonymize", stays, "--k", 5, "--out", "release").out
+
+
+def test_the_plan_gives_the_same_classes_elsewhere(sfumato, stays: Path) -> None:
+    first = sfumato("anonymize", stays, "--k", 5, "--method", "optimal", "--out", "release", "--json")
+    assert json.loads(first.out)["method"] == "optimal"
+    sfumato("run", "release-plan/plan.toml", "--out", "other")
+    plans = [(stays.parent / n / "internal" / "plan.toml").read_text() for n in ("release", "other")]
+    assert plans[0] == plans[1] and 'method = "optimal"' in plans[0]
+
+
+def test_the_determination_can_be_filled_after_a_default_run(sfumato, stays: Path) -> None:
+    assert sfumato("init", stays, "--recipient", "agreement").code == 0
+    plan = Path("plan.toml").read_text()
+    assert 'reports = ["html", "json"]' in plan and 'method = "local"' in plan
+    sfumato("run", "plan.toml", "--out", "release")
+    sfumato("determination", "new", "form.toml")
+    filled = sfumato("determination", "fill", "form.toml", "--report", "release", "--out", "page.html")
+    assert filled.code == 0 and Path("page.html").is_file()
+
+
+def test_what_is_said_of_a_dropped_column_is_pointed_out(sfumato, stays: Path) -> None:
+    assert sfumato("init", stays, "--recipient", "agreement").code == 0
+    plan = Path("plan.toml")
+    text = plan.read_text()
+    assert "does nothing" not in sfumato("plan", "check", "plan.toml").err
+    plan.write_text(
+        text.replace(
+            'sex = { role = "quasi-identifier", ', 'sex = { role = "quasi-identifier", drop = true, '
+        )
+    )
+    said = " ".join(sfumato("plan", "check", "plan.toml").err.split())
+    assert "'sex' is left out (drop = true), and what is said of its role, hierarchy does nothing" in said
+
+
+def test_what_goes_into_a_plan_or_beside_hierarchies_is_refused(sfumato, stays: Path) -> None:
+    answer = sfumato("anonymize", stays, "--k", 5, "--out", "release", "--seed", 3)
+    assert answer.code == 2 and "--seed goes with --hierarchies" in " ".join(answer.err.split())
+    assert not (stays.parent / "release-plan").exists()
+    answer = sfumato("anonymize", stays, "--out", "release")
+    assert answer.code == 2 and "nothing is asked" in answer.err
+
+
+def test_a_tree_with_counts(sfumato, stays: Path) -> None:
+    sfumato("hierarchy", "build", stays, "diagnosis", "--icd10", "--chapters", "--out", "dx.csv")
+    alone = sfumato("hierarchy", "show", "dx.csv").out
+    assert "I00-I99 circulatory  1 value" in alone and "rows" not in alone
+    counted = sfumato("hierarchy", "show", "dx.csv", stays, "diagnosis").out
+    assert "*  5 values, 900 rows" in counted and "├──" in counted
+    few = stays.parent / "few.csv"
+    few.write_text("diagnosis\n" + "I10\n" * 3 + "E11.9\n" * 40)
+    counted = sfumato("hierarchy", "show", "dx.csv", few, "diagnosis").out
+    assert "1 to 10 rows" in counted and " 3 rows" not in counted
+    wrong = sfumato("hierarchy", "show", "dx.csv", few)
+    assert wrong.code == 2 and "go together" in wrong.err
