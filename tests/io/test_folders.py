@@ -100,7 +100,7 @@ def test_ledgers_note_a_file_address_as_its_path(tmp_path: Path) -> None:
     [
         ({}, "no file"),
         ({"a.csv": BODY, "b.csv": BODY}, "2 files"),
-        ({"a.parquet": "PAR1"}, "no text table"),
+        ({"a.parquet": "PAR1"}, "not a text table"),
         ({"a.csv": ""}, "is empty"),
     ],
 )

@@ -21,7 +21,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.io import layout
 from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, read_head, require_plausible
 from sfumato.io.layout import DATE, MARKERS, NUMBER, Row, is_quantity, parse_rows
-from sfumato.io.separators import quote_of, refuse_one_column, separator_of
+from sfumato.io.separators import FEW, quote_of, refuse_one_column, separator_of
 
 DATE_ORDERS = ("YMD", "DMY", "MDY")
 _NAMES = {"\t": "tab", " ": "space"}
@@ -150,8 +150,13 @@ def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
     data, more = read_head(path)
     encoding = encoding_of(data, path, dialect.encoding, more)
     _, text = _without_excel_line(decoded(data, encoding, path, more))
-    rows = parse_rows(text, dialect.separator, dialect.quote, more)
-    return [row.cells for row in rows if row.line > dialect.skip]
+    found: list[list[str]] = []
+    for size in (FEW, len(text)):  # all of it only where the first part does not show them
+        rows = parse_rows(text[:size], dialect.separator, dialect.quote, more or size < len(text))
+        found = [row.cells for row in rows if row.line > dialect.skip]
+        if len(found) > bool(dialect.header) + dialect.units:
+            break
+    return found
 
 
 def rows_before_data(path: Path, dialect: Dialect) -> int:

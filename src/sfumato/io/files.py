@@ -100,10 +100,10 @@ def files_of(data: Any) -> tuple[list[Path], Partitions] | None:
         found = [Path(path) for path in sorted(glob.glob(text, recursive=True))]
         if not found:
             raise DataError(f"no file matches {Path(text).name}.", hint="check the pattern")
-        files = [file for path in found for file in (in_folder(path) if path.is_dir() else [path])]
+        files = [file for path in found for file in (in_folder(path) if os.path.isdir(path) else [path])]
         return files, of_pattern(text, files)
     path = Path(data)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path], NO_PARTITIONS
     files = in_folder(path)
     return files, of_folder(path, files)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
 from sfumato.io import file_checks
-from sfumato.io.partitions import NO_PARTITIONS, Partitions
+from sfumato.io.partitions import NO_PARTITIONS, Partitions, table_files
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource, is_text
 
@@ -41,7 +41,7 @@ def read(paths: Sequence[Path], partitions: Partitions = NO_PARTITIONS) -> tuple
 
     partitions: columns that the names of their folders hold.
     """
-    files = [_footer(Path(path)) for path in paths]
+    files = [_footer(file) for path in paths for file in _files(Path(path))]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
     file_checks.require_same_columns(files)
@@ -54,6 +54,16 @@ def read(paths: Sequence[Path], partitions: Partitions = NO_PARTITIONS) -> tuple
         origin=tuple(file.path for file in files),
     )
     return source, None if partitions.fields else file_checks.stored_schema(files)
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or the part files of a folder in the order of their names, as Spark writes them."""
+    if not path.is_dir():
+        return [path]
+    found = table_files(path, (".parquet", ".pq"))
+    if not found:
+        raise DataError(f"the folder {path.name} holds no Parquet file.", hint="name a file, or its folder")
+    return found
 
 
 # -- footers -------------------------------------------------------------------------------------

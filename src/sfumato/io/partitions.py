@@ -88,7 +88,8 @@ def require_table_files(folder: Path, suffixes: Sequence[str]) -> list[Path]:
     if not found:
         deeper = any(p.is_dir() and not p.name.startswith((".", "_")) for p in folder.iterdir())
         raise DataError(
-            f"the folder {folder.name} holds no file of a table{' but in folders of its own' * deeper}.",
+            f"{folder.name or '.'} is a directory without files of a table"
+            f"{' but in folders of its own' * deeper}.",
             hint=f"'{folder.name}/**/*.parquet' reads those" if deeper else "name a file, or its folder",
         )
     return found

@@ -10,7 +10,8 @@ from sfumato.io import layout
 from sfumato.io.layout import NUMBER, Row, parse_rows
 
 SEPARATORS = (",", ";", "\t", "|")
-_FEW = 1 << 17  # enough to tell a separator
+FEW = 1 << 17
+"""Characters that are enough to tell a separator."""
 _FITS = 0.9  # of the rows as wide as the first: no need to look for a title
 _NEVER = "\0"  # cuts no line
 
@@ -50,7 +51,7 @@ def separator_of(text: str, quote: str, more: bool, start: int = 0) -> str:
 
 
 def _first(text: str, separator: str, quote: str, more: bool) -> list[Row]:
-    return parse_rows(text[:_FEW], separator, quote, more or len(text) > _FEW)
+    return parse_rows(text[:FEW], separator, quote, more or len(text) > FEW)
 
 
 def _is_one_column(rows: Sequence[Row], text: str, separator: str, quote: str) -> bool:
