@@ -63,7 +63,13 @@ class Case:
 
     def _read(self, data: pa.Table) -> sf.Table:
         columns = tuple(
-            sf.Column(n, sf.Kind.NOMINAL, levels=levels, missing=False, confirmed=True)
+            sf.Column(
+                n,
+                sf.Kind.NOMINAL,
+                levels=levels,
+                missing=False,
+                provenance=sf.Provenance.declared("the benchmark", "its domain.json"),
+            )
             for n, levels in self.levels.items()
         )
         text = {n: data[n].cast(pa.string()).fill_null("None") for n in self.levels}

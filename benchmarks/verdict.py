@@ -1,6 +1,6 @@
 """Does the judge find what is copied, and leave other people's rows alone? Real tables, many seeds.
 
-python benchmarks/verdict.py [--seeds 40] [--effort normal] [--data adult,desynpuf,diabetes130] [--case ...]
+python benchmarks/verdict.py [--seeds 40] [--jobs 2] [--effort normal] [--data adult] [--case other,one]
 
 An original, as many people outside it as the control, and a file that is judged: other people's rows, some of
 them replaced by copies; or the original itself in disguise. `risk <= 0.05` must be met at least 38 of 40
@@ -14,6 +14,9 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +138,8 @@ def load(folder: str, name: str, case: str) -> pd.DataFrame:
     return frame
 
 
-def run(frame: pd.DataFrame, case: str, seed: int, effort: str) -> dict[str, object]:
+def run(name: str, case: str, effort: str, seed: int) -> dict[str, object]:
+    frame = load(os.environ["SFUMATO_DATA"], name, case)
     rng = np.random.default_rng(seed)
     frame = frame.iloc[rng.permutation(len(frame))].reset_index(drop=True)
     rows = min(ROWS, len(frame) // 3)
@@ -144,8 +148,9 @@ def run(frame: pd.DataFrame, case: str, seed: int, effort: str) -> dict[str, obj
     made = made.iloc[rng.permutation(len(made))].reset_index(drop=True)
     start = time.process_time()
     found = sf.assess(
-        original, made, control=control, thresholds={"risk": 0.05}, effort=effort, key=Key.from_seed(seed)
-    )
+        original, made, control=control, thresholds={"risk": 0.05}, effort=effort, key=Key.from_seed(seed),
+        scope="limits",
+    )  # fmt: skip
     named = [p["row of the original"] for p in found.people]
     return {
         "outcome": found.thresholds[0].outcome,
@@ -161,21 +166,23 @@ def run(frame: pd.DataFrame, case: str, seed: int, effort: str) -> dict[str, obj
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--effort", default="normal")
     parser.add_argument("--data", default=",".join(FILES))
     parser.add_argument("--case", default=",".join(CASES))
     parser.add_argument("--verbose", action="store_true")
     asked = parser.parse_args()
-    folder = os.environ.get("SFUMATO_DATA", "")
-    if not folder:
+    if not os.environ.get("SFUMATO_DATA"):
         print("SFUMATO_DATA is not set: no real data here")
         return
     heads = ("met", "not", "open", "share", "named", "found", "CPU s")
     print(f"{'file':<13}{'case':<13}" + "".join(f"{h:>8}" for h in heads))
-    for name in asked.data.split(","):
-        for case in asked.case.split(","):
-            frame = load(folder, name, case)
-            runs = [run(frame, case, seed, asked.effort) for seed in range(asked.seeds)]
+    seeds = range(asked.first, asked.first + asked.seeds)
+    cases = [(name, case) for name in asked.data.split(",") for case in asked.case.split(",")]
+    with ProcessPoolExecutor(asked.jobs, get_context("spawn")) as pool:
+        for name, case in cases:
+            runs = list(pool.map(partial(run, name, case, asked.effort), seeds))
             outcomes = [r["outcome"] for r in runs]
             met, unmet = outcomes.count("met"), outcomes.count("not met")
             share = float(np.nanmean([r["share"] for r in runs]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.schema import Column, Kind, Schema
+from sfumato.schema import Column, Kind, Provenance, Schema
+
+FORM = Provenance.declared("B. Becker", "adult.names, the documentation of UCI 2")
 
 _WORK = ("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov",
          "Without-pay", "Never-worked")  # fmt: skip
@@ -24,11 +26,11 @@ _COUNTRY = (
 
 
 def _number(name: str, *edges: float) -> Column:
-    return Column(name, Kind.NUMERIC, type="integer", edges=edges, missing=False, clamp=True, confirmed=True)
+    return Column(name, Kind.NUMERIC, type="integer", edges=edges, missing=False, clamp=True, provenance=FORM)
 
 
 def _names(name: str, levels: tuple[str, ...]) -> Column:
-    return Column(name, Kind.NOMINAL, levels=levels, missing_codes=("?",), confirmed=True)
+    return Column(name, Kind.NOMINAL, levels=levels, missing_codes=("?",), provenance=FORM)
 
 
 SCHEMA = Schema(
@@ -45,6 +47,6 @@ SCHEMA = Schema(
         _number("capital-loss", 0, 1, 1000, 1500, 1750, 2000, 2500, 5000),
         _number("hours-per-week", 0, 96),
         _names("native-country", _COUNTRY),
-        Column("income", Kind.FLAG, levels=("<=50K", ">50K"), missing=False, confirmed=True),
+        Column("income", Kind.FLAG, levels=("<=50K", ">50K"), missing=False, provenance=FORM),
     )
 )

@@ -32,6 +32,7 @@ from sfumato.table import Table
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import peers
 
+STATED = sf.Provenance.declared("the experiment", "round bounds of what is measured")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 BOUNDS = {
     "pregnancies": (0, 20), "glucose": (0, 200), "pressure": (0, 130), "skin": (0, 100), "insulin": (0, 900),
@@ -44,11 +45,11 @@ Line = tuple[str, float | None, float, float]
 
 def schema(bounds: dict[str, tuple[float, float]]) -> sf.Schema:
     columns = [
-        sf.Column(n, "numeric", edges=(float(a), float(b)), clamp=True, missing=False, confirmed=True)
+        sf.Column(n, "numeric", edges=(float(a), float(b)), clamp=True, missing=False, provenance=STATED)
         for n, (a, b) in bounds.items()
     ]
     outcome = sf.Column(
-        "outcome", "flag", type="boolean", levels=(False, True), missing=False, confirmed=True
+        "outcome", "flag", type="boolean", levels=(False, True), missing=False, provenance=STATED
     )
     return sf.Schema((*columns, outcome))
 

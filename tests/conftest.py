@@ -86,20 +86,33 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The witnesses of ledgers are kept apart from those of the person who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))  # whom a developer trusts
+        patch.delenv("SFUMATO_TRUST", raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_people(own_state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each test is a machine of its own: the people of one were not paid for by another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_STATE", str(tmp_path_factory.mktemp("state")))
         yield
 
 
 # --- side by side ---------------------------------------------------------------------------------
 
 
+_SHARED = (("spark", "spark"), ("postgres", "postgres_url"), ("mariadb", "mariadb_url"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """One worker starts Spark, one talks to PostgreSQL: a session of either is dear, or shared."""
+    """One worker starts Spark, one talks to each database: a session is dear, or shared."""
     if part := os.environ.get("SFUMATO_PART"):
         _keep_part(config, items, part)
     for item in items:
         needed = getattr(item, "fixturenames", ())
-        for name, fixture in (("spark", "spark"), ("postgres", "postgres_url")):
+        for name, fixture in _SHARED:
             if fixture in needed or f"[{name}" in item.nodeid or f"-{name}" in item.nodeid:
                 item.add_marker(pytest.mark.xdist_group(name))
     yield
@@ -161,6 +174,17 @@ def postgres_url() -> str:
     url = os.environ.get("SFUMATO_POSTGRES_URL", "")
     if not url:
         pytest.skip("SFUMATO_POSTGRES_URL is not set: no PostgreSQL here")
+    return url
+
+
+@pytest.fixture(scope="session")
+def mariadb_url() -> str:
+    """A MariaDB that tests may write to."""
+    url = os.environ.get("SFUMATO_MYSQL_URL", "")
+    if not url:
+        pytest.skip("SFUMATO_MYSQL_URL is not set: no MariaDB here")
+    if importlib.util.find_spec("MySQLdb") is None:
+        pytest.skip("the driver of MariaDB, mysqlclient, is not installed")
     return url
 
 

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
+from declared import PUBLIC
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -21,7 +22,9 @@ FALSE_ALARM = 1e-6
 def tiny(rows: Sequence[State], sizes: Sequence[int], **more: object) -> Table:
     """A table of columns v0, v1, ... with levels 0, 1, ..., all public."""
     columns = tuple(
-        Column(f"v{i}", Kind.ORDINAL, type="integer", levels=tuple(range(s)), missing=False, confirmed=True)
+        Column(
+            f"v{i}", Kind.ORDINAL, type="integer", levels=tuple(range(s)), missing=False, provenance=PUBLIC
+        )
         for i, s in enumerate(sizes)
     )
     cells = np.array(rows, np.int64).reshape(-1, len(sizes))

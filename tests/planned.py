@@ -21,28 +21,33 @@ kind = "flag"
 role = "quasi-identifier"
 levels = ["f", "m"]
 confirmed = true
+provenance = {origin="declared", by="me", reason="so", domain="sha256:4839344862f357d18b5c30c3da185493"}
 [columns.age]
 kind = "numeric"
 type = "integer"
 role = "quasi-identifier"
 edges = [0, 20, 40, 60, 80, 120]
 confirmed = true
+provenance = {origin="declared", by="me", reason="so", domain="sha256:c7d0fedf1b243898561fb4481ddd6ff2"}
 [columns.region]
 kind = "nominal"
 role = "quasi-identifier"
 levels = ["east", "north", "south", "west"]
 confirmed = true
+provenance = {origin="declared", by="me", reason="so", domain="sha256:17f59e212739460c16b3221fa4bc1d43"}
 [columns.dx]
 kind = "nominal"
 role = "sensitive"
 levels = ["a", "b", "c", "zebra7319"]
 confirmed = true
+provenance = {origin="declared", by="me", reason="so", domain="sha256:5ffd89fe056f8831da9307ec78ca583f"}
 [columns.cost]
 kind = "numeric"
 type = "integer"
 role = "sensitive"
 edges = [0, 100, 200, 400]
 confirmed = true
+provenance = {origin="declared", by="me", reason="so", domain="sha256:093941ef5fe4a99f20c0ca53fa384e02"}
 """
 
 LEVELS = """\

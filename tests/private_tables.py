@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from declared import PUBLIC
 from numpy.typing import NDArray
 
 from sfumato.privacy import Budget, Ledger
@@ -20,7 +21,9 @@ Ints = NDArray[np.int64]
 def table_of(codes: NDArray[Any], sizes: Sequence[int], persons: Sequence[int] | None = None) -> Table:
     """A table of columns v0, v1, ... with levels 0, 1, ...; codes: (columns, rows)."""
     columns = [
-        Column(f"v{j}", Kind.ORDINAL, type="integer", levels=tuple(range(k)), missing=False, confirmed=True)
+        Column(
+            f"v{j}", Kind.ORDINAL, type="integer", levels=tuple(range(k)), missing=False, provenance=PUBLIC
+        )
         for j, k in enumerate(sizes)
     ]
     data = {f"v{j}": np.asarray(c, np.int64) for j, c in enumerate(codes)}

@@ -101,23 +101,26 @@ def unknown_column(folder: Path) -> object:
 
 @provoke
 def constraint_names_no_level(folder: Path) -> object:
+    from declared import PUBLIC
+
     from sfumato.schema import Column, Kind, Schema
     from sfumato.synthesis.constraints import Never
     from sfumato.synthesis.domain import Domain
 
-    columns = [Column(n, Kind.NOMINAL, levels=("x", "y"), confirmed=True) for n in "ab"]
+    columns = [Column(n, Kind.NOMINAL, levels=("x", "y"), provenance=PUBLIC) for n in "ab"]
     return Domain.of(Schema(tuple(columns)), constraints=[Never({"a": CANARY, "b": "x"})])
 
 
 @provoke
 def pool_of_seeds_with_another_value(folder: Path) -> object:
     import pyarrow as pa
+    from declared import PUBLIC
 
     from sfumato.schema import Column, Kind, Schema
     from sfumato.synthesis.pegs import PeGS
     from sfumato.table import Table
 
-    columns = tuple(Column(n, Kind.NOMINAL, levels=("x", "y"), confirmed=True) for n in "ab")
+    columns = tuple(Column(n, Kind.NOMINAL, levels=("x", "y"), provenance=PUBLIC) for n in "ab")
     data = Table.from_arrow(pa.table({"a": ["x"], "b": ["y"]}), Schema(columns))
     pool = Table.from_arrow(pa.table({"a": [CANARY], "b": ["y"]}))
     return PeGS(epsilon_per_row=1.0, seeds=pool).fit(data)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from declared import PUBLIC
 
 from sfumato.privacy import Guarantee, KAnonymity
 from sfumato.release import InternalRecord, Release, manifest
@@ -33,9 +34,9 @@ def released(k: int = 3, **record: Any) -> Release:
     )
     schema = Schema(
         (
-            Column("sex", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("f", "m"), confirmed=True),
+            Column("sex", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("f", "m"), provenance=PUBLIC),
             # One bin for all ages: classes must be counted by value, or they look larger than they are.
-            Column("age", Kind.NUMERIC, Role.QUASI_IDENTIFIER, "integer", edges=(0, 120), confirmed=True),
+            Column("age", Kind.NUMERIC, Role.QUASI_IDENTIFIER, "integer", edges=(0, 120), provenance=PUBLIC),
             Column("stay", Kind.NUMERIC, Role.SENSITIVE, "integer"),
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from declared import PUBLIC
 from numpy.typing import NDArray
 
 from sfumato.schema import Column, Kind, Schema
@@ -21,7 +22,7 @@ def numbers(*bounds: tuple[float, float], missing: bool = False) -> Schema:
     """Numbers x0, x1, ... with these public bounds."""
     return Schema(
         tuple(
-            Column(f"x{j}", Kind.NUMERIC, edges=(float(a), float(b)), missing=missing, confirmed=True)
+            Column(f"x{j}", Kind.NUMERIC, edges=(float(a), float(b)), missing=missing, provenance=PUBLIC)
             for j, (a, b) in enumerate(bounds)
         )
     )
@@ -29,11 +30,11 @@ def numbers(*bounds: tuple[float, float], missing: bool = False) -> Schema:
 
 MIXED = Schema(
     (
-        Column("dose", Kind.NUMERIC, edges=(0.0, 10.0), unit="mg", confirmed=True),
-        Column("ward", Kind.NOMINAL, levels=("a", "b", "c"), confirmed=True),
-        Column("grade", Kind.ORDINAL, type="integer", levels=(1, 2, 3, 4), missing=False, confirmed=True),
-        Column("smoker", Kind.FLAG, type="boolean", levels=(False, True), confirmed=True),
-        Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, confirmed=True),
+        Column("dose", Kind.NUMERIC, edges=(0.0, 10.0), unit="mg", provenance=PUBLIC),
+        Column("ward", Kind.NOMINAL, levels=("a", "b", "c"), provenance=PUBLIC),
+        Column("grade", Kind.ORDINAL, type="integer", levels=(1, 2, 3, 4), missing=False, provenance=PUBLIC),
+        Column("smoker", Kind.FLAG, type="boolean", levels=(False, True), provenance=PUBLIC),
+        Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, provenance=PUBLIC),
     )
 )
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
+from declared import PUBLIC
 
 from sfumato.release import Release
 from sfumato.schema import Column, Kind, Role, Schema
@@ -38,7 +39,7 @@ def stays(**changes: Any) -> Table:
         "born": Column("born", Kind.DATE, Role.QUASI_IDENTIFIER, "date"),
         "admitted": Column("admitted", Kind.DATE, type="datetime"),
         "measured": Column("measured", Kind.DATE, type="instant"),
-        "sex": Column("sex", Kind.NOMINAL, levels=("f", "m"), confirmed=True),
+        "sex": Column("sex", Kind.NOMINAL, levels=("f", "m"), provenance=PUBLIC),
     }
     return Table.from_arrow(data, Schema(tuple(meant[n] for n in data.column_names)))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from hypothesis import given
 from hypothesis import strategies as st
 from stays import KEY, cells, stays
@@ -146,7 +147,7 @@ def test_ids_that_reals_cannot_tell_apart_are_refused() -> None:
 
 
 def test_a_declared_range_of_dates_grows_with_the_shift(tmp_path: Path) -> None:
-    schema = stays().schema.with_("born", edges=(date(1950, 1, 1), date(1999, 12, 31)), confirmed=True)
+    schema = stays().schema.with_("born", edges=(date(1950, 1, 1), date(1999, 12, 31)), provenance=PUBLIC)
     release = pseudonymize(stays().with_schema(schema), shift_dates=40)
     assert release.schema["born"].edges == (date(1949, 11, 22), date(2000, 2, 9))
     assert verify(release.save(tmp_path / "out")).ok

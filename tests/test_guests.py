@@ -217,7 +217,7 @@ def test_a_claim_of_a_guest_may_be_none_of_that_name(guest: Callable[..., Path],
     entry = {"claim": "Odd", "guest": _SAYS}
     guarantee = Guarantee.from_json(json.dumps({"sfumato_guarantee": 1, "claims": [entry]}))
     Release(testing.example_table().drop(["id", "note"]), guarantee).save(tmp_path / "r")
-    with pytest.warns(SfumatoWarning, match="Odd of guest-odd .* it is no claim of that name"):
+    with pytest.warns(SfumatoWarning, match="Odd of guest-odd .* it is not a claim of that name"):
         (check,) = verify(tmp_path / "r", guests=True).claims
     assert check.outcome is Outcome.UNSEEN
 
@@ -245,7 +245,7 @@ def test_a_measure_of_a_guest_guides_a_search(example: Path) -> None:
 
 def test_a_measure_that_is_none_is_left_out(guest: Callable[..., Path]) -> None:
     guest("class Odd:\n    name = 'odd'", measures={"odd": "Odd"})
-    told = pytest.warns(SfumatoWarning, match="odd of guest-odd .* no measure of loss: it lacks monotone")
+    told = pytest.warns(SfumatoWarning, match="odd of guest-odd .* a measure of loss lacks monotone")
     with told, pytest.raises(ParameterError, match="not known"):
         measure_of("odd")
 
@@ -347,7 +347,7 @@ def test_an_address_that_a_guest_cannot_read_is_told(guest: Callable[..., Path],
     assert CANARY not in str(refused.value) and "(ValueError)" in str(refused.value)
     with pytest.raises(DataError, match="gave back nothing that can be read"):
         sf.scan("empty://x")
-    with pytest.raises(DataError, match="are not read"), pytest.warns(SfumatoWarning, match="no function"):
+    with pytest.raises(DataError, match="are not read"), pytest.warns(SfumatoWarning, match="a function"):
         sf.scan("odd://x")
     (tmp_path / "x.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     plugins.register(Group.SOURCES, "here", lambda address, table: tmp_path / "x.csv")

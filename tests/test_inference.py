@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from declared import PUBLIC
 
 from sfumato.inference import infer
 from sfumato.inference.names import is_about, read, words
@@ -252,7 +253,7 @@ def test_a_hint_wins_but_cannot_confirm():
                 levels=(1, 2),
                 labels={"1": "male", "2": "female"},
                 type="integer",
-                confirmed=True,
+                provenance=PUBLIC,
             ),
             Column(
                 "q1", "ordinal", role="sensitive", type="integer", missing_codes=(9,), description="asked"

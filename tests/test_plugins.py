@@ -61,7 +61,7 @@ def test_a_method_of_a_guest_is_found_and_loaded_late(install: Install) -> None:
         (f"raise SystemExit('{CANARY}')", "it cannot be loaded (SystemExit)"),
         ("x = 1", "it cannot be loaded (AttributeError)"),
         (f"this is no {CANARY}", "it cannot be loaded (SyntaxError)"),
-        ("Method = 3", "it is no class"),
+        ("Method = 3", "it must be a class"),
         ("class Method: pass", "Method is not a method: it declares nothing"),
         (METHOD.format(name="another"), "it declares itself as 'another'"),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from releases import public_bytes, released
 
 from sfumato.errors import OutputError
@@ -121,7 +122,12 @@ def test_the_public_schema_keeps_only_what_is_public_or_visible(tmp_path: Path) 
         (
             replace(guessed, reason="12 levels", missing=False, missing_codes=("?",)),
             Column(
-                "public", Kind.NOMINAL, levels=("x", "y"), labels={"y": "Y"}, missing=False, confirmed=True
+                "public",
+                Kind.NOMINAL,
+                levels=("x", "y"),
+                labels={"y": "Y"},
+                missing=False,
+                provenance=PUBLIC,
             ),
             Column(
                 "size", Kind.NUMERIC, type="integer", edges=(3, 977), clamp=True, unit="cm", draw=Draw.LOWER

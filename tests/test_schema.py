@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from declared import PUBLIC
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.errors import SchemaError
-from sfumato.schema import Column, Draw, Kind, Role, Schema, draw_back
+from sfumato.schema import Column, Draw, Kind, Provenance, Role, Schema, draw_back
 
 TYPES = {
     Kind.NUMERIC: ["real"],
@@ -151,14 +152,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 # -- what may be assumed -------------------------------------------------------------------------
 
 
-def test_only_confirmed_domains_are_public() -> None:
+def test_only_domains_that_somebody_answers_for_are_public() -> None:
     schema = Schema((
-        Column("declared", Kind.NOMINAL, levels=("a",), confirmed=True),
-        Column("inferred", Kind.NOMINAL, levels=("a",)),
-        Column("open", Kind.NOMINAL, confirmed=True),
+        Column("declared", Kind.NOMINAL, levels=("a",), provenance=PUBLIC),
+        Column("inferred", Kind.NOMINAL, levels=("a",), confirmed=True, provenance=Provenance.read_off()),
+        Column("open", Kind.NOMINAL, provenance=PUBLIC),
     ))  # fmt: skip
     schema.require_public(["declared"])
-    with pytest.raises(SchemaError, match="2 columns without a confirmed public domain: 'inferred', 'open'"):
+    with pytest.raises(SchemaError, match=r"2 without .*'inferred' \(read off the data\); 'open'"):
         schema.require_public()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from described import CANARY, cells, shown, table_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,7 +160,7 @@ def proposed(values: Any, column: Column, **more: Any) -> Column:
 
 def test_levels_are_filled_unconfirmed_with_a_reason() -> None:
     found = proposed(["b", "a", None, "b"], Column("x", Kind.NOMINAL, reason="words"))
-    assert found.levels == ("a", "b") and not found.confirmed
+    assert found.levels == ("a", "b") and found.origin == "read off the data"
     assert found.reason == "words; levels read off the data"
 
 
@@ -226,28 +227,28 @@ def test_instants_get_edges_with_a_zone() -> None:
 
 
 def test_what_was_declared_is_not_changed_unasked() -> None:
-    declared = Column("x", Kind.NOMINAL, levels=("a",), missing=False, confirmed=True)
+    declared = Column("x", Kind.NOMINAL, levels=("a",), missing=False, provenance=PUBLIC)
     assert proposed(["a", "b", None], declared) == declared
-    bins = Column("x", Kind.NUMERIC, type="integer", edges=(0, 10), confirmed=True)
+    bins = Column("x", Kind.NUMERIC, type="integer", edges=(0, 10), provenance=PUBLIC)
     assert proposed([5, 50], bins) == bins
 
 
-def test_extending_is_said_and_no_longer_confirmed() -> None:
-    declared = Column("x", Kind.NOMINAL, levels=("z", "a"), missing=False, confirmed=True)
+def test_extending_is_said_and_read_off_the_data() -> None:
+    declared = Column("x", Kind.NOMINAL, levels=("z", "a"), missing=False, provenance=PUBLIC)
     found = proposed(["a", "b", None], declared, extend=True)
-    assert found.levels == ("z", "a", "b") and found.missing and not found.confirmed
+    assert found.levels == ("z", "a", "b") and found.missing and not found.public
     assert "extended" in found.reason
     said = changes(Schema((declared,)), Schema((found,)))
-    assert [c.what for c in said] == ["1 level added, may be missing, no longer confirmed"]
+    assert [c.what for c in said] == ["1 level added, may be missing, now read off the data"]
     assert proposed(["a"], declared, extend=True) == declared
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20), st.integers(-50, 50))
 def test_extended_edges_hold_every_number(values: list[int], low: int) -> None:
-    declared = Column("x", Kind.NUMERIC, type="integer", edges=(low, low + 7), confirmed=True)
+    declared = Column("x", Kind.NUMERIC, type="integer", edges=(low, low + 7), provenance=PUBLIC)
     found = proposed(values, declared, extend=True)
     assert table_of({"x": values}, found).counts("x").total == len(values)
-    assert found.confirmed == all(low <= v <= low + 7 for v in values)
+    assert found.public == all(low <= v <= low + 7 for v in values)
 
 
 def test_an_update_adds_new_columns_and_keeps_absent_ones() -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from releases import alter, cover_up, every_type, released
 
 from sfumato.errors import DataError, VerificationError
-from sfumato.privacy import (
-    Guarantee,
-    PureDP,
-)
-from sfumato.release import InternalRecord, Outcome, Release, Verification, verify
+from sfumato.privacy import Guarantee, KAnonymity, LDiversity, PureDP, TCloseness
+from sfumato.release import InternalRecord, Outcome, Release, Standing, Verification, verification, verify
+from sfumato.release.claims import check_claim
+from sfumato.release.core import read_data
 from sfumato.schema import Schema
+from sfumato.sources import BatchSource
+from sfumato.table import Table
 
 
 def failed(found: Verification) -> set[str]:
@@ -34,7 +36,8 @@ def test_a_release_passes_its_own_guarantee(tmp_path: Path) -> None:
     found.require()
     (claim,) = found.claims
     assert claim.how == "recounted from the file" and "smallest of 4 classes has 3 rows" in claim.detail
-    assert str(found).endswith("Verified.")
+    assert found.standing is Standing.WHOLE
+    assert "WHOLE, BUT NOT SIGNED BY ANYONE YOU TRUST (there is no signature)" in str(found).splitlines()[-1]
     assert all(len(row) == 4 and all(isinstance(cell, str) for cell in row) for row in found.rows())
 
 
@@ -226,7 +229,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["..", "", "../internal", "*.parquet", "a" * 5_000, "/etc/passwd", "\0", ["x"]]
+    "name", ["..", "", "../internal", "*.parquet", "a" * 5_000, "/etc/passwd", "\0", ["x", "../y"]]
 )
 def test_the_data_lie_in_the_folder_under_a_plain_name(tmp_path: Path, name: object) -> None:
     target = released().save(tmp_path / "out")
@@ -243,7 +246,7 @@ def test_columns_must_be_those_of_the_schema(tmp_path: Path) -> None:
     path.write_text(Schema.read(path).drop(["stay"]).to_toml())
     cover_up(target)
     shutil.rmtree(target / "internal")
-    assert failed(verify(target)) == {"data", "k-anonymity with k = 3 rows"}
+    assert failed(verify(target)) == {"card.md", "data", "k-anonymity with k = 3 rows"}
 
 
 def test_an_internal_record_that_others_may_read_is_said(tmp_path: Path) -> None:
@@ -257,3 +260,47 @@ def test_an_internal_record_that_others_may_read_is_said(tmp_path: Path) -> None
     assert "WARNING: internal/ can be read" in found.verdict
     (saved / "internal").chmod(0o700)
     assert not verify(saved).warnings  # nobody gets as far as the file
+
+
+# -- one reading ---------------------------------------------------------------------------------
+
+
+def test_the_rows_are_decoded_once_whatever_is_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Domains and every claim from one reading, with the same answers as from as many as there are claims."""
+    release = released()
+    claims = (
+        KAnonymity(3, ("sex", "age")), KAnonymity(3, ("age",)), LDiversity(3, ("sex", "age"), ("stay",)),
+        TCloseness(1.0, ("sex",), ("stay",)),
+    )  # fmt: skip
+    saved = replace(release, guarantee=Guarantee.of(*claims)).save(tmp_path / "out")
+    readings: list[tuple[str, ...]] = []
+
+    def counted(public: Path) -> Table:
+        table = read_data(public)
+        assert isinstance(table.source, BatchSource)
+        genuine = table.source.open
+
+        def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            readings.append(tuple(columns))
+            return genuine(columns)
+
+        return table.with_source(replace(table.source, open=open_))
+
+    monkeypatch.setattr(verification, "read_data", counted)
+    found = verify(saved)
+    assert readings == [("sex", "age", "stay")]
+    assert found.ok and list(found.claims) == [check_claim(c, read_data(saved / "public")) for c in claims]
+
+
+def test_values_are_counted_as_they_stand_whatever_the_schema_says(tmp_path: Path) -> None:
+    """A missing code in the schema of a forged copy must not merge two values into one class."""
+    target = released().save(tmp_path / "out")
+    path = target / "public" / "schema.toml"
+    schema = Schema.read(path)
+    columns = [replace(c, missing_codes=("f",), levels=("m",)) if c.name == "sex" else c for c in schema]
+    path.write_text(Schema(tuple(columns)).to_toml())
+    cover_up(target)
+    (claim,) = verify(target / "public").claims
+    assert "smallest of 4 classes has 3 rows" in claim.detail

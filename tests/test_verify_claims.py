@@ -165,7 +165,7 @@ def test_what_a_file_cannot_show_is_said_with_its_reason(tmp_path: Path, claim: 
         assert recorded.detail.startswith("not recounted, because ")
     whole = verify(target)
     assert whole.ok and whole.unproven == (recorded,)
-    assert str(whole).endswith("Verified, but for what a file cannot show: 1 of 1 claims.")
+    assert str(whole).endswith("1 of 1 claims cannot be seen in a file.")
 
 
 def test_a_column_said_to_be_pseudonyms_must_look_like_them() -> None:

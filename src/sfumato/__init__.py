@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import KMap as KMap
     from sfumato.criteria import LDiversity as LDiversity
     from sfumato.criteria import TCloseness as TCloseness
+    from sfumato.description import DomainSearch as DomainSearch
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
     from sfumato.errors import DataError as DataError
@@ -75,10 +76,13 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
-    from sfumato.prediction.signing_key import SigningKey as SigningKey
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.privacy.signatures import ReleaseLog as ReleaseLog
+    from sfumato.privacy.signatures import SigningKey as SigningKey
+    from sfumato.privacy.signatures import Trust as Trust
+    from sfumato.privacy.signatures import TrustedKey as TrustedKey
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -90,9 +94,12 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.uses import fit_lasso as fit_lasso
     from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
     from sfumato.release import Release as Release
+    from sfumato.release import sign as sign
     from sfumato.release import verify as verify
+    from sfumato.release.people import people_of as people_of
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
+    from sfumato.schema import Provenance as Provenance
     from sfumato.schema import Role as Role
     from sfumato.schema import Schema as Schema
     from sfumato.seeds import Key as Key
@@ -148,6 +155,7 @@ _HOME = {
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
+    "DomainSearch": "description",
     "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
@@ -193,17 +201,22 @@ _HOME = {
     "PrivateModel": "synthesis.private",
     "Pseudonymize": "pseudonyms.method",
     "PrivateSynthesizer": "synthesis.private",
+    "Provenance": "schema",
     "Register": "anonymization.register",
     "Release": "release",
+    "people_of": "release.people",
+    "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
     "Step": "plan.step",
     "SchemaError": "errors",
     "SfumatoError": "errors",
     "SfumatoWarning": "errors",
-    "SigningKey": "prediction.signing_key",
+    "SigningKey": "privacy.signatures",
     "TCloseness": "criteria",
     "Table": "table",
+    "Trust": "privacy.signatures",
+    "TrustedKey": "privacy.signatures",
     "ValueMI": "anonymization.information",
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
@@ -225,6 +238,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "sign": "release",
     "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",

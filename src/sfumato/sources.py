@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -80,9 +81,18 @@ class EngineSource:
         native = self.frame.select([self.inner(c) for c in columns]).to_native()
         try:
             for batch in each_interruptible(_native_batches(native, self.flavour)):
-                yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+                arrays = [
+                    _as_text(array) if is_text(self.arrow_schema.field(name).type) else array
+                    for name, array in zip(columns, batch.columns, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
         except Exception as error:
             raise executor_fault(error) from None
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    """Text that an engine was asked for as bytes, so that it tells all texts apart; others as they are."""
+    return array.cast(pa.string()) if pa.types.is_binary(array.type) else array
 
 
 def engine_fault(error: Exception) -> SfumatoError:
@@ -163,18 +173,56 @@ def _exact_batches(table: Any) -> Iterator[pa.RecordBatch]:
     Beyond 2^53 two of those would become one, and two persons with them.
     """
     wanted = table.schema().to_pyarrow()
-    risky = [f.name for f in wanted if pa.types.is_decimal(f.type) or _long(f.type)]
-    spelt = table.mutate(**{name: table[name].cast("string") for name in risky}) if risky else table
-    for batch in spelt.to_pyarrow_batches(chunk_size=65_536):
-        arrays = [
-            array.cast(field.type) if field.name in risky else array
-            for array, field in zip(batch.columns, wanted, strict=True)
-        ]
+    loose = table.get_backend().name == "sqlite"
+    quoted = {f.name for f in wanted if loose and pa.types.is_decimal(f.type)}
+    risky = {f.name for f in wanted if _exact(f.type)}
+    spelt = {n: _quoted(table[n]) if n in quoted else table[n].cast("string") for n in risky}
+    for batch in (table.mutate(**spelt) if spelt else table).to_pyarrow_batches(chunk_size=65_536):
+        arrays = []
+        for array, told in zip(batch.columns, wanted, strict=True):
+            found = _unquoted(array, told.type) if told.name in quoted else array
+            arrays.append(found.cast(told.type) if told.name in risky else found)
         yield pa.RecordBatch.from_arrays(arrays, names=wanted.names)
 
 
-def _long(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_int64(type_) or pa.types.is_uint64(type_))
+def _quoted(cells: Any) -> Any:
+    """A decimal of SQLite in all its digits: a real or a whole number there, of which CAST shows 15."""
+    import ibis
+
+    @ibis.udf.scalar.builtin(name="quote", signature=((cells.type(),), "string"))
+    def quote(cell): ...  # type: ignore[no-untyped-def]
+
+    return quote(cells)
+
+
+def _unquoted(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Back from SQLite's notation. A real tells decimals of up to 15 digits apart; others are refused.
+
+    So are longer whole numbers in a column with decimals: they may be what is left of such a real.
+    """
+
+    def cell(text: str | None) -> Decimal | None:
+        if text is None or text == "NULL":
+            return None
+        whole = text.lstrip("-").isdigit()
+        found = Decimal(text) if whole else Decimal(repr(float(text)))  # no number at all is an error
+        if not found.is_finite() or (len(found.as_tuple().digits) > 15 and not (whole and not type_.scale)):
+            raise ValueError
+        return found
+
+    try:
+        return pa.array([cell(t) for t in array.to_pylist()], pa.decimal256(76, 38)).cast(type_)
+    except (ValueError, pa.ArrowInvalid):
+        raise DataError(
+            "a decimal column of SQLite holds what is no decimal of its type, or one of more than 15 digits, "
+            "which SQLite keeps as a rounded real.",
+            hint="keep such numbers as text, or as whole numbers of the smallest unit",
+        ) from None
+
+
+def _exact(type_: pa.DataType) -> bool:
+    """Whether pandas could not hold its values beside a missing one."""
+    return bool(pa.types.is_decimal(type_) or pa.types.is_int64(type_) or pa.types.is_uint64(type_))
 
 
 def collected(native: Any) -> pa.Table | None:

@@ -57,8 +57,8 @@ def test_files_and_hierarchies_are_opened_when_it_is_made() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("k=5", "no criterion with its settings in brackets"),
-        ("entropy-l", "no criterion with its settings in brackets"),
+        ("k=5", "not a criterion with its settings in brackets"),
+        ("entropy-l", "not a criterion with its settings in brackets"),
         ("entropi-l(dx, 3)", "did you mean entropy-l?"),
         ("entropy-l(dx, 3", "in brackets"),
         ("entropy-l(dx)", "needs l"),

@@ -90,5 +90,5 @@ def test_parameters_are_checked() -> None:
     for wrong in ({"kind": "loose"}, {"ordered": "age"}, {"max_suppressed": -1}):
         with pytest.raises(ParameterError):
             Mondrian(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="no quasi-identifiers"):
+    with pytest.raises(ParameterError, match="not quasi-identifiers"):
         Mondrian(ordered=("shoe size",)).search(random_problem(1, 5), KAnonymity(2))

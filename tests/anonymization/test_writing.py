@@ -165,7 +165,7 @@ def test_a_source_that_changes_is_noticed() -> None:
         (sf.KAnonymity(2), {"quasi_identifiers": ["age", "dx"], "drop": ["sex"]}, "have no hierarchy"),
         (sf.KAnonymity(2), {"drop": ["age"]}, "left out, but something is asked"),
         (sf.KAnonymity(2), {"weights": {"age": -1}}, "weights must be"),
-        (sf.KAnonymity(2), {"max_level": {"dx": 1}}, "no quasi-identifiers"),
+        (sf.KAnonymity(2), {"max_level": {"dx": 1}}, "not quasi-identifiers"),
         (sf.LDiversity(5, "dx"), {}, "cannot hold, even with all rows in one class"),
         (sf.LDiversity(2, "age"), {}, "quasi-identifier and sensitive"),
         (sf.TCloseness(0.2, "dx", "ordered"), {}, "no order"),

@@ -109,7 +109,7 @@ def test_an_audit_stands_in_the_report() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"maker": 3}, "maker is no function"),
+        ({"maker": 3}, "maker must be a function"),
         ({"audit": 0.5}, "not what sf.audit gives"),
         ({"earlier": "first.csv"}, "a list of releases"),
         ({"maker": 3, "effort": "slow", "truth": "maybe"}, "effort .* truth .* maker"),

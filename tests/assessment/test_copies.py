@@ -18,6 +18,7 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 ROWS = 1_200
+KEY = Key.from_seed(3)
 
 
 def people(rows: int, seed: int) -> dict[str, list[object]]:
@@ -82,7 +83,8 @@ def test_the_share_of_copies_follows_the_true_one(three, share: float, with_cont
     many = round(share * ROWS)
     mixed = joined(rows_of(original, np.arange(many)), rows_of(rest, np.arange(ROWS - many)))
     seen = found(original, mixed, control if with_control else None)
-    assert seen.p < 1e-6 and "rows of the original" in seen.because
+    # Without a control only the copies of one half of the people can be seen, beside the other half.
+    assert seen.p < (1e-6 if with_control else 1e-4) and "rows of the original" in seen.because
     score = seen.scores[0]
     assert score.low is not None and score.high is not None
     assert score.low - 0.01 <= share <= score.high + 0.01
@@ -250,6 +252,6 @@ def test_people_of_few_columns_who_agree_by_chance_are_no_copies() -> None:
         ]
         columns = files[0].columns
         overlaps.append(overlap(files[0], files[1], columns).p)
-        copies.append(equal_rows(files[0], files[1], None, columns, 0.01).tail.p)
+        copies.append(equal_rows(files[0], files[1], None, columns, 0.01, KEY).tail.p)
     assert min(overlaps) > 1e-4
     assert sum(p <= 0.01 for p in copies) <= 2

@@ -57,7 +57,7 @@ def test_a_release_is_spread_over_the_leaves_without_being_told() -> None:
 
 
 def test_what_is_no_hierarchy_is_refused() -> None:
-    with pytest.raises(ParameterError, match="'plant' is no hierarchy"):
+    with pytest.raises(ParameterError, match="'plant' is not a hierarchy"):
         meanings({"plant": 3}, PLANTS, ["plant"])
 
 

@@ -195,7 +195,7 @@ def test_the_kernel_agrees_with_the_obvious_loop(seed: int, width: int, n: int) 
     for function in (_kernels.surround, _kernels.surround.py_func):
         near[:], kernel[:], best[:] = 0, 0, np.inf
         with np.errstate(invalid="ignore"):
-            function(people, rows, int(ranked.sum()), 6.0, near, kernel, best)
+            function(people, np.ascontiguousarray(rows.T), int(ranked.sum()), 6.0, near, kernel, best)
         d = sum(points._gaps(people, rows, ranked, j).astype(float) for j in range(width))
         assert best == pytest.approx(d.min(axis=1))
         for i, b in enumerate((2, 16)):

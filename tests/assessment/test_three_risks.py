@@ -73,7 +73,7 @@ def test_the_chance_of_a_guess_is_that_of_all_nearest_records(seed: int) -> None
     rng = np.random.default_rng(seed)
     original, released = small(rng, 6), small(rng, 7)
     data = frames([original, released, None], ["a", "b", "x"])
-    found = guessed(data, ["a", "b"], data.cells[0], data.cells[1], 2, 0.3)
+    exact, found = guessed(data, ["a", "b"], data.cells[0], data.cells[1], [0, 2], [0.0, 0.3])
     people, records = (t.to_arrow().to_pylist() for t in (original, released))
     for person, chance in zip(people, found, strict=True):
         near = [gower(person, r, ["a", "b"], 1.0) for r in records]
@@ -81,6 +81,8 @@ def test_the_chance_of_a_guess_is_that_of_all_nearest_records(seed: int) -> None
         mine = person["x"]
         right = [g is mine if g is None or mine is None else abs(g - mine) <= 0.3 * abs(g) for g in guesses]
         assert chance == pytest.approx(np.mean(right))
+    alone = guessed(data, ["a", "b"], data.cells[0], data.cells[1], [0], [0.0])[0]
+    np.testing.assert_array_equal(exact, alone)  # several at once are as each by itself
 
 
 @settings(deadline=None, max_examples=60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -156,3 +158,41 @@ def test_classes_that_keep_common_values_are_no_copies() -> None:
         thresholds={"copied rows": 1.0}, effort="quick", key=Key.from_seed(1),
     )  # fmt: skip
     assert "rows of the original" not in found.because
+
+
+# -- the verdict alone -----------------------------------------------------------------------------
+
+
+def test_the_verdict_alone_is_that_of_the_whole_assessment() -> None:
+    people = sf.samples.discharges(900, seed=3).select(["age", "sex", "race", "mdc", "charge"]).to_arrow()
+    original, control, others = people.slice(0, 300), people.slice(300, 300), people.slice(600, 300)
+    for released in (others, original):
+        outcomes = [
+            sf.assess(
+                original, released, control=control, thresholds={"risk": 0.5}, effort="quick",
+                key=Key.from_seed(1), scope=scope,
+            )
+            for scope in ("all", "limits")
+        ]  # fmt: skip
+        whole, alone = outcomes
+        assert alone.thresholds[0].outcome == whole.thresholds[0].outcome
+        assert len(alone.scores) < len(whole.scores)
+        assert alone.people == whole.people
+        assert any("scope='limits'" in s.reason for s in alone.skipped)
+
+
+def test_the_verdict_alone_measures_what_a_limit_names() -> None:
+    people = sf.samples.discharges(200, seed=3).select(["age", "sex", "mdc"]).to_arrow()
+    found = sf.assess(people, people, thresholds={"k": 5}, effort="quick", scope="limits")
+    assert found.thresholds[0].outcome == "not met"
+    assert "linking" not in found.names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({"scope": "limit", "thresholds": {"risk": 0.1}}, "scope"), ({"scope": "limits"}, "no limit")],
+)
+def test_a_scope_that_decides_nothing_is_refused(arguments: dict[str, Any], said: str) -> None:
+    people = sf.samples.discharges(50, seed=3).select(["age", "sex"]).to_arrow()
+    with pytest.raises(ParameterError, match=said):
+        sf.assess(people, people, **arguments)

@@ -9,6 +9,7 @@ import pytest
 from cli_support import CANARY, Sfumato
 
 import sfumato as sf
+from sfumato.cli.exit_codes import NOT_TRUSTED
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
     said = json.loads(answer.out)
     assert said["search"]["optimal"] and said["rows"]["read"] == 200
     assert CANARY not in answer.out + answer.err
-    assert sfumato("verify", "r").code == 0
+    assert sfumato("verify", "r").code == NOT_TRUSTED
     assert "patient_id" not in sf.Release.load("r").columns
     again = sfumato(*asked, "--out", "r")
     assert again.code != 0 and "exists already" in again.err
@@ -35,7 +36,7 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
         limit = ["--time-limit", 3600] if method in ("optimal", "local") else []
         again = sfumato(*asked, "--l", "dx=2", "--method", method, *limit, "--out", "r", "--overwrite")
         assert again.code == 0, again.err
-        assert sfumato("verify", "r").code == 0
+        assert sfumato("verify", "r").code == NOT_TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_every_criterion_can_be_asked(sfumato, costs, hierarchies, criterion, cl
                 assert reached == asked_for
             else:
                 assert reached <= asked_for if name in ("t", "alpha") else reached >= asked_for
-    assert sfumato("verify", "r").code == 0
+    assert sfumato("verify", "r").code == NOT_TRUSTED
 
 
 def test_the_help_lists_every_criterion(sfumato: Sfumato) -> None:
@@ -121,7 +122,7 @@ def test_searches_and_their_efforts(sfumato, costs, hierarchies, more, method) -
     assert sfumato(*asked, *more, "--out", "r").code == 0
     record = sf.Release.load("r").internal
     assert method in json.dumps([record.plan, record.extra["search"]])
-    assert sfumato("verify", "r").code == 0
+    assert sfumato("verify", "r").code == NOT_TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_every_search_of_the_thesis_has_a_name(sfumato, visits, hierarchies, mor
     assert answer.code == 0, answer.err
     kinds = {c["claim"] for c in json.loads(answer.out)["guarantee"]["claims"]}
     assert kinds == {claim}
-    assert sfumato("verify", "r").code == 0
+    assert sfumato("verify", "r").code == NOT_TRUSTED
     if claim == "KAnonymity":
         assert sf.Release.load("r").data.counts("sex", "age").n.min() >= 4
 
@@ -172,7 +173,7 @@ def test_methods_of_clusters_need_no_hierarchies(sfumato, costs, method) -> None
     assert answer.code == 0, answer.err
     said = json.loads(answer.out)
     assert said["clusters"] == 40 and len(said["guarantee"]["claims"]) == 1
-    assert sfumato("verify", "r").code == 0
+    assert sfumato("verify", "r").code == NOT_TRUSTED
     assert sf.Release.load("r").data.rows() == 200 and "patient_id" not in sf.Release.load("r").columns
     plain = sfumato(*asked, "--out", "r", "--overwrite")
     assert plain.code == 0 and "40 clusters of rows" in plain.out

@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from cli_support import CANARY, PATIENCE, SOURCE, Sfumato, environment, environment_of, everything, process
+from declared import PUBLIC
 
 import sfumato as sf
 from sfumato.cli.demo.steps import STEPS
+from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.privacy import Budget, Ledger
 from sfumato.schema import Kind, Schema
 
@@ -139,7 +141,7 @@ def test_update_writes_a_schema_that_the_data_passes(visits: Path, sfumato: Sfum
 def test_update_extends_only_when_asked(visits: Path, sfumato: Sfumato) -> None:
     path = visits.with_name("s.toml")
     sfumato("schema", "update", path, visits)
-    declared = Schema.read(path).with_("dx", levels=("D0", "D1"), confirmed=True)
+    declared = Schema.read(path).with_("dx", levels=("D0", "D1"), provenance=PUBLIC)
     path.write_text("# my remark\n" + declared.to_toml())
     assert sfumato("schema", "check", path, visits).code == 1
     sfumato("schema", "update", path, visits)
@@ -147,8 +149,8 @@ def test_update_extends_only_when_asked(visits: Path, sfumato: Sfumato) -> None:
     shown = sfumato("schema", "update", path, visits, "--extend", "--dry-run")
     assert "would change" in shown.out and Schema.read(path) == declared
     done = sfumato("schema", "update", path, visits, "--extend", "--json")
-    assert parsed(done.out)["changes"] == [{"column": "dx", "what": "4 levels added, no longer confirmed"}]
-    assert not Schema.read(path)["dx"].confirmed
+    assert parsed(done.out)["changes"] == [{"column": "dx", "what": "4 levels added, now read off the data"}]
+    assert not Schema.read(path)["dx"].public
     assert "# my remark" in path.with_name("s.toml.bak").read_text() and "s.toml.bak" in done.err
     assert sfumato("schema", "check", path, visits).code == 0
     assert CANARY not in shown.all + done.all
@@ -248,7 +250,7 @@ def test_pseudonymize_then_verify_then_alter(visits: Path, sfumato: Sfumato) -> 
     table = pq.read_table(data)
     assert not set(table["patient_id"].to_pylist()) & {f"P{i:04}" for i in range(100)}
     good = sfumato("verify", "release")
-    assert good.code == 0 and "Verified." in good.out
+    assert good.code == NOT_TRUSTED and "WHOLE, BUT NOT SIGNED" in good.out and "erified" not in good.out
     assert len(sfumato("verify", "release", "--all").out.splitlines()) > len(good.out.splitlines())
     assert parsed(sfumato("verify", "release", "--json").out)["ok"] is True
     ages = table["age"].to_pylist()
@@ -256,7 +258,7 @@ def test_pseudonymize_then_verify_then_alter(visits: Path, sfumato: Sfumato) -> 
     place = table.column_names.index("age")
     pq.write_table(table.set_column(place, table.schema.field("age"), [ages]), data)
     bad = sfumato("verify", "release")
-    assert bad.code == 1 and "NOT VERIFIED" in bad.out and "data.parquet" in bad.out
+    assert bad.code == 1 and "ALTERED" in bad.out and "data.parquet" in bad.out
     assert parsed(sfumato("verify", "release", "--json").out)["ok"] is False
 
 
@@ -326,7 +328,13 @@ def test_demo_runs_every_step_and_keeps_its_files(tmp_path: Path) -> None:
         assert (asked.returncode == 0) == there, module  # the finder does hide, and only what it should
     answer = process("demo", "--rows", "2000", "--out", "kept", cwd=tmp_path, variables=light)
     assert answer.code == 0, answer.all
-    for word in ("What you have seen", "$ sfumato describe discharges.csv", "NOT VERIFIED", "epsilon = 0.5"):
+    for word in (
+        "What you have seen",
+        "$ sfumato describe discharges.csv",
+        "AUTHENTIC",
+        "ALTERED",
+        "epsilon = 0.5",
+    ):
         assert word in answer.out
     kept = {p.name for p in (tmp_path / "kept").iterdir()}
     assert {"discharges.csv", "study.ledger", "release", "report.html", "map.html"} <= kept

@@ -11,6 +11,7 @@ import pytest
 from cli_support import Sfumato
 from score_tables import MIXED, mixed
 
+from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.errors import ParameterError
 from sfumato.privacy import Budget, Ledger
 
@@ -38,7 +39,7 @@ FIT = (
 )
 
 
-def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
+def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert stat.S_IMODE((folder / "my.key").stat().st_mode) == 0o600
     Ledger.open(folder / "study.ledger", Budget(epsilon=9.0))
     done = sfumato(
@@ -56,6 +57,11 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path) -> None:
     checked = sfumato("model", "verify", "m.sfm", "--trust", told["signer"], "--json")
     assert checked.code == 0 and json.loads(checked.out)["trusted"] is True
     other = sfumato("model", "verify", "m.sfm", "--trust", "00" * 32, "--json")
+    monkeypatch.setenv("SFUMATO_TRUST", str(folder / "trust.toml"))
+    sfumato("trust", "add", told["signer"], "--name", "The hospital")
+    by_file = sfumato("model", "verify", "m.sfm")
+    assert by_file.code == 0 and "is authentic" in by_file.out
+    monkeypatch.delenv("SFUMATO_TRUST")
     assert other.code == 1 and "signer is not among" in str(json.loads(other.out)["faults"])
     assert sfumato("model", "verify", "none.sfm").code == 2
     scored = sfumato("model", "score", "m.sfm", "dose=99", "ward=a", "grade=2", "smoker=true", "--json")
@@ -133,7 +139,7 @@ def test_fit_and_card_are_one_debit_and_the_model_outlives_its_judging(
     assert done.code == 2 and "the judging broke" in done.err
     (line,) = (e for e in Ledger.open(folder / "study.ledger").entries() if e.kind == "debit")
     assert line.amount == 4.5 and "model card" in line.purpose
-    assert sfumato("model", "verify", "m.sfm").code == 0  # paid for, and kept
+    assert sfumato("model", "verify", "m.sfm").code == NOT_TRUSTED  # paid for, and kept
 
 
 def test_a_ledger_may_be_a_database_and_a_promise_to_persons(sfumato: Sfumato, folder: Path) -> None:

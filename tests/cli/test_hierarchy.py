@@ -50,12 +50,12 @@ def test_what_build_refuses(sfumato: Sfumato, visits: Path) -> None:
         ([], "none is given"),
         (["--ages", "--suppress"], "2 are given: --ages, --suppress"),
         (["--intervals", "5,7"], "multiple of the one before"),
-        (["--intervals", "five"], "no list of numbers"),
+        (["--intervals", "five"], "must be a list of numbers"),
         (["--intervals", "inf"], "must be numbers"),
-        (["--prefixes", "inf"], "no list of whole numbers"),
+        (["--prefixes", "inf"], "must be a list of whole numbers"),
         (["--prefixes", "2", "--width", "1000000000"], "width must lie between"),
         (["--ages", "--top", "nan"], "must be numbers"),
-        (["--calendar", "month"], "column 'age': 60 of 60 values are no dates"),
+        (["--calendar", "month"], "column 'age': 60 of 60 values are not dates"),
         (["--suppress", "--above", "none.csv"], "none.csv cannot be read"),
     ):
         answer = sfumato("hierarchy", "build", visits, "age", *options, "--out", "h.csv")

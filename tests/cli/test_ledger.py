@@ -55,7 +55,7 @@ def test_a_client_of_a_rho_ledger(tmp_path: Path, sfumato: Sfumato) -> None:
 
 def test_verify_says_whether_it_grants(study: Path, sfumato: Sfumato) -> None:
     answer = sfumato("ledger", "verify", study)
-    assert answer.code == 0 and "Verified: 1 entries." in answer.out
+    assert answer.code == 0 and "Unbroken, and as last seen here: 1 entries." in answer.out
     head = told(sfumato("ledger", "verify", study, "--json"))["head"]
     assert sfumato("ledger", "verify", study, "--seen", head).code == 0
     found = told(sfumato("ledger", "verify", study, "--seen", "0" * 64, "--json"), 1)
@@ -65,7 +65,7 @@ def test_verify_says_whether_it_grants(study: Path, sfumato: Sfumato) -> None:
 
 def test_a_put_back_ledger_is_seen_and_unlocked(put_back: Path, sfumato: Sfumato) -> None:
     answer = sfumato("ledger", "verify", put_back)
-    assert answer.code == 1 and "NOT VERIFIED" in answer.out and "put back" in answer.out
+    assert answer.code == 1 and "BROKEN" in answer.out and "put back" in answer.out
     assert "locked" in sfumato("ledger", "show", put_back).err
     for wrong in ("0.1", "much", "nan", "-3"):
         refused = sfumato("ledger", "unlock", put_back, "--lost", wrong)

@@ -14,6 +14,7 @@ import pytest
 from cli_support import Sfumato, environment, everything
 from planned import CANARY, PLAN, rows, unjudged, written
 
+from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.plan import Plan
 from sfumato.plan.spec import json_schema_text
 
@@ -43,7 +44,7 @@ def test_from_a_file_to_a_signed_release(tmp_path: Path, sfumato: Sfumato) -> No
     said = parsed(answer.out)
     assert said["draft"] is None and said["met"] and said["resumed"] == ["step-1"]
     assert said["guarantees"]["step-1"]["claims"][0]["k"] >= 3
-    assert sfumato("verify", tmp_path / "release").code == 0
+    assert sfumato("verify", tmp_path / "release").code == NOT_TRUSTED
     again = sfumato("run", plan, "--out", tmp_path / "release", "--quiet")
     assert again.code == 0 and "is there already" in again.out and again.err == ""
 
@@ -148,7 +149,7 @@ def test_a_reason_is_said_where_limits_are_missed(tmp_path: Path, sfumato: Sfuma
     assert reason in " ".join(answer.out.split()) and "not met: utility" in answer.out
     again = sfumato("run", path, "--out", tmp_path / "release")
     assert again.code == 0 and reason in " ".join(again.out.split())
-    assert sfumato("verify", tmp_path / "release").code == 0
+    assert sfumato("verify", tmp_path / "release").code == NOT_TRUSTED
 
 
 def test_init_keeps_what_is_there(tmp_path: Path, sfumato: Sfumato) -> None:
@@ -189,7 +190,7 @@ def test_thresholds_and_exit_codes(tmp_path: Path, sfumato: Sfumato) -> None:
     assert "utility at least 0.999" in answer.out
     for again in (("run", path, "--out", tmp_path / "release"), ("verify", tmp_path / "release" / "public")):
         answer = sfumato(*again)
-        assert answer.code == (again[0] == "run")
+        assert answer.code == (1 if again[0] == "run" else NOT_TRUSTED)
         assert "DRAFT" in answer.out and "not meet" in " ".join(answer.out.split())
     assert "not meet the limits" in parsed(sfumato("verify", tmp_path / "release", "--json").out)["draft"]
     path.write_text(QUICK + "\n[thresholds]\nutility = 0.01\n", encoding="utf-8")

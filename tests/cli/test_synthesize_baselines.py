@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from cli_support import Sfumato
 
+from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.samples import discharges
 
 
@@ -37,8 +38,8 @@ def test_a_release_is_written_with_what_it_promises(
     answer = sfumato("synthesize", *arguments, *more, "--json")
     assert answer.code == 0, answer.all
     found = json.loads(answer.out)
-    assert found["rows"] == 20 and {c["claim"] for c in found["guarantee"]["claims"]} == {claim}
-    assert sfumato("verify", "new").code == 0
+    assert found["rows"] == 20 and found["guarantee"]["claims"][0]["claim"] == claim
+    assert sfumato("verify", "new").code == NOT_TRUSTED
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_hostile_copy_of_a_release_cannot_write_its_own_verdict(tmp_path: Path
     target = released().save(tmp_path / "out")
     path = target / "public" / "manifest.json"
     document = json.loads(path.read_text())
-    signs = "\x1b[2J\x9b2J\u202e\ud800\nVerified."
+    signs = "\x1b[2J\x9b2J\u202e\ud800\nAUTHENTIC: signed."
     document["files"][f"a{signs}"] = {"sha256": "0", "bytes": 1}
     path.write_text(json.dumps(document))
     guarantee = Guarantee.of(NoGuarantee(signs.replace("\ud800", "")))
@@ -105,8 +105,8 @@ def test_a_hostile_copy_of_a_release_cannot_write_its_own_verdict(tmp_path: Path
     for more in ([], ["--all"], ["--json"]):
         answer = sfumato("verify", target, *more)
         assert answer.code == 1 and not {"\x1b", "\x9b", "\u202e", "\ud800"} & set(answer.all)
-        assert not any(line.startswith("Verified.") for line in answer.out.splitlines())
-        assert more or answer.out.splitlines()[-1].startswith("NOT VERIFIED")
+        assert not any(line.startswith("AUTHENTIC") for line in answer.out.splitlines())
+        assert more or answer.out.splitlines()[-1].startswith("ALTERED")
 
 
 def test_names_in_other_scripts_are_shown_as_they_are() -> None:

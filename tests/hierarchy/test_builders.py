@@ -60,7 +60,7 @@ def test_bottom_and_top_coding_with_edges() -> None:
     h = recipe.over([3, 18, 44, 45, 64, 65, 99])
     assert row(h, 3) == ["3", "<18", "<18", "*"] and row(h, 99) == ["99", "65+", "65+", "*"]
     assert row(h, 44) == ["44", "30-44", "18-44", "*"] and row(h, 64)[2] == "45-64"
-    with pytest.raises(DataError, match="2 of 3 values are no numbers within the edges") as refused:
+    with pytest.raises(DataError, match="2 of 3 values are not numbers within the edges") as refused:
         Intervals(edges=((18, 65),)).over([17, 18, 65])
     assert set(refused.value.values) == {"17", "65"}
 
@@ -108,7 +108,7 @@ def test_intervals_check_themselves(options: dict[str, Any], words: str) -> None
 
 
 def test_what_is_no_number_is_counted() -> None:
-    with pytest.raises(DataError, match="3 of 4 values are no numbers") as refused:
+    with pytest.raises(DataError, match="3 of 4 values are not numbers") as refused:
         Intervals(widths=(5,)).over([1, "x", float("inf"), "1e999999999"])
     assert "1e9" not in str(refused.value)
     with pytest.raises(DataError, match="no values"):
@@ -178,7 +178,7 @@ def test_a_calendar() -> None:
         "2019-03-14", "2019", "2015-2019", "2000-2019",
     ]  # fmt: skip
     assert row(Calendar(("month",)).over(["2019-03-14"]), "2019-03-14")[1] == "2019-03"
-    with pytest.raises(DataError, match="1 of 2 values are no dates"):
+    with pytest.raises(DataError, match="1 of 2 values are not dates"):
         Calendar().over(["2019-03-14", "14.3.2019"])
 
 
@@ -187,7 +187,7 @@ def test_a_calendar() -> None:
     [(), ("week",), ("year", "month"), (5, "year"), (5, 12), (1,), ("year", 10, 10), ("month", "month")],
 )
 def test_calendars_check_themselves(steps: tuple[Any, ...]) -> None:
-    with pytest.raises(ParameterError, match="this is no calendar"):
+    with pytest.raises(ParameterError, match="this is not a calendar"):
         Calendar(steps)
 
 
@@ -203,7 +203,7 @@ def test_calendars_check_themselves(steps: tuple[Any, ...]) -> None:
 def test_the_band_is_that_of_the_age(born: date, base: date, reckoned: Any) -> None:
     poset = DateOfBirth(base, (5, 30, 50, 70, 90), reckoned)
     if born > base:
-        with pytest.raises(DataError, match="no day of birth"):
+        with pytest.raises(DataError, match="not a day of birth"):
             poset.node(born)
         return
     age = base.year - born.year

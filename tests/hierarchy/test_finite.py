@@ -148,7 +148,7 @@ def test_arrays_of_ranges() -> None:
 def test_a_graph_lists_all_its_faults_at_once() -> None:
     with pytest.raises(DataError) as refused:
         Matrix.of({"r": [], "s": [], "a": ["b"], "b": ["c"], "c": ["a"], "d": ["nowhere", "r"]})
-    for part in ("1 parents are no nodes", "2 roots", "3 nodes lie on cycles"):
+    for part in ("1 parents are not nodes", "2 roots", "3 nodes lie on cycles"):
         assert part in refused.value.message
     assert "nowhere" not in str(refused.value) and "nowhere" in refused.value.values
     with pytest.raises(DataError, match="more than once"):
@@ -176,7 +176,7 @@ def test_a_long_chain_above_a_cycle_is_found_quickly() -> None:
 def test_numbers_and_days_written_in_two_ways() -> None:
     with pytest.raises(DataError, match="1 values are numbers that others are too"):
         Range(0, 9).over([1, "1.0", 3])
-    with pytest.raises(DataError, match="2 of 3 values are no numbers within"):
+    with pytest.raises(DataError, match="2 of 3 values are not numbers within"):
         Range(0, 9).over([1, 10, "x"])
     born = DateOfBirth(date(2006, 6, 1), (30, 60), "by day").over(["19750102", "1975-01-02"])
     assert born.domain == 2 and {born.label(n) for n in born.lub(0, 1)} == {"1975-01"}

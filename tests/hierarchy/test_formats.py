@@ -86,7 +86,7 @@ def test_a_broken_table_is_refused_with_all_faults_and_no_cell() -> None:
     with pytest.raises(DataError) as refused:
         parse_levels(text, name="age.csv")
     message = str(refused.value)
-    assert message.startswith("age.csv is no hierarchy: 1 row has not 3 cells like most (row 4)")
+    assert message.startswith("age.csv is not a hierarchy: 1 row has not 3 cells like most (row 4)")
     assert "1 value occurs" in message and "2 roots" in message and "several parents" in message
     assert "zebra" not in message and "zebra" in refused.value.values
     with pytest.raises(DataError, match="not well-formed CSV"):
@@ -109,7 +109,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.csv cannot be read: No such file"):
         read_levels(tmp_path / "none.csv")
     (tmp_path / "latin.csv").write_bytes("Köln;*\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"latin\.csv is no utf-8-sig text"):
+    with pytest.raises(DataError, match=r"latin\.csv is not utf-8-sig text"):
         read_levels(tmp_path / "latin.csv")
     assert read_levels(tmp_path / "latin.csv", encoding="latin-1").leaves == ("Köln",)
     (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbfa;*\nb;*\n")

@@ -85,7 +85,7 @@ def test_how_codes_are_read_and_written() -> None:
         assert part in refused.value.message
     assert "zebra" not in str(refused.value)
     for wrong in (0, -1, 1.5, "zebra", None, float("nan")):
-        with pytest.raises(DataError, match="no whole number") as refused:
+        with pytest.raises(DataError, match="must be a whole number") as refused:
             poset.node({"0010": wrong})
         assert "zebra" not in str(refused.value)
 

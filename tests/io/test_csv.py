@@ -106,7 +106,8 @@ def test_quoted_cells(tmp_path):
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 def test_encodings_and_lines(tmp_path, encoding, line):
     text = line.join(["Größe;Straße", "1,5;Ü", "2,5;ß", ""])
-    table = read(put(tmp_path, text, encoding=encoding))
+    told = {"encoding": encoding} if encoding == "cp1252" else {}
+    table = read(put(tmp_path, text, encoding=encoding), **told)
     assert table.to_pydict() == {"Größe": [1.5, 2.5], "Straße": ["Ü", "ß"]}
 
 

@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,18 @@ def put(folder: Path, content: str | bytes, name: str = "data.csv", encoding: st
 
 
 def test_german_file(tmp_path):
-    found = Dialect.detect(put(tmp_path, ROWS, encoding="cp1252"))
+    with pytest.warns(SfumatoWarning, match="read as cp1252"):
+        found = Dialect.detect(put(tmp_path, ROWS, encoding="cp1252"))
     assert found == Dialect(";", '"', ",", "cp1252", "DMY")
     assert str(found) == "separator ';', decimal ',', encoding cp1252, dates day first"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(tmp_path, encoding):
-    assert Dialect.detect(put(tmp_path, ROWS, encoding=encoding)).encoding == encoding
+    path = put(tmp_path, ROWS, encoding=encoding)
+    guessed = encoding == "cp1252"
+    with pytest.warns(SfumatoWarning, match="not UTF-8") if guessed else nullcontext():
+        assert Dialect.detect(path).encoding == encoding
 
 
 def test_utf16_big_endian(tmp_path):
@@ -61,13 +66,6 @@ def test_one_column_of_text_with_commas(tmp_path):
     assert Dialect.detect(put(tmp_path, "note\nhello, world\nplain\n")).separator != ","
     assert Dialect.detect(put(tmp_path, "note\nhello, world\nso, long\n")).separator != ","
     assert Dialect.detect(put(tmp_path, "wert\n1,5\n2,5\n")).decimal == ","
-
-
-@pytest.mark.parametrize("text", ["# from the ward\na,b\n1,2\n3,4\n", "Title\n\nx;y;z\n1;2;3\n4;5;6\n"])
-def test_a_line_above_the_names_does_not_make_one_column_of_all(tmp_path, text):
-    with pytest.raises(DataError, match=r"has 1 cell, all lines below have [23]"):
-        Dialect.detect(put(tmp_path, text))
-    assert Dialect.detect(put(tmp_path, text), separator="|").separator == "|"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +102,8 @@ def test_header(tmp_path):
 
 
 def test_overrides_win(tmp_path):
-    found = Dialect.detect(put(tmp_path, ROWS), separator=",", encoding="latin-1", missing=("?",))
-    assert (found.separator, found.encoding, found.missing) == (",", "latin-1", ("?",))
+    found = Dialect.detect(put(tmp_path, ROWS), separator="|", encoding="latin-1", missing=("?",))
+    assert (found.separator, found.encoding, found.missing) == ("|", "latin-1", ("?",))
 
 
 def test_quote_limit_of_the_process_is_put_back(tmp_path):

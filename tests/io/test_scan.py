@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from declared import PUBLIC
 
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError, SfumatoWarning
 from sfumato.io import scan, write
@@ -152,10 +153,10 @@ def test_categories_count_as_levels_only_where_someone_declared_them(tmp_path):
 
 
 def test_nothing_is_ever_confirmed_by_looking(tmp_path):
-    confirmed = Schema((Column("x", "nominal", levels=("a", "b"), confirmed=True),))
+    confirmed = Schema((Column("x", "nominal", levels=("a", "b"), provenance=PUBLIC),))
     write(pa.table({"x": ["a", "b"] * 20}), tmp_path / "x.parquet", confirmed)
-    assert not scan(tmp_path / "x.parquet").schema["x"].confirmed
-    assert scan(tmp_path / "x.parquet", confirmed).schema["x"].confirmed
+    assert not scan(tmp_path / "x.parquet").schema["x"].public
+    assert scan(tmp_path / "x.parquet", confirmed).schema["x"].public
 
 
 @pytest.mark.parametrize(

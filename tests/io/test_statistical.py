@@ -278,7 +278,7 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
 def test_missing_files_unknown_suffixes_and_columns(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no file t\.sav"):
         statistical.read(tmp_path / "t.sav")
-    with pytest.raises(DataError, match="'klingon' is no encoding"):
+    with pytest.raises(DataError, match="'klingon' is not a known encoding"):
         statistical.read(spss_file(tmp_path / "u.sav"), encoding="klingon")
     with pytest.raises(DataError, match="no SAS, SPSS or Stata file"):
         statistical.read(tmp_path / "t.txt")

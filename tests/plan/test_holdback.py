@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from planned import PLAN, SCHEMA, public_bytes, ran, rows, with_steps, written
 
 import sfumato as sf
@@ -104,7 +105,7 @@ def test_levels_of_those_held_back_are_not_told_to_the_steps() -> None:
     levels = found.steps.schema["place"].levels
     assert set(levels or ()) == set(of(found.kept, "place")) and len(levels or ()) < 300
     assert found.kept.schema["place"].levels == column.levels  # the assessment reads as the file is
-    sure = guessed.with_schema(guessed.schema.with_("place", confirmed=True))
+    sure = guessed.with_schema(guessed.schema.with_("place", provenance=PUBLIC))
     assert split(sure, 0.5, Key.fresh()).steps.schema["place"].levels == column.levels  # public, not read off
 
 

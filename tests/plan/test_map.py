@@ -112,7 +112,7 @@ def test_a_number_that_many_people_have_is_a_bin_by_itself() -> None:
     domain = with_proposed_domain(table).schema
     assert domain["gain"].edges is not None and domain["whole"].edges is not None
     assert domain["gain"].edges[1] < 1e-300 and domain["whole"].edges[:2] == (0, 1)
-    assert domain["gain"].confirmed and domain["gain"].clamp
+    assert domain["gain"].public and domain["gain"].clamp
 
 
 def test_where_nothing_is_known_the_columns_that_tell_apart_are_taken_and_said() -> None:

@@ -18,6 +18,7 @@ from sfumato.plan import Plan
 from sfumato.plan.lines import line_numbers, line_of
 from sfumato.plan.recipes import RECIPES
 from sfumato.plan.spec import RELEASING, json_schema, json_schema_text
+from sfumato.schema import Schema
 
 
 def faults(folder: Path, plan: str, **files: str) -> list[tuple[int, str]]:
@@ -108,16 +109,22 @@ def test_text_that_is_no_toml(tmp_path: Path) -> None:
         Plan.read(tmp_path / "plan.toml")
 
 
-def test_private_steps_wait_for_confirmed_domains(tmp_path: Path) -> None:
+def test_private_steps_wait_for_public_domains_whatever_was_confirmed(tmp_path: Path) -> None:
     plan = with_steps('method = "private"\nepsilon = 1.0')
     Plan.read(written(tmp_path, plan))
-    open_ = SCHEMA.replace(
-        'levels = ["a", "b", "c", "zebra7319"]\nconfirmed = true', 'levels = ["a", "b", "c", "zebra7319"]'
-    )
-    ((line, words),) = faults(tmp_path, plan, **{"schema.toml": open_})
-    assert (
-        plan.split("\n")[line - 1] == "[[steps]]" and "waits for confirmed domains of 1 column: 'dx'" in words
-    )
+    said = Schema.from_toml(SCHEMA)["dx"].provenance
+    assert said is not None
+    bound = f'{{origin="declared", by="me", reason="so", domain="{said.domain}"}}'
+    for edited, why in (
+        (SCHEMA.replace(f"provenance = {bound}\n", ""), "nobody says where it comes from"),
+        (SCHEMA.replace(bound, '{ origin = "read off the data" }'), "read off the data"),
+        (SCHEMA.replace(bound, '{ origin = "declared", by = "me", reason = "so" }'), "changed since"),
+        (SCHEMA.replace('"c", "zebra7319"', '"c", "zebra7319", "d"'), "changed since it was declared"),
+    ):
+        assert "confirmed = true" in edited.partition("[columns.dx]")[2]
+        ((line, words),) = faults(tmp_path, plan, **{"schema.toml": edited})
+        assert plan.split("\n")[line - 1] == "[[steps]]"
+        assert f"waits for domains: 1 without a public domain: 'dx' ({why}" in words
     looks = plan + '\n[prepare]\nredundant = "drop"\ntarget = "dx"\nleast_information = 2\n'
     assert sum("looks at the data" in words for _, words in faults(tmp_path, looks)) == 2
     pays = plan + '\n[budget]\nledger = "l"\nepsilon = 1\n'

@@ -11,9 +11,10 @@ from planned import PLAN, public_bytes, ran, with_steps, written
 
 import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
-from sfumato.plan import Plan, run, steps
+from sfumato.plan import Plan, run
 from sfumato.plan.workplace import Workplace, workplace
 from sfumato.privacy import Ledger
+from sfumato.synthesis import baselines
 
 NOISY = with_steps('method = "marginals"\nrows = 40\nepsilon = 0.5')
 
@@ -65,7 +66,7 @@ def test_what_is_drawn_from_a_key_is_drawn_the_same_after_a_stop(tmp_path: Path)
 
 def test_noise_is_not_drawn_twice_for_one_budget(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, steps, "produce")  # after the debit, before the result is kept
+        cut(patch, baselines, "laplace")  # after the debit, before the result is kept
         with pytest.raises(StoppedError):
             ran(tmp_path, NOISY)
     with pytest.raises(BudgetError, match=r"had begun to draw noise for epsilon = 0\.5"):
@@ -80,7 +81,7 @@ def test_noise_is_not_drawn_twice_for_one_budget(tmp_path: Path) -> None:
 def test_a_debit_is_on_disk_before_the_draw_and_is_kept(tmp_path: Path) -> None:
     plan = NOISY + '\n[budget]\nledger = "study.ledger"\nepsilon = 0.9\n'
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, steps, "produce")
+        cut(patch, baselines, "laplace")
         with pytest.raises(StoppedError):
             ran(tmp_path, plan)
     assert Ledger.open(tmp_path / "study.ledger").spent == 0.5

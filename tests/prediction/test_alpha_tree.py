@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import tree_oracle
+from declared import PUBLIC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
@@ -206,8 +207,8 @@ def test_a_level_nobody_declared_passes_no_test() -> None:
     y = (frame["place"] == "s").astype(int)
     table = Table.from_arrow(
         pa.table({"place": frame["place"].tolist(), "age": frame["age"].tolist()}),
-        Schema((Column("place", Kind.NOMINAL, levels=("n", "s"), missing=False, confirmed=True),
-                Column("age", Kind.NUMERIC, type="integer", edges=(0, 20, 40), confirmed=True))),
+        Schema((Column("place", Kind.NOMINAL, levels=("n", "s"), missing=False, provenance=PUBLIC),
+                Column("age", Kind.NUMERIC, type="integer", edges=(0, 20, 40), provenance=PUBLIC))),
     )  # fmt: skip
     model = AlphaTree().fit(table, y)
     other = Table.from_arrow(pa.table({"place": ["elsewhere"], "age": [3]}), table.schema)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from score_tables import mixed
 
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.prediction.additive import AdditiveScore
-from sfumato.prediction.artefact import ArtefactError, FeatureError, canonical, load, write
+from sfumato.prediction.artefact import ArtefactError, FeatureError, load, write
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
-from sfumato.prediction.signing_key import SigningKey
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
 
 KEY = SigningKey(bytes(range(32)))
 
@@ -114,6 +115,22 @@ def test_somebody_else_s_signature_is_refused(file: Path) -> None:
     file.write_bytes(canonical(document) + b"\n")
     with pytest.raises(ArtefactError, match="not signed"):
         load(file)
+
+
+def test_the_trust_file_of_releases_counts_for_models(file: Path, tmp_path: Path) -> None:
+    def found(**entries: Any) -> str:
+        (tmp_path / "trust.toml").write_text(Trust((TrustedKey(KEY.public, "A", **entries),)).to_toml())
+        try:
+            return load(file, trusted=tmp_path / "trust.toml").signer
+        except ArtefactError as error:
+            return error.message
+
+    assert found() == found(signs=(Purpose.MODEL,)) == found(start=date(2020, 1, 1)) == KEY.public
+    assert "for release only" in found(signs=(Purpose.RELEASE,))
+    assert "retired on 2020-01-01" in found(end=date(2020, 1, 1))  # it bears no day of its own
+    assert "revoked on 2026-01-01" in found(revoked=date(2026, 1, 1))
+    KEY.save_public(tmp_path / "k.pub")
+    assert load(file, trusted=tmp_path / "k.pub").signer == KEY.public
 
 
 def nested(depth: int) -> Any:

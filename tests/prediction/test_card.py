@@ -14,9 +14,9 @@ from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import load, write
 from sfumato.prediction.card import BINS, evaluated
 from sfumato.prediction.models import ReleasedModel
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.privacy import Budget, Ledger, PureDP
 from sfumato.privacy.base import Unit
+from sfumato.privacy.signatures import SigningKey
 from sfumato.table import Table
 
 
@@ -60,7 +60,7 @@ def test_a_private_test_set_costs_and_the_guarantee_says_so(model: ReleasedModel
 
 def test_subgroups_must_be_public(model: ReleasedModel) -> None:
     test = mixed(50)
-    private = Table(test.source, MIXED.with_("ward", confirmed=False))
+    private = Table(test.source, MIXED.with_("ward", provenance=None))
     for table, groups in ((private, ["ward"]), (test, ["sick"]), (test, ["ward", "ward"]), (test, ["none"])):
         with pytest.raises(SchemaError):
             evaluated(model, table, "sick", epsilon=1.0, subgroups=groups)
@@ -86,7 +86,7 @@ def test_outcomes_must_be_the_model_s_and_public(model: ReleasedModel) -> None:
     test, ledger = mixed(50), Ledger.in_memory(2.0)
     assert model.card["classes"] == [False, True]
     turned = Table(test.source, MIXED.with_("sick", levels=(True, False)))
-    private = Table(test.source, MIXED.with_("sick", confirmed=False))
+    private = Table(test.source, MIXED.with_("sick", provenance=None))
     for table in (turned, private):
         with pytest.raises(SchemaError, match="'sick'"):
             evaluated(model, table, "sick", epsilon=1.0, ledger=ledger)

@@ -29,13 +29,13 @@ from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
 from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.tree_figures import cut, rules
 from sfumato.prediction.variables import TreeVariable
 from sfumato.privacy import NoGuarantee
 from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 

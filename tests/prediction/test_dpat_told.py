@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 
 from sfumato.prediction.confidential import load_confidential
 from sfumato.prediction.dpat import DPaT
@@ -22,7 +23,9 @@ def test_levels_read_off_the_data_are_not_told(tmp_path: Path) -> None:
     sick = Column("sick", Kind.FLAG, type="boolean", levels=(False, True))
     for confirmed in (False, True):
         levels = ("Aa", "Bb", "zebra-7319") if confirmed else None
-        town = Column("town", Kind.NOMINAL, levels=levels, missing=False, confirmed=confirmed)
+        town = Column(
+            "town", Kind.NOMINAL, levels=levels, missing=False, provenance=PUBLIC if confirmed else None
+        )
         fitted = DPaT(epsilon_per_call=1.0).fit(Table.from_arrow(cells, Schema((town, sick))), "sick")
         model = load_confidential(fitted.save(tmp_path / f"{confirmed}.dpat"))
         said = [Served.of(model).document(), row_schema(model.features), middle(model.features)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
@@ -19,7 +20,7 @@ from sfumato.privacy import Ledger
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
-SICK = Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, confirmed=True)
+SICK = Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, provenance=PUBLIC)
 MAKERS = [
     pytest.param(lambda: AdditiveScore(20.0, bins=4, anyway=True), id="additive"),
     pytest.param(lambda: AdditiveScore(20.0, anyway=True), id="additive-16"),
@@ -31,29 +32,32 @@ def every_kind(rows: int) -> Table:
     random = np.random.default_rng(1)
     texts = [f"l{i}" for i in range(30)]
     columns: list[tuple[Column, Any]] = [
-        (Column("plain", Kind.NUMERIC, edges=(0.0, 1.0), confirmed=True), random.uniform(-0.2, 1.2, rows)),
         (
-            Column("edged", Kind.NUMERIC, edges=tuple(i / 30 for i in range(31)), confirmed=True),
+            Column("plain", Kind.NUMERIC, edges=(0.0, 1.0), provenance=PUBLIC),
+            random.uniform(-0.2, 1.2, rows),
+        ),
+        (
+            Column("edged", Kind.NUMERIC, edges=tuple(i / 30 for i in range(31)), provenance=PUBLIC),
             random.random(rows),
         ),
         (
-            Column("ten", Kind.ORDINAL, type="integer", levels=tuple(range(10)), confirmed=True),
+            Column("ten", Kind.ORDINAL, type="integer", levels=tuple(range(10)), provenance=PUBLIC),
             random.integers(0, 10, rows),
         ),
         (
-            Column("twenty", Kind.ORDINAL, type="integer", levels=tuple(range(20)), confirmed=True),
+            Column("twenty", Kind.ORDINAL, type="integer", levels=tuple(range(20)), provenance=PUBLIC),
             random.integers(0, 20, rows),
         ),
         (
-            Column("words", Kind.ORDINAL, levels=tuple(texts[:11]), confirmed=True),
+            Column("words", Kind.ORDINAL, levels=tuple(texts[:11]), provenance=PUBLIC),
             [texts[i] for i in random.integers(0, 11, rows)],
         ),
         (
-            Column("many", Kind.NOMINAL, levels=tuple(texts), confirmed=True),
+            Column("many", Kind.NOMINAL, levels=tuple(texts), provenance=PUBLIC),
             [texts[i] for i in random.integers(0, 30, rows)],
         ),
         (
-            Column("flag", Kind.FLAG, type="boolean", levels=(False, True), confirmed=True),
+            Column("flag", Kind.FLAG, type="boolean", levels=(False, True), provenance=PUBLIC),
             random.random(rows) < 0.5,
         ),
         (SICK, random.random(rows) < 0.5),
@@ -87,7 +91,7 @@ def test_the_released_model_scores_as_the_estimator_does(make: Any) -> None:
 def test_what_cannot_be_published_is_refused_before_anything_is_spent(
     make: Any, type_: Any, levels: tuple[Any, ...]
 ) -> None:
-    odd = Column("odd", Kind.NOMINAL, type=type_, levels=levels, confirmed=True)
+    odd = Column("odd", Kind.NOMINAL, type=type_, levels=levels, provenance=PUBLIC)
     cells = pa.table({"odd": pa.array(list(levels) * 50), "sick": pa.array([True, False] * 50)})
     ledger = Ledger.in_memory(50.0)
     with pytest.raises(SchemaError, match="'odd'"):
@@ -99,7 +103,7 @@ def test_what_cannot_be_published_is_refused_before_anything_is_spent(
 def test_a_name_is_one_that_a_service_can_answer_under(make: Any) -> None:
     cells = pa.table({"x": pa.array([0.1, 0.9] * 50), "ill / not": pa.array([True, False] * 50)})
     schema = Schema(
-        (Column("x", Kind.NUMERIC, edges=(0.0, 1.0), confirmed=True), replace(SICK, name="ill / not"))
+        (Column("x", Kind.NUMERIC, edges=(0.0, 1.0), provenance=PUBLIC), replace(SICK, name="ill / not"))
     )
     model: PrivateClassifier = make().fit(Table.from_arrow(cells, schema), "ill / not")
     assert model.released().name == "ill-not" and model.released().target == "ill / not"

@@ -95,7 +95,7 @@ def test_the_epsilon_is_claimed_and_debited_once(kind: type[PrivateClassifier]) 
         model.predict_proba(mixed(10))
         model.explain(mixed(3))
     assert ledger.spent == 4.0
-    (claim,) = model.guarantee_
+    claim, _unaccounted = model.guarantee_
     assert isinstance(claim, PureDP) and claim.epsilon == 4.0 and claim.unit.of == "row"
     with pytest.raises(BudgetError):
         small(kind, 2.0).fit(mixed(300), "sick", ledger=ledger)
@@ -111,7 +111,7 @@ def test_bad_input_is_refused_before_anything_is_spent(kind: type[PrivateClassif
     public = numbers((0, 1), (0, 1))
     wrong: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
         ({"schema": None}, X, y, ParameterError),
-        ({"schema": public.with_("x0", confirmed=False)}, X, y, SchemaError),
+        ({"schema": public.with_("x0", provenance=None)}, X, y, SchemaError),
         ({"schema": public, "epsilon": 0}, X, y, ParameterError),
         ({"schema": public, "declared_rows": -1}, X, y, ParameterError),
         ({"schema": public, "monotone": {"x9": "increasing"}}, X, y, ParameterError),

@@ -10,6 +10,7 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.privacy import (
     ZCDP,
+    Accounted,
     AlphaK,
     ApproxDP,
     BoundedReidentification,
@@ -25,12 +26,17 @@ from sfumato.privacy import (
     Pseudonymous,
     PureDP,
     TCloseness,
+    Unaccounted,
     Unit,
 )
+from sfumato.privacy.differential import for_person
 from sfumato.privacy.guarantee import KINDS
 
 PERSON = Unit.person(3)
 EXAMPLES = [
+    Accounted("0" * 32, "f" * 32, "epsilon", 2.5),
+    Accounted("0" * 32, "f" * 32, "rho", 0.5, 1e-9, unit=PERSON),
+    Unaccounted(),
     KAnonymity(5, ("age", "sex")),
     KAnonymity(5, ("age",), unit=PERSON, assumptions=("Rows beyond three were dropped",)),
     KMap(5, ("age",), "adults of the county"),
@@ -118,7 +124,8 @@ def test_a_claim_is_the_same_after_json(claim):
         lambda: Unit("row", 3),
         lambda: Unit.person(0),
         lambda: Unit.person(2.5),
-        lambda: Unit("person"),
+        lambda: PureDP(1.0, unit=Unit("person")),
+        lambda: for_person(PureDP(1.0), None),
     ],
 )
 def test_an_impossible_claim_is_refused(make):
@@ -149,7 +156,7 @@ def test_the_words_are_exact():
     assert "at most 3 rows" in PureDP(1.0, unit=PERSON).text()
     assert "promises little" in PureDP(20).text() and "promises little" not in PureDP(1).text()
     assert "10^260" in PureDP(1000).text()
-    assert "no protection" in KAnonymity(1, ("a",)).text()
+    assert "protects nobody" in KAnonymity(1, ("a",)).text()
     assert "5 different persons" in KAnonymity(5, ("a",), unit=PERSON).text()
     assert "may belong to the same person" in KAnonymity(5, ("a",)).text()
     assert "not anonymity" in Pseudonymous(("a",)).text()

@@ -9,6 +9,7 @@ import pytest
 
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.privacy import ZCDP, ApproxDP, Budget, Grant, Ledger, Neighbours, PureDP, Unit, noise
+from sfumato.privacy.base import ONE_ID
 
 
 def fresh(**amount):
@@ -133,7 +134,7 @@ def test_a_forked_child_cannot_spend_its_parents_memory():
 def test_a_grant_says_what_may_be_claimed():
     budget = Budget(rho=1.0, unit=Unit.person(3), neighbours=Neighbours.REPLACE)
     grant = Ledger.in_memory(budget).grant(rho=0.3, purpose="x")
-    assert grant.claim("A") == ZCDP(0.3, unit=Unit.person(3), neighbours="replace", assumptions=("A",))
+    assert grant.claim("A") == ZCDP(0.3, unit=Unit.person(3), neighbours="replace", assumptions=("A", ONE_ID))
     assert isinstance(grant.claim(delta=1e-9), ApproxDP)
     assert fresh(epsilon=0.3).claim() == PureDP(0.3)
     failing = Ledger.in_memory(Budget(rho=1.0, delta=1e-6)).grant(rho=0.5, delta=1e-6, purpose="x")
@@ -159,7 +160,7 @@ def test_a_grant_says_what_may_be_claimed():
         lambda: Budget(epsilon=float("inf")),
         lambda: Budget(epsilon=1e-13),
         lambda: Budget(epsilon=1001),
-        lambda: Budget(epsilon=1, delta=1e-9),
+        lambda: Budget(epsilon=1, delta=-1e-9),
         lambda: Budget(rho=1, delta=1),
         lambda: Budget(rho=1, delta=-1),
         lambda: Budget(epsilon=1, unit="row"),

@@ -89,7 +89,7 @@ def test_sums_counts_and_means_of_logs() -> None:
     assert rows["log_cost"].to_pylist() == pytest.approx(np.log([2, 2, 4, 4]).tolist())
     assert fitted.reconstruct(natural=True).to_arrow()["cost"].to_pylist() == pytest.approx([2, 2, 4, 4])
     beyond = Aggregates.of(pa.table({"g": ["a", "b"], "dead": [3, 1]}), "g", {"dead": "count"})
-    with pytest.raises(DataError, match="no whole number"):
+    with pytest.raises(DataError, match="not whole numbers"):
         match(beyond, table.drop(["dead", "cost"]))
 
 
@@ -135,3 +135,20 @@ def test_individuals_that_hold_the_masked_column_are_refused() -> None:
     table, _ = worlds.people(np.random.default_rng(1), 50, 3)
     with pytest.raises(SchemaError, match="'y' is in the individuals' table already"):
         MoorePenrose().fit(table, worlds.aggregates(table, "g"))
+
+
+def test_a_person_in_two_groups_is_refused() -> None:
+    schema = sf.Schema(
+        (
+            sf.Column("id", sf.Kind.NOMINAL, sf.Role.PERSON),
+            sf.Column("g", sf.Kind.NOMINAL),
+            sf.Column("x", sf.Kind.NUMERIC),
+        )
+    )
+    people = pa.table({"id": ["P1", "P1 ", "P2", None], "g": ["a", "b", "b", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
+    made = Aggregates.of(pa.table({"g": ["a", "b"], "y": [1.0, 2.0]}), "g", "y")
+    with pytest.raises(DataError, match="level 'g': 1 persons are in several groups") as raised:
+        match(made, sf.Table.from_arrow(people, schema))
+    assert "P1" not in str(raised.value)
+    plain = sf.Table.from_arrow(people, schema.with_("id", role=sf.Role.OTHER))
+    assert match(made, plain).rows == 4

@@ -59,7 +59,7 @@ def test_filled_in_it_holds_the_words_the_numbers_and_the_promise(tmp_path: Path
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("data = 3\nother = 1\n", "'other' is not asked for; 'data' is no text"),
+    ("data = 3\nother = 1\n", "'other' is not asked for; 'data' must be text"),
     ("thresholds = 3\n", r"\[thresholds\] holds texts"),
     ("[signature]\nname = [1]\n", r"\[signature\] holds texts"),
     ("data = ", "no TOML"),
@@ -70,11 +70,11 @@ def test_a_wrong_form_is_refused_with_all_faults(tmp_path: Path, text: str, word
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("[]", "is no assessment"),
-    ("{", "no report in JSON"),
-    ('{"sfumato_assessment": 1}', "is no assessment"),
+    ("[]", "is not an assessment"),
+    ("{", "not a report in JSON"),
+    ('{"sfumato_assessment": 1}', "is not an assessment"),
     ('{"sfumato_report": 1, "sections": []}', "holds no assessment"),
-    ('{"sfumato_report": 1, "assessment": null}', "is no assessment"),
+    ('{"sfumato_report": 1, "assessment": null}', "is not an assessment"),
 ])  # fmt: skip
 def test_what_is_no_report_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "r.json").write_text(text)

@@ -12,6 +12,7 @@ import altair
 import numpy as np
 import pages
 import pytest
+from declared import PUBLIC
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -215,7 +216,7 @@ def test_a_score_that_is_alone_of_its_kind_needs_no_heading() -> None:
 def schema() -> Schema:
     return Schema(
         (
-            Column("sex", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("f", "m"), confirmed=True),
+            Column("sex", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("f", "m"), provenance=PUBLIC),
             Column(
                 "a|b\\", Kind.NOMINAL, Role.SENSITIVE, levels=("x|y", "<script>"), description="one | two"
             ),

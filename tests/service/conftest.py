@@ -28,7 +28,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import sfumato as sf
     from sfumato.cli.demo_models import fit
     from sfumato.prediction.additive import AdditiveScore
-    from sfumato.prediction.signing_key import SigningKey
+    from sfumato.privacy.signatures import SigningKey
 
     folder = tmp_path_factory.mktemp("released")
     fit(folder)

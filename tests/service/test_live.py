@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import resource
 import signal
 import socket
 import subprocess
@@ -134,6 +136,21 @@ def test_odd_requests_get_one_answer_and_no_fault(name: str, live: Running) -> N
 def test_what_is_no_http_is_refused(line: bytes, live: Running) -> None:
     answer = raw(live, line)
     assert not answer or not answer.split()[1].startswith(b"5"), answer[:100]
+
+
+def test_a_thousand_idle_connections_stop_nobody(live: Running, key: str) -> None:
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < 2000:
+        pytest.skip("this machine opens fewer files at once")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), most))
+    with contextlib.ExitStack() as idle:
+        for _ in range(1005):
+            with contextlib.suppress(ConnectionError):
+                idle.enter_context(socket.create_connection(("127.0.0.1", live.port), PATIENCE))
+        for _ in range(5):
+            assert live.ask("GET", "/healthz").status == 200
+            assert live.ask("POST", SCORE, WHOLE, key=key).status == 200
+    assert live.ask("GET", "/healthz").status == 200
 
 
 def test_no_file_of_data_is_open_and_the_logs_are_clean(live: Running, key: str, house: Path) -> None:

@@ -202,7 +202,7 @@ def test_a_forest_is_served_as_well(serve: Callable, tmp_path: Path) -> None:
 
     import sfumato as sf
     from sfumato.prediction.forest import AlphaForest
-    from sfumato.prediction.signing_key import SigningKey
+    from sfumato.privacy.signatures import SigningKey
 
     table = sf.samples.diabetes(3000, seed=4)
     forest = AlphaForest(epsilon=2.0, schema=table.schema).fit(table, "diabetes")

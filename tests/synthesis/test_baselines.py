@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from pegs_oracle import FALSE_ALARM, misfit, tiny
 from scipy import stats
 
@@ -56,7 +57,7 @@ def weighted() -> Table:
     """Each combination once, with its number of rows as weight; 8 is the most that counts."""
     cells = sorted(set(ROWS))
     table = tiny(cells, SIZES)
-    edges = {"edges": (0.0, 8.0), "confirmed": True, "type": "real"}
+    edges = {"edges": (0.0, 8.0), "provenance": PUBLIC, "type": "real"}
     schema = Schema((*table.schema, Column("w", Kind.NUMERIC, Role.WEIGHT, **edges)))
     data = table.to_arrow().append_column("w", pa.array([float(ROWS.count(c)) for c in cells]))
     return Table.from_arrow(data, schema)
@@ -65,7 +66,7 @@ def weighted() -> Table:
 def test_weights_count_as_repeated_rows_do(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = ContingencyTable(alpha=4.0, weight="w").fit(weighted())  # half a row of the largest, eight
     assert misfit(fitted.codes(DRAWS, Key.fresh()), table_law(32.0)) > FALSE_ALARM
-    [claim] = fitted.sample(10).guarantee
+    claim = fitted.sample(10).guarantee.claims[0]
     assert isinstance(claim, PureDP) and claim.epsilon == pytest.approx(10 * math.log(1 + 1 / 4))
     replaced = ContingencyTable(alpha=4.0, weight="w", neighbours="replace").fit(weighted()).sample(10)
     assert replaced.guarantee.claims[0].epsilon == pytest.approx(10 * (math.log(1.25) + math.log(1.125)))
@@ -122,12 +123,12 @@ def test_the_prior_costs_what_is_stated(change: str) -> None:
         [w] = fitted.method.weigh(fitted, Key.fresh())
         laws.append(w / w.sum())
     worst = float(np.abs(np.log(laws[0] / laws[1])).max())
-    [claim] = ContingencyTable(alpha=alpha).fit(tiny(rows, SIZES)).sample(1).guarantee
+    claim = ContingencyTable(alpha=alpha).fit(tiny(rows, SIZES)).sample(1).guarantee.claims[0]
     assert isinstance(claim, PureDP)
     assert claim.epsilon == pytest.approx(math.log(1 + 1 / alpha))
     assert worst <= claim.epsilon
     assert worst > 0.8 * claim.epsilon
-    [ten] = ContingencyTable(alpha=alpha).fit(tiny(rows, SIZES)).sample(10).guarantee
+    ten = ContingencyTable(alpha=alpha).fit(tiny(rows, SIZES)).sample(10).guarantee.claims[0]
     assert isinstance(ten, PureDP) and ten.epsilon == pytest.approx(10 * claim.epsilon)
 
 
@@ -193,7 +194,8 @@ def test_promises() -> None:
     for method in (MarginalBootstrap(epsilon=2.0), ContingencyTable(epsilon=2.0)):
         fitted = method.fit(table)
         for rows in (5, 500):  # noised once: rows are free, and a seed takes nothing away
-            [claim] = fitted.sample(rows, seed=1).guarantee
+            claim, unaccounted = fitted.sample(rows, seed=1).guarantee
+            assert unaccounted.title == "unaccounted"
             assert isinstance(claim, PureDP) and claim.epsilon == 2
     [lost] = ContingencyTable(alpha=1.0).fit(table).sample(5, seed=1).guarantee
     assert isinstance(lost, NoGuarantee) and lost.reason == "seeded"

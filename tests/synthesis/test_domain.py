@@ -7,6 +7,7 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from sfumato.table import Table
 
 
 def column(name: str, kind: Kind = Kind.NOMINAL, **more: object) -> Column:
-    return Column(name, kind, **{"missing": False, "confirmed": True, **more})  # type: ignore[arg-type]
+    return Column(name, kind, **{"missing": False, "provenance": PUBLIC, **more})  # type: ignore[arg-type]
 
 
 AB = column("a", levels=("x", "y")), column("b", levels=("u", "v", "w"))
@@ -32,7 +33,7 @@ def test_all_faults_are_said_at_once() -> None:
             column("one", levels=("x",)),
             column("codes", Kind.CODES, levels=("x", "y"), separator=";"),
             column("words", Kind.TEXT),
-            column("open", levels=("x", "y"), confirmed=False),
+            column("open", levels=("x", "y"), provenance=None),
             column("bare", Kind.NUMERIC),
         )
     )
@@ -57,7 +58,7 @@ def test_who_names_people_is_left_out_or_refused() -> None:
 def test_a_column_that_is_all_missing_has_no_domain_of_its_own() -> None:
     table = Table.from_arrow(
         pa.table({"a": ["x", "y"], "b": pa.array([None, None], pa.string())}),
-        Schema((AB[0], column("b", missing=True, confirmed=False))),
+        Schema((AB[0], column("b", missing=True, provenance=None))),
     )
     with pytest.raises(SchemaError, match="one level has nothing to draw: 'b'"):
         Domain.of_data(table)
@@ -183,4 +184,4 @@ def test_weights_are_whole_units_of_the_largest() -> None:
     counts = domain.prepared(table)[0].counts("a", weight="w")
     assert counts.dense().tolist() == [WEIGHT_UNITS / 4, 2 * WEIGHT_UNITS]
     with pytest.raises(SchemaError, match="largest weight"):
-        Domain.of(table.schema.with_("w", confirmed=False), weight="w")
+        Domain.of(table.schema.with_("w", provenance=None), weight="w")

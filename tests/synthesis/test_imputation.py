@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 
 import sfumato as sf
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
@@ -50,8 +51,8 @@ def mixed(rows: int = 1_500, seed: int = 2) -> Table:
     schema = Schema(
         (
             Column("id", Kind.NOMINAL, Role.IDENTIFIER),
-            Column("ward", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("a", "b", "c"), confirmed=True),
-            Column("sick", Kind.FLAG, Role.SENSITIVE, levels=("no", "yes"), confirmed=True),
+            Column("ward", Kind.NOMINAL, Role.QUASI_IDENTIFIER, levels=("a", "b", "c"), provenance=PUBLIC),
+            Column("sick", Kind.FLAG, Role.SENSITIVE, levels=("no", "yes"), provenance=PUBLIC),
             Column("stay", Kind.NUMERIC, Role.QUASI_IDENTIFIER, "integer", edges=(0, 10, 20)),
             Column("cost", Kind.NUMERIC, Role.SENSITIVE),
             Column("day", Kind.DATE),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.schema import Column, Kind, Role, Schema
@@ -24,13 +25,13 @@ RULES: list[Any] = [
 ]
 SCHEMA = Schema(
     (
-        Column("sex", Kind.NOMINAL, levels=("m", "f"), confirmed=True),
-        Column("mdc", Kind.NOMINAL, type="integer", levels=(1, 14), missing=False, confirmed=True),
-        Column("dx", Kind.NOMINAL, levels=("1a", "1b", "14a"), missing=False, confirmed=True),
-        Column("typ", Kind.NOMINAL, levels=("newborn", "adult"), missing=False, confirmed=True),
-        Column("age", Kind.NUMERIC, type="integer", edges=(0, 1, 50, 100), missing=False, confirmed=True),
-        Column("start", Kind.NUMERIC, type="real", edges=(0, 10, 20), missing=False, confirmed=True),
-        Column("end", Kind.NUMERIC, type="real", edges=(0, 10, 20), missing=False, confirmed=True),
+        Column("sex", Kind.NOMINAL, levels=("m", "f"), provenance=PUBLIC),
+        Column("mdc", Kind.NOMINAL, type="integer", levels=(1, 14), missing=False, provenance=PUBLIC),
+        Column("dx", Kind.NOMINAL, levels=("1a", "1b", "14a"), missing=False, provenance=PUBLIC),
+        Column("typ", Kind.NOMINAL, levels=("newborn", "adult"), missing=False, provenance=PUBLIC),
+        Column("age", Kind.NUMERIC, type="integer", edges=(0, 1, 50, 100), missing=False, provenance=PUBLIC),
+        Column("start", Kind.NUMERIC, type="real", edges=(0, 10, 20), missing=False, provenance=PUBLIC),
+        Column("end", Kind.NUMERIC, type="real", edges=(0, 10, 20), missing=False, provenance=PUBLIC),
         Column("w", Kind.NUMERIC, Role.WEIGHT, type="real", edges=(0, 9), missing=False),
     )
 )

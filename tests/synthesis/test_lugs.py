@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -30,7 +31,12 @@ STATES = list(product(*map(range, SIZES)))
 def toy(rows: list[tuple[int, ...]] = ROWS) -> Table:
     columns = [
         Column(
-            f"x{j}", Kind.NOMINAL, type="integer", levels=tuple(range(size)), missing=False, confirmed=True
+            f"x{j}",
+            Kind.NOMINAL,
+            type="integer",
+            levels=tuple(range(size)),
+            missing=False,
+            provenance=PUBLIC,
         )
         for j, size in enumerate(SIZES)
     ]

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
@@ -37,7 +38,9 @@ def allowed(x: State) -> bool:
 
 def toy(rows: Sequence[State], weights: Sequence[float | None] | None = None) -> Table:
     columns = [
-        Column(f"x{j}", Kind.NOMINAL, type="integer", levels=tuple(range(s)), missing=False, confirmed=True)
+        Column(
+            f"x{j}", Kind.NOMINAL, type="integer", levels=tuple(range(s)), missing=False, provenance=PUBLIC
+        )
         for j, s in enumerate(SIZES)
     ]
     data = {f"x{j}": pa.array([r[j] for r in rows], pa.int64()) for j in range(len(SIZES))}

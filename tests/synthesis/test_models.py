@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from hypothesis import given
 from hypothesis import strategies as st
 from pegs_oracle import FALSE_ALARM
@@ -37,9 +38,9 @@ def made(rows: Sequence[tuple[str, int, float | None]], **number: Any) -> Table:
     """Columns g (three levels), h (two), and y in bins."""
     kind = {"edges": tuple(range(0, 41)), "missing": True, "type": "real"} | number
     columns = (
-        Column("g", Kind.NOMINAL, levels=GROUPS, missing=False, confirmed=True),
-        Column("h", Kind.ORDINAL, type="integer", levels=(0, 1), missing=False, confirmed=True),
-        Column("y", Kind.NUMERIC, confirmed=True, **kind),
+        Column("g", Kind.NOMINAL, levels=GROUPS, missing=False, provenance=PUBLIC),
+        Column("h", Kind.ORDINAL, type="integer", levels=(0, 1), missing=False, provenance=PUBLIC),
+        Column("y", Kind.NUMERIC, provenance=PUBLIC, **kind),
     )
     g, h, y = zip(*rows, strict=True) if rows else ((), (), ())
     floats = pa.array(y, pa.float64())
@@ -100,7 +101,7 @@ def test_bins_have_the_expected_value_and_square_of_the_law(mean: float, spread:
     """Against sums and integrals of the density."""
     whole = family == "poisson"
     column = Column(
-        "y", Kind.NUMERIC, type="integer" if whole else "real", edges=(0, 1, 3, 9, 30), confirmed=True
+        "y", Kind.NUMERIC, type="integer" if whole else "real", edges=(0, 1, 3, 9, 30), provenance=PUBLIC
     )
     scale = models.BinScale.of(Codebook.declared(column), family)
     law = models.Family(family, scale)
@@ -174,9 +175,9 @@ def test_a_law_of_whole_numbers_is_the_negative_binomial() -> None:
     draw = np.random.default_rng(3)
     y = np.minimum(draw.negative_binomial(2, 2 / (2 + 5), 40_000), 60)
     column = Column(
-        "y", Kind.NUMERIC, type="integer", edges=tuple(range(0, 62)), missing=False, confirmed=True
+        "y", Kind.NUMERIC, type="integer", edges=tuple(range(0, 62)), missing=False, provenance=PUBLIC
     )
-    flag = Column("f", Kind.NOMINAL, levels=("x", "z"), missing=False, confirmed=True)
+    flag = Column("f", Kind.NOMINAL, levels=("x", "z"), missing=False, provenance=PUBLIC)
     table = Table.from_arrow(pa.table({"y": y, "f": ["x"] * len(y)}), Schema((column, flag)))
     blocks = Blocks.fit(table, Domain.of(table.schema), {})
     weights = models.learn({"y": "poisson"}, blocks, 0.0, Neighbours.ADD_REMOVE)["y"][0]
@@ -271,7 +272,7 @@ def test_entropies_are_lifted_too() -> None:
 
 def test_weighted_rows_have_models() -> None:
     """A group that weighs nine times as much moves the mean as nine times as many rows would."""
-    weight = Column("w", Kind.NUMERIC, Role.WEIGHT, type="real", edges=(0, 9), confirmed=True)
+    weight = Column("w", Kind.NUMERIC, Role.WEIGHT, type="real", edges=(0, 9), provenance=PUBLIC)
     plain = made([("a", 0, 5.0)] * 300 + [("a", 0, 15.0)] * 300)
     both = plain.to_arrow().append_column("w", pa.array([9.0] * 300 + [1.0] * 300))
     table = Table.from_arrow(both, Schema((*plain.schema, weight)))
@@ -285,7 +286,7 @@ def test_weighted_rows_have_models() -> None:
     [
         ({"models": {"y": "cauchy"}}, "models must be"),
         ({"models": {"z": "normal"}}, "no column 'z'"),
-        ({"models": {"g": "normal"}}, "'g' is no number"),
+        ({"models": {"g": "normal"}}, "'g' is not a number"),
         ({"models": {"y": "poisson"}}, "whole numbers"),
         ({"models": {"y": "normal"}, "models_epsilon": -1.0}, "models_epsilon"),
         (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from hypothesis import given
 from hypothesis import strategies as st
 from pegs_oracle import tiny
@@ -86,7 +87,7 @@ def test_totals_count_every_row_and_every_part() -> None:
         "4 released rows, epsilon = 0.5 each",
         "epsilon = 0.25 of it chose the parents",
         "had one row been left out of the data, or added",
-        "values that each column may have are public",
+        "declared by Sfumato (the simulator defines it)",
     ):
         assert words in text
     replaced = claim_of(fit(epsilon_per_row=0.5, neighbours="replace").sample(2))
@@ -116,7 +117,7 @@ def test_smoothing_needs_less_prior_for_the_same_promise() -> None:
 
 
 def test_weights_scale_the_prior() -> None:
-    weight = Column("w", Kind.NUMERIC, Role.WEIGHT, edges=(0, 8), missing=False, confirmed=True)
+    weight = Column("w", Kind.NUMERIC, Role.WEIGHT, edges=(0, 8), missing=False, provenance=PUBLIC)
     rows = tiny([(0, 0), (0, 1), (1, 1)] * 5, (2, 2))
     data = rows.to_arrow().append_column("w", pa.array([8.0, 4.0, 2.0] * 5))
     table = Table.from_arrow(data, Schema((*rows.schema, weight)))
@@ -170,8 +171,8 @@ def test_more_entropy_than_there_is_is_refused_or_capped() -> None:
 
 
 def test_a_small_group_of_details_is_capped_too() -> None:
-    levels = Column("d", Kind.NOMINAL, levels=("a", "b", "c"), missing=False, confirmed=True)
-    group = Column("g", Kind.NOMINAL, levels=("x", "y"), missing=False, confirmed=True)
+    levels = Column("d", Kind.NOMINAL, levels=("a", "b", "c"), missing=False, provenance=PUBLIC)
+    group = Column("g", Kind.NOMINAL, levels=("x", "y"), missing=False, provenance=PUBLIC)
     table = Table.from_arrow(pa.table({"g": ["x", "y", "y"], "d": ["a", "b", "c"]}), Schema((group, levels)))
     rule = Within("d", "g", {"x": ["a"], "y": ["b", "c"]})
     with pytest.raises(ParameterError, match="'d'"):
@@ -199,8 +200,8 @@ def test_what_looks_at_the_data_ends_the_promise(more: dict[str, Any], reason: s
 
 
 def test_a_domain_from_the_data_ends_the_promise() -> None:
-    table = TABLE.with_schema(TABLE.schema.with_("sex", confirmed=False))
-    with pytest.raises(SchemaError, match="1 without a confirmed public domain: 'sex'"):
+    table = TABLE.with_schema(TABLE.schema.with_("sex", confirmed=True, provenance=None))
+    with pytest.raises(SchemaError, match="1 without a public domain: 'sex'"):
         PeGS(epsilon_per_row=1.0, columns=["sex", "mdc"]).fit(table)
     found = (
         PeGS(epsilon_per_row=1.0, columns=["sex", "mdc"], domain="data", parents={})

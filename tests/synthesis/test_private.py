@@ -12,15 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from declared import PUBLIC
 from private_tables import chain, codes_of, table_of
 from scipy import stats
 
 import sfumato as sf
+from sfumato.counts.persons import at_most
 from sfumato.privacy import ApproxDP, Budget, PureDP
 from sfumato.privacy.base import Unit
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.private import PrivateModel, PrivateSynthesizer
-from sfumato.synthesis.private.exact_counts import Counted, at_most
+from sfumato.synthesis.private.exact_counts import Counted
 
 SIZES = (2, 2, 2, 3)
 ROWS = 4_000
@@ -184,7 +186,7 @@ def test_rows_count_by_weight(delta: float, tmp_path: Path) -> None:
     codes = np.stack([np.arange(6_000) % 2, np.arange(6_000) % 2, np.arange(6_000) % 3])
     plain = table_of(codes, (2, 2, 3))
     weights = np.where(codes[0] == 1, 30.0, 10.0)  # three quarters, not half; 120,000 in all
-    edges = {"edges": (0.0, 40.0), "confirmed": True, "type": "real"}
+    edges = {"edges": (0.0, 40.0), "provenance": PUBLIC, "type": "real"}
     schema = sf.Schema((*plain.schema, sf.Column("w", sf.Kind.NUMERIC, sf.Role.WEIGHT, **edges)))
     table = sf.Table.from_arrow(plain.to_arrow().append_column("w", pa.array(weights)), schema)
     fitted = PrivateSynthesizer(epsilon=20.0, delta=delta, weight="w").fit(table)
@@ -251,7 +253,7 @@ def test_it_keeps_its_accuracy_on_adult(data_dir: Path) -> None:
     folder = data_dir / "adult" / "bench13"
     domain = json.loads((folder / "domain.json").read_text())
     columns = [
-        sf.Column(name, sf.Kind.NOMINAL, levels=tuple(levels), missing=False, confirmed=True)
+        sf.Column(name, sf.Kind.NOMINAL, levels=tuple(levels), missing=False, provenance=PUBLIC)
         for name, levels in domain.items()
     ]
     data = pq.read_table(folder / "train.parquet").select(list(domain))

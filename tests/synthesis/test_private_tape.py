@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from declared import PUBLIC
 
 import sfumato as sf
 from sfumato.synthesis.constraints import Implies, Never
@@ -33,14 +34,16 @@ from sfumato.synthesis.private import (
 
 SCHEMA = sf.Schema(
     (
-        sf.Column("sex", sf.Kind.NOMINAL, levels=("f", "m", "x"), missing=True, confirmed=True),
-        sf.Column("age", sf.Kind.NUMERIC, type="integer", edges=(0, 20, 60, 120), clamp=True, confirmed=True),
-        sf.Column("sick", sf.Kind.ORDINAL, type="integer", levels=(0, 1), missing=False, confirmed=True),
-        sf.Column("ward", sf.Kind.NOMINAL, levels=tuple("abcde"), missing=False, confirmed=True),
+        sf.Column("sex", sf.Kind.NOMINAL, levels=("f", "m", "x"), missing=True, provenance=PUBLIC),
+        sf.Column(
+            "age", sf.Kind.NUMERIC, type="integer", edges=(0, 20, 60, 120), clamp=True, provenance=PUBLIC
+        ),
+        sf.Column("sick", sf.Kind.ORDINAL, type="integer", levels=(0, 1), missing=False, provenance=PUBLIC),
+        sf.Column("ward", sf.Kind.NOMINAL, levels=tuple("abcde"), missing=False, provenance=PUBLIC),
     )
 )
 WEIGHT = sf.Column(
-    "w", sf.Kind.NUMERIC, sf.Role.WEIGHT, edges=(0, 8), missing_codes=(99,), confirmed=True, type="real"
+    "w", sf.Kind.NUMERIC, sf.Role.WEIGHT, edges=(0, 8), missing_codes=(99,), provenance=PUBLIC, type="real"
 )
 PERSONS = sf.Schema((*SCHEMA, sf.Column("who", sf.Kind.NOMINAL, sf.Role.PERSON, type="integer")))
 CONSTRAINTS = (Never({"sex": "m", "ward": "e"}), Implies({"age": 10}, {"sick": 0}))

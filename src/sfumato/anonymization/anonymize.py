@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from sfumato.anonymization.classes import classes_of
-from sfumato.anonymization.defence import common, refuse_alike, within_bounds
+from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.record import about_of, extra_of, plain, tables_of
@@ -140,7 +140,6 @@ def _generalized(
     table, whole = asked.table, asked.compress()
     kept = common(whole, drop_rarer_than)
     problem = whole if kept.all() else whole.part(kept)
-    refuse_alike(problem, asked.criterion)
     _refuse_hopeless(problem, asked.criterion)
     start, busy = time.perf_counter(), time.process_time()
     recoding = method.search(problem, asked.criterion)

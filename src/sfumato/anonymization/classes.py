@@ -38,7 +38,7 @@ def classes_of(
         if problem.population is not None:
             population = fitting(problem, nodes)
         alike = matching_rows(problem, nodes, sizes) if matching else None
-    return Classes(sizes, persons, tables, survey, population, alike, _max_rows(problem.persons))
+    return Classes(sizes, persons, tables, survey, population, alike)
 
 
 def paired(classes: Classes, a: NDArray[np.int64], b: NDArray[np.int64]) -> Classes:
@@ -88,14 +88,6 @@ def persons_in(sparse: Sparse, label: NDArray[np.int64], count: int) -> NDArray[
     named = np.bincount(group[person != nobody], minlength=count)
     some = np.bincount(group, minlength=count) > 0
     return np.where(named > 0, named, some).astype(np.int64)
-
-
-def _max_rows(persons: Sparse | None) -> int:
-    """The most rows of a person, rounded up to a power of two: the exact number is nobody's business."""
-    if persons is None or not len(persons.n):
-        return 1
-    most = int(np.bincount(persons.code, persons.n).max())
-    return 1 << (most - 1).bit_length()
 
 
 def fitting(problem: Problem, nodes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.anonymization.problem import Problem
-from sfumato.criteria import Criterion
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import ParameterError, listed
 from sfumato.schema import Kind
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -39,25 +38,6 @@ def common(problem: Problem, least: int | None) -> NDArray[np.bool_]:
         if not rare.any():
             return kept
         kept &= ~rare
-
-
-def refuse_alike(problem: Problem, criterion: Criterion) -> None:
-    """Sensitive values that only blanks tell apart, or an empty text beside missing cells.
-
-    Readers take them for the same, and a CSV file cannot hold the difference: they are no variety.
-    """
-    faults = []
-    for name in criterion.sensitive:
-        counted = problem.sensitive[name]
-        told = {text.strip() for text in counted.names}
-        alike = len(counted.names) - len(told) + (counted.missing and "" in told)
-        if alike:
-            faults.append(f"column '{name}' has {alike} values that differ from others by blanks only")
-    if faults:
-        raise DataError(
-            f"{'; '.join(faults)}: they would count as variety, and are none.",
-            hint="write each value in one way; make empty texts missing (missing_codes in the schema)",
-        )
 
 
 def within_bounds(table: Table, bounds: Mapping[str, tuple[float, float]]) -> Table:

@@ -165,7 +165,7 @@ def guest_measures() -> dict[str, type]:
 def _require_measure(name: str, kind: Any) -> None:
     lacking = [part for part in _SAYS if not hasattr(kind, part)]
     if not isinstance(kind, type) or lacking:
-        raise ParameterError(f"it is no measure of loss: it lacks {listed(lacking)}", hint="docs/guests.md")
+        raise ParameterError(f"a measure of loss lacks {listed(lacking)}", hint="docs/guests.md")
 
 
 def measure_of(given: Any) -> Measure:
@@ -179,5 +179,5 @@ def measure_of(given: Any) -> Measure:
             raise ParameterError("a measure that is not known.", hint=f"one of {', '.join(known)}")
         return kind()
     if not isinstance(given, Measure):
-        raise ParameterError("this is no measure of loss.", hint="loss='ncp', or sf.Loss()")
+        raise ParameterError("this is not a measure of loss.", hint="loss='ncp', or sf.Loss()")
     return given

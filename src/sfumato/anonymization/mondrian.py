@@ -83,7 +83,7 @@ class Mondrian:
         unknown = [f"'{c}'" for c in self.ordered if c not in problem.columns]
         if unknown:
             raise ParameterError(
-                f"{len(unknown)} ordered columns are no quasi-identifiers: {listed(unknown)}.",
+                f"{len(unknown)} ordered columns are not quasi-identifiers: {listed(unknown)}.",
                 hint="name columns of the problem",
             )
         limits = SearchLimits(self.time_limit, self.work_limit)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import Codebook, Counts
+from sfumato.counts import Codebook, Counts, merged
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.hierarchy import Hierarchy, Numbered
 from sfumato.table import Table
@@ -172,6 +172,7 @@ def compress(
             f"{len(without)} quasi-identifiers have no hierarchy: {listed(without)}.",
             hint="give hierarchies={'age': ...}",
         )
+    table = _with_nobody(table, person)
     further = [*sensitive, *([person] if person else ())]
     sets = [tuple(columns), *((*columns, s) for s in further)]
     counted = table.tabulate(sets)
@@ -199,6 +200,14 @@ def compress(
         members,
         joint.codes,
     )
+
+
+def _with_nobody(table: Table, person: str | None) -> Table:
+    """The table in a form in which rows may be nobody's: a blank id is, whatever the schema says."""
+    if person is None or table.schema[person].missing:
+        return table
+    books = {name: book for name, book in table._books.items() if name != person}
+    return replace(table, schema=table.schema.with_(person, missing=True), _books=books)
 
 
 def _highest(hierarchy: Hierarchy) -> int:
@@ -232,7 +241,11 @@ def _summed(joint: Counts, weighted: Counts) -> NDArray[np.float64]:
 
 
 def _sparse(name: str, counts: Counts) -> Sparse:
-    """Cells are sorted by the combination first, so those of one combination lie together."""
+    """Cells are sorted by the combination first, so those of one combination lie together.
+
+    Spellings of one person or one value are one level: they are no company and no variety.
+    """
+    counts = merged(counts, name)
     keys = counts.codes[:, :-1]
     first = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: counts.cells]
     start = np.append(np.flatnonzero(first), counts.cells)

@@ -39,10 +39,11 @@ from numpy.typing import NDArray
 from sfumato.anonymization.intersections import Intersections, RegisterEntry, Values, demands_of, gathered
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.anonymization.writer import Writer
+from sfumato.counts import person_ids, representatives
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import atomic_file, owner_only
 from sfumato.release import read_key, write_key
-from sfumato.schema import Role
+from sfumato.schema import Column, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -183,13 +184,18 @@ class Register:
         demands = demands_of(asked.criterion)
         columns = tuple(dict.fromkeys(d["column"] for d in demands))
         books = counted.codebooks(columns) if columns else {}
+        same = {c: representatives(book) for c, book in books.items()}
         labels: list[pa.Table] = []
         shown: list[pa.Table] = []
         ids = self._key() if person is not None else None
         for label, batch in writer.labels(counted, (person, *columns) if person else columns):
-            who = _ids(batch.column(0), ids) if ids is not None else _numbers(labels, len(label))
+            who = (
+                _ids(table.schema[person], batch.column(0), ids)
+                if person and ids is not None
+                else _numbers(labels, len(label))
+            )
             labels.append(pa.table({"who": who, "class": pa.array(label)}))
-            codes = {c: pa.array(books[c].encode(batch.column(c)).astype(np.int64)) for c in columns}
+            codes = {c: pa.array(same[c][books[c].encode(batch.column(c))]) for c in columns}
             shown.append(pa.table({"who": who, **codes}).filter(pa.array(label >= 0)))
         by = _ROWS if person is None else _PERSONS
         names, classes = _as_rows(labels) if person is None else _by_person(labels)
@@ -199,10 +205,10 @@ class Register:
         return RegisterEntry(names, classes, asked.criterion.k, by, tuple(asked.released), demands, values)
 
 
-def _ids(column: pa.Array, key: Key) -> pa.Array:
+def _ids(column: Column, ids: pa.Array, key: Key) -> pa.Array:
     from sfumato.pseudonyms import pseudonyms
 
-    return pc.fill_null(pseudonyms(column, key.derive("register")), "")
+    return pc.fill_null(pseudonyms(person_ids(column, ids), key.derive("register")), "")
 
 
 def _numbers(before: Sequence[pa.Table], rows: int) -> pa.Array:

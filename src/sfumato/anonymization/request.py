@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.anonymization.nesting import Chains, bind, goes_with
 from sfumato.anonymization.problem import MISSING, Problem, compress
+from sfumato.counts import case_variants, near_duplicates
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import (
@@ -55,8 +56,10 @@ class Request:
     def compress(self) -> Problem:
         """Count the table."""
         population = _population(self.criterion)
+        table = self.by_value()
+        warn_of_spellings(table, self.person, self.criterion.sensitive)
         return compress(
-            self.by_value(),
+            table,
             self.columns,
             self.hierarchies,
             sensitive=self.sensitive,
@@ -180,6 +183,28 @@ def unprotected(table: Table, asked: tuple[str, ...], gone: set[str]) -> set[str
     return set(bare)
 
 
+def warn_of_spellings(table: Table, person: str | None, sensitive: Sequence[str]) -> None:
+    """Ids and values that may be the same but count as different: how many, never which."""
+    books = table.codebooks([*sensitive, *([person] if person else ())])
+    found = []
+    if person and (near := near_duplicates(books[person])):
+        found.append(
+            f"{near:,} ids of '{person}' differ from another one only in case, blanks, punctuation or "
+            "leading zeros, and count as persons of their own"
+        )
+    for name in sensitive:
+        if same := case_variants(books[name]):
+            found.append(
+                f"{same:,} values of '{name}' differ from another one only in case, and count as others"
+            )
+    if found:
+        warnings.warn(
+            f"{'; '.join(found)}. If they are not, correct them, or set ignore_case = true in the schema.",
+            SfumatoWarning,
+            stacklevel=5,
+        )
+
+
 def _counts_persons(criterion: Criterion) -> bool:
     return any(isinstance(p, KAnonymity) and p.persons is not False and p.monotone for p in criterion.parts)
 
@@ -206,7 +231,7 @@ def _faults(
         faults.append("only one population can be counted in")
     wrong = [repr(c) for c in [*weights, *max_level] if c not in columns]
     if wrong:
-        faults.append(f"weights or levels are given for {listed(wrong)}, which are no quasi-identifiers")
+        faults.append(f"weights or levels are given for {listed(wrong)}, which are not quasi-identifiers")
     if any(not isinstance(w, int | float) or not 0 <= w < float("inf") for w in weights.values()) or (
         weights and not sum(weights.get(c, 1.0) for c in columns) > 0
     ):
@@ -324,7 +349,7 @@ def settle_hierarchies(
             faults.append(said if f"'{name}'" in said else f"column '{name}': {said}")
             values += list(error.values)
         except AttributeError:
-            faults.append(f"column '{name}': what was given is no hierarchy")
+            faults.append(f"column '{name}': what was given is not a hierarchy")
     if faults:
         raise DataError(f"{'; '.join(faults)}.", hint="correct the hierarchies", values=values)
     return found

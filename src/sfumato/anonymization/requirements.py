@@ -42,7 +42,9 @@ def asked_of(
             )
         meant = (read_as or schema).select(columns)
         for column in columns:  # the population may have values the data has not
-            meant = meant.with_(column, levels=None, labels={}, missing=True, confirmed=False)
+            meant = meant.with_(
+                column, levels=None, labels={}, missing=True, confirmed=False, provenance=None
+            )
         return prepared(scan(str((folder or Path()) / name), meant, columns=columns))
 
     def tree(column: str) -> Hierarchy:

@@ -121,7 +121,9 @@ class Writer:
             clamp=False,
             missing=True,
             missing_codes=(),
+            other=None,
             confirmed=False,
+            provenance=None,
             reason="",
             description=f"{column.description} (generalized)".strip(),
         )

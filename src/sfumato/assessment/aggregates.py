@@ -164,7 +164,7 @@ def _numbers(table: Table, name: str) -> Real:
         parts = [b.column(0).cast(pa.float64(), safe=False) for b in table.batches([name])]
     except pa.ArrowInvalid:  # its words quote a cell
         raise DataError(
-            f"column '{name}' holds cells that are no numbers.", hint="name a numeric column"
+            f"column '{name}' holds cells that are not numbers.", hint="name a numeric column"
         ) from None
     return np.concatenate([np.empty(0), *(p.fill_null(np.nan).to_numpy(zero_copy_only=False) for p in parts)])
 

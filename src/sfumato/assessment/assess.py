@@ -18,6 +18,7 @@ from sfumato.assessment.page import released_roles
 from sfumato.assessment.reading.files import guarantee_of
 from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
+from sfumato.assessment.threads import one_thread
 from sfumato.assessment.thresholds import (
     ALPHA,
     RISK,
@@ -28,7 +29,7 @@ from sfumato.assessment.thresholds import (
     plain_names,
     require_known,
 )
-from sfumato.errors import DataError, SfumatoError, listed
+from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.progress import report
 from sfumato.schema import Schema
 from sfumato.score import Score
@@ -69,6 +70,7 @@ def assess(
     maker: Maker | None = None,
     audit: Audit | Sequence[Audit] | None = None,
     alpha: float = ALPHA,
+    scope: str = "all",
 ) -> Assessment:
     """What a release keeps and what it gives away, held against what was asked.
 
@@ -96,10 +98,13 @@ def assess(
         are made with and without some people. It is run some forty times, on at most 4,000 rows.
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     alpha: the error of the verdict: how often a bound of `risk` errs, and copies are seen by chance.
+    scope: "all", or "limits" for the verdict alone: what no limit speaks of is not measured, nor what could
+        not change the verdict any more.
     """
     limits = plain_names(thresholds or {})
     checks = (*CHECKS, *guest_checks())
     require_known(limits, [m for check in checks for m in check.gives])
+    _require_scope(scope, limits)
     case = case_of(
         Subject(
             original=original, released=released, control=control, schema=schema,
@@ -109,8 +114,9 @@ def assess(
             alpha=alpha,
         )
     )  # fmt: skip
-    notes, found = _notes(case), _examined(case, checks, limits.get(RISK))
-    figures, undrawn = _figures(case, found.scores)
+    with one_thread():
+        notes, found = _notes(case), _examined(case, checks, limits, scope)
+    figures, undrawn = _figures(case, found.scores) if scope == "all" else ((), [])
     evidence = _evidence(case, found)
     outcomes = judged(limits, found.scores, found.unavailable, found.broken, evidence)
     because, advice = reasons(case, outcomes, found.scores, evidence)
@@ -138,6 +144,7 @@ def _evidence(case: Case, found: _Examined) -> Evidence:
     return Evidence(
         alpha=case.subject.alpha,
         looks=dict.fromkeys(found.drawn, len(case.looks)),
+        fair=case.drift is None or not case.drift.seen,
         copied=math.nan if copied is None else copied.p,
         because="" if copied is None else copied.because,
     )
@@ -193,8 +200,32 @@ class _Examined:
     copied: Copies | None
 
 
-def _examined(case: Case, checks: Sequence[AssessmentCheck], limit: float | None) -> _Examined:
-    """Every check, one after the other. limit: of `risk`, if it has one."""
+def _require_scope(scope: str, limits: Mapping[str, float]) -> None:
+    if scope not in ("all", "limits"):
+        raise ParameterError(f"scope must be 'all' or 'limits', not {scope!r}.", hint='scope="limits"')
+    if scope == "limits" and not limits:
+        raise ParameterError("there is no limit to decide.", hint="thresholds={'risk': 0.05}")
+
+
+def _spared(check: AssessmentCheck, case: Case, limits: Mapping[str, float], scope: str) -> str:
+    """Why a check can change nothing in the verdict that was asked for; nothing if it can."""
+    if scope == "all" or any(measure(name) in check.gives for name in limits):
+        return ""
+    if limited_by(check) not in limits:
+        return "no limit speaks of it (scope='limits')"
+    # Significant copies end `risk` whatever the attacks find; an attack that succeeds must wait for the
+    # others, as its bound is corrected for their number.
+    copies = vars(case).get("copies")
+    if limited_by(check) == RISK and copies is not None and copies.p <= case.subject.alpha:
+        return "copies had decided the verdict (scope='limits')"
+    return ""
+
+
+def _examined(
+    case: Case, checks: Sequence[AssessmentCheck], limits: Mapping[str, float], scope: str
+) -> _Examined:
+    """Every check, one after the other."""
+    limit = limits.get(RISK)
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
@@ -202,6 +233,11 @@ def _examined(case: Case, checks: Sequence[AssessmentCheck], limit: float | None
     drawn: list[str] = []
     for number, check in enumerate(checks):
         report(_LABEL, number, len(checks))
+        spared = _spared(check, case, limits, scope)
+        if spared:
+            skipped.append(Skipped(check.name, spared))
+            unavailable |= dict.fromkeys(check.gives, spared)
+            continue
         found, reason, failed = _looked(check, case, limit) if check.drawn else _done(check, case)
         scores += found
         drawn += [s.name for s in found] if check.drawn else []
@@ -218,18 +254,34 @@ def _examined(case: Case, checks: Sequence[AssessmentCheck], limit: float | None
 
 def _known_faults(case: Case) -> dict[str, str]:
     """What stands in the way of a met limit before anything is measured."""
-    files, found = case.files, case.overlap
+    files = case.files
     if case.left_out:  # an intruder who knows less than was said proves nothing
         return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
-    if files.lost and files.strange:
-        lost, strange = (listed([repr(n) for n in names]) for names in (files.lost, files.strange))
-        return {RISK: f"{lost} may be among the released columns that were not recognized: {strange}"}
-    if found is not None and found.rows and found.p <= _OVERLAPPING:
+    if files.unread:
         return {
-            RISK: f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the "
-            "original; give people who are not in it"
+            RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
+            f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
+            "the original's. Call them as there, or leave them out of the release"
         }
-    return {}
+    wrong = _no_control(case)
+    return {RISK: wrong} if wrong else {}
+
+
+def _no_control(case: Case) -> str:
+    """Why the control is none; nothing where it is one."""
+    for found, other in ((case.overlap, "original"), (case.lent, "release")):
+        if found is not None and found.rows and found.p <= _OVERLAPPING:
+            return (
+                f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the {other}; "
+                "give people who are in neither"
+            )
+    if case.drift is not None and case.drift.seen:
+        return (
+            "the control is not of the same people as the original: it differs in "
+            f"{listed([repr(n) for n in case.drift.columns], 6)} by more than chance. Give people who were "
+            "drawn together with the original and held back, or no control"
+        )
+    return ""
 
 
 def _looked(check: AssessmentCheck, case: Case, limit: float | None) -> tuple[list[Score], str, bool]:

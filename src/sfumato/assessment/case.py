@@ -14,13 +14,13 @@ from sfumato.assessment.reading.files import Meanings, meanings, opened, promise
 from sfumato.assessment.reading.name_parts import NameParts
 from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
-from sfumato.schema import Kind, Schema
+from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.copies import Copies, Overlap
+    from sfumato.assessment.copies import Copies, Drift, Overlap
     from sfumato.assessment.risk.classes import FileClasses
     from sfumato.assessment.risk.uniqueness import UniquenessSearch
 
@@ -152,8 +152,24 @@ class Case:
             self._sharp(e.original, e.released) for e in self.files.earlier if e.original is not None
         )
 
+    @cached_property
+    def _secret_bins(self) -> dict[str, Column]:
+        """Numbers that are wanted, in bins that the people outside cut as well.
+
+        The original's own quantiles hold as many originals each, by construction, and not as many others.
+        """
+        names = [n for n in self.secrets if n in self.pair.columns]
+        if not names or self.files.control is None:
+            return {}
+        files = self.files
+        both = align(
+            files.original.select(names), files.released.select(names), columns=names,
+            hierarchies=self.hierarchies, people=files.control,
+        )  # fmt: skip
+        return {n: both.original.schema[n] for n in both.columns}
+
     def _sharp(self, original: Table, released: Table) -> Pair:
-        columns = {c.name: c for c in self.pair.original.schema}
+        columns = {c.name: c for c in self.pair.original.schema} | self._secret_bins
         for name in self.known:
             columns[name] = replace(self.files.original.schema[name], edges=None)
         there = [n for n in released.columns if n in columns]
@@ -171,6 +187,7 @@ class Case:
             hierarchies=trees,
             bins=MAX_LEVELS,
             weight=weight,
+            people=self.files.control,
         )
 
     @property
@@ -200,8 +217,10 @@ class Case:
         from sfumato.assessment.copies import find
 
         files = self.files
+        # A control of other people explains nothing: what they differ in would look like copying.
+        control = files.control if self.drift is None or not self.drift.seen else None
         return find(
-            files.original, files.released, files.control, columns=self.pair.columns, known=self.known,
+            files.original, files.released, control, columns=self.pair.columns, known=self.known,
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
         )  # fmt: skip
@@ -213,6 +232,24 @@ class Case:
 
         files = self.files
         return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """Whether the control is a sample of the same people as the original."""
+        from sfumato.assessment.copies import drift
+
+        files = self.files
+        return None if files.control is None else drift(files.original, files.control, self.pair.columns)
+
+    @cached_property
+    def lent(self) -> Overlap | None:
+        """Rows of the control that are rows of the release."""
+        from sfumato.assessment.copies import shared_with_release
+
+        files = self.files
+        if files.control is None:
+            return None
+        return shared_with_release(files.original, files.released, files.control, self.pair.columns)
 
     def drawing(self, draws: int) -> Case:
         """The same case, opened once, with another number of draws."""

@@ -96,11 +96,15 @@ def _people(found: Assessment) -> Iterator[DataTable]:
     columns = tuple(dict.fromkeys(str(name) for record in found.people for name in record))
     rows = [tuple(_entry(record.get(name)) for name in columns) for record in found.people]
     many = len(rows)
-    caption = f"People who can be found: {many:,} original row{'s' * (many > 1)}, the worst first"
+    chance = [s.details["named by chance"] for s in found.scores if "named by chance" in s.details]
+    expected = f" (about {chance[0]:.2g} in a release that holds nobody)" if chance else ""
+    caption = f"People who can be found: {many:,} original row{'s' * (many > 1)}, the worst first{expected}"
     yield DataTable(columns, rows, caption, most=_OPEN)
 
 
 def _entry(value: Any) -> Cell:
+    if isinstance(value, list) and not value:
+        return "none"
     return value if isinstance(value, str | int | float | bool | None) else cell(value)
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.reading.files import is_release, meanings, opened
+from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.assessment.reading.unread import unread
 from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
@@ -71,7 +73,7 @@ class Subject:
         if self.truth not in (None, "rows"):
             faults.append(("truth is 'rows' or None", "'rows': row i was made of row i"))
         if self.maker is not None and not callable(self.maker):
-            faults.append(("maker is no function", "maker=lambda table, key: ..."))
+            faults.append(("maker must be a function", "maker=lambda table, key: ..."))
         if not all(isinstance(a, Audit) for a in self.audits):
             faults.append(("audit is not what sf.audit gives back", "audit=sf.audit(mechanism, ...)"))
         if isinstance(self.earlier, str | Path) or not isinstance(self.earlier, Sequence):
@@ -116,7 +118,7 @@ class Files:
     release: Table  # the release with all its columns, read as the original's
     outside: Table | None  # the control with all its columns
     lost: tuple[str, ...]  # quasi-identifiers that were named, or guessed, and are not in the release
-    strange: tuple[str, ...]  # columns of the release that are none of the original
+    unread: tuple[str, ...]  # columns of the release whose values nobody understood
     published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
 
@@ -158,7 +160,7 @@ def open_files(subject: Subject) -> Files:
         release=_without_text(second),
         outside=None if subject.control is None else opened(subject.control, "the control", keep_text=True),
         lost=tuple(n for n in knowing if n not in second.schema),
-        strange=tuple(n for n in second.columns if n not in first.schema),
+        unread=unread(whole, second, meanings(subject.hierarchies, subject.released, columns)),
         published=_published(given),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
@@ -167,6 +169,9 @@ def open_files(subject: Subject) -> Files:
 def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> Table:
     """The release with its columns read as those of the original, where their values say so."""
     general = meanings(subject.hierarchies, subject.released, first.columns)
+    rows, said = relaid(first, given)
+    notes += said
+    given = given if rows is None else opened(rows, "the release", keep_text=True)
     found = match_columns(first, given, general)
     if not found:
         return given
@@ -177,7 +182,7 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
     seen = LevelsSeen(released.schema)
-    held = [c.name for c in released.schema if not c.confirmed and (c.levels is not None or c.labels)]
+    held = [c.name for c in released.schema if not c.public and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)
     return seen.public()

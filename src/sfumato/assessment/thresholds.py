@@ -38,6 +38,15 @@ RISING = frozenset(
      "histogram intersection", "interval overlap", "k", "kendall's tau-b", "propensity",
      "purely artificial records", "recursive l", "spearman's rho", "train on released"}
 )  # fmt: skip
+_SIGNED = frozenset({"kendall's tau-b", "spearman's rho", "tau-b between ordered columns"})
+_SHARES = frozenset(
+    {RISK, UTILITY, "copied rows", "people nearly copied", "identifiers that survive",
+     "largest risk of a single record", "unique on all released columns", "unique on all quasi-identifiers",
+     "linking", "linking by the most telling columns", "linking that forgives errors", "order of rows",
+     "homogeneity", "attribute inference", "inference", "singling out", "linkability", "prosecutor risk",
+     "journalist risk", "marketer risk", "population uniqueness", "predicting intruder", "total variation",
+     "histogram intersection", "alpha", "t"}
+)  # fmt: skip
 VAGUE = frozenset({"chi-square ratio", "g2 ratio"})
 Outcome = Literal["met", "not met", "undecided", "not examined"]
 
@@ -120,6 +129,20 @@ def require_known(limits: Mapping[str, float], known: Iterable[str]) -> None:
     wrong = [repr(n) for n, v in limits.items() if not _is_number(v)]
     if wrong:
         raise ParameterError(f"the limit of {listed(wrong)} is not a number.", hint="{'risk': 0.05}")
+    outside = [repr(n) for n, v in limits.items() if not _could_be(measure(n), v)]
+    if outside:
+        raise ParameterError(
+            f"the limit of {listed(outside)} can never be reached: shares lie between 0 and 1, other "
+            "measures from 0 up.",
+            hint="{'risk': 0.05} asks for a gain of at most 5 in 100",
+        )
+
+
+def _could_be(name: str, limit: float) -> bool:
+    """Whether a measure could be at this limit: one that never is, or always, decides nothing."""
+    if name in _SIGNED:
+        return -1 <= limit <= 1
+    return limit >= 0 and (limit <= 1 or name not in _SHARES)
 
 
 @dataclass(frozen=True)
@@ -128,13 +151,15 @@ class Evidence:
 
     alpha: the error of each bound and of the tests. looks: into how many looks an attack's error is parted,
     by the name of its score. copied: the chance of as many copies by chance; nan if nobody looked.
-    because: what was copied, in a sentence.
+    because: what was copied, in a sentence. fair: whether the control is of the same people; if not, what an
+    attack reaches beyond it proves nothing.
     """
 
     alpha: float = ALPHA
     looks: Mapping[str, int] = field(default_factory=dict)
     copied: float = math.nan
     because: str = ""
+    fair: bool = True
 
     def error(self, score: Score) -> float:
         """Of each bound of one attack."""
@@ -157,7 +182,7 @@ def judged(
     found = (_judge(name, float(limit), scores, skipped, given) for name, limit in limits.items())
     return tuple(
         Threshold(t.name, t.limit, "not examined", f"{t.name}: {broken[t.name.strip().lower()]}")
-        if broken and t.outcome == "met" and t.name.strip().lower() in broken
+        if broken and t.outcome in ("met", "undecided") and t.name.strip().lower() in broken
         else t
         for t in found
     )
@@ -227,7 +252,7 @@ def _judge_risk(limit: float, attacks: Sequence[Score], evidence: Evidence) -> T
     if not room:
         words = "no attack had anything to gain: the control is found as surely as it can be"
         return Threshold(RISK, limit, "not examined", f"{RISK}: {words}")
-    strict = {s.name: gain(s, evidence.error(s) / len(room)) for s in room if _decides(s)}
+    strict = {s.name: gain(s, evidence.error(s) / len(room)) for s in room if _decides(s, fair=evidence.fair)}
     worst = max(room, key=lambda s: gains[s.name].high)
     above = max(strict, key=lambda n: strict[n].low, default="")
     if above and strict[above].low > limit:
@@ -245,13 +270,13 @@ def _judge_risk(limit: float, attacks: Sequence[Score], evidence: Evidence) -> T
     return Threshold(RISK, limit, "undecided", words, worst.name, found.value)
 
 
-def _decides(score: Score) -> bool:
-    """Whether a gain above the limit is due to the release: against a control, or where right is known.
+def _decides(score: Score, *, fair: bool = True) -> bool:
+    """Whether a gain above the limit is due to the release: against a fair control, or where right is known.
 
     Beyond a plain guess anybody may be found who is like the people in the data.
     """
     known = measure(score.name) in REIDENTIFYING and not score.name.endswith(("claimed", "at most"))
-    return score.control is not None or known
+    return (score.control is not None and fair) or known
 
 
 def _meant(name: str, scores: Sequence[Score]) -> list[Score]:

@@ -16,6 +16,7 @@ from sfumato.cli import (
     assessment,
     demo,
     determination,
+    domains,
     frontier,
     hierarchies,
     inspection,
@@ -29,6 +30,7 @@ from sfumato.cli import (
     samples,
     schemas,
     service,
+    signing,
     synthesis,
     trees,
 )
@@ -62,7 +64,9 @@ def _start(
     """Publish and use person-level health data without giving the persons away."""
 
 
-schema_app = typer.Typer(help="Compare a schema with data, or write one down.", no_args_is_help=True)
+schema_app = typer.Typer(
+    help="Compare a schema with data, write one down, say where its domains come from.", no_args_is_help=True
+)
 hierarchy_app = typer.Typer(help="Say how values become more general.", no_args_is_help=True)
 determination_app = typer.Typer(
     help="Write down why a release may leave, for who decides and signs.", no_args_is_help=True
@@ -74,18 +78,24 @@ ledger_app = typer.Typer(
 )
 
 plan_app = typer.Typer(help="Check a plan, or help an editor to write one.", no_args_is_help=True)
+trust_app = typer.Typer(
+    help="Make a key to sign with; say whose signatures you trust, and until when.", no_args_is_help=True
+)
 model_app = typer.Typer(help="Signed risk scores: keys, checks, scores.", no_args_is_help=True)
 
 register(app, inspection.describe)
 register(app, plans.init)
 register(app, plans.run)
-register(app, plans.sign)
+register(app, signing.sign)
 register(plan_app, plans.check)
 register(plan_app, plans.schema)
 register(plan_app, plans.upgrade)
 app.add_typer(plan_app, name="plan")
 register(schema_app, schemas.check)
 register(schema_app, schemas.update)
+register(schema_app, domains.declare)
+register(schema_app, domains.find)
+register(schema_app, domains.standards)
 app.add_typer(schema_app, name="schema")
 register(hierarchy_app, hierarchies.build)
 register(hierarchy_app, hierarchies.check)
@@ -105,7 +115,7 @@ register(determination_app, determination.new)
 register(determination_app, determination.fill)
 app.add_typer(determination_app, name="determination")
 register_methods(app, models.fit)
-register(model_app, models.key)
+register(model_app, signing.key)
 register(model_app, models.show)
 register(model_app, models.verify)
 register(model_app, models.score)
@@ -118,6 +128,7 @@ for command in (
     ledgers.new,
     ledgers.show,
     ledgers.verify,
+    ledgers.check,
     ledgers.client,
     ledgers.unlock,
     ledgers.backup,
@@ -125,6 +136,13 @@ for command in (
 ):
     register(ledger_app, command)
 app.add_typer(ledger_app, name="ledger")
+register(trust_app, signing.key)
+register(trust_app, signing.add)
+register(trust_app, signing.list_, "list")
+register(trust_app, signing.retire)
+register(trust_app, signing.revoke)
+register(trust_app, signing.log)
+app.add_typer(trust_app, name="trust")
 register(app, service.serve)
 register(keys_app, keys.create)
 register(keys_app, keys.list_, "list")

@@ -239,6 +239,12 @@ def assess(
             "--alpha", help="The error of the verdict on risk: how often it may be wrong by chance."
         ),
     ] = 0.01,
+    limits_only: Annotated[
+        bool,
+        typer.Option(
+            "--limits-only", help="Measure only what the limits speak of, until the verdict is certain."
+        ),
+    ] = False,
     output: _Reports,
 ) -> int:
     """Judge any two files: what the release keeps, what it gives away.
@@ -252,8 +258,9 @@ def assess(
     reports = output.report or []
     refuse_existing(output.overwrite, *reports, output.card)
     found = judge(
-        **given.arguments(reading, original, released), thresholds=thresholds, effort=effort, alpha=alpha
-    )
+        **given.arguments(reading, original, released), thresholds=thresholds, effort=effort, alpha=alpha,
+        scope="limits" if limits_only else "all",
+    )  # fmt: skip
     for path in reports:
         found.save(path, overwrite=output.overwrite)
     if output.card is not None:

@@ -26,7 +26,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A file, a pattern in quotes ('part-*.parquet'), or a database URL.",
+        help="A file, a folder, a pattern in quotes ('part-*.parquet'), the address of a database, or one of "
+        "s3://, gs://, abfs://, https://.",
     ),
 ]
 SchemaFile = Annotated[
@@ -55,6 +56,19 @@ class Reading:
     dates: Annotated[str | None, _said("--dates", "ORDER", "YMD, DMY or MDY.")] = None
     missing: Annotated[
         list[str] | None, _said("--missing", "TEXT", "A cell that stands for missing; may be repeated.")
+    ] = None
+    header: Annotated[
+        int | None,
+        _said("--header", "LINE", "The line (of a sheet: the row) with the names, from 1; 0: no names."),
+    ] = None
+    units: Annotated[
+        bool | None,
+        typer.Option(
+            "--units/--no-units",
+            show_default=False,
+            help="The row below the names holds units, and is skipped.",
+            rich_help_panel=_FILES,
+        ),
     ] = None
     table: Annotated[str | None, _said("--table", "NAME", "Of a database: a table, or a SELECT.")] = None
     sheet: Annotated[

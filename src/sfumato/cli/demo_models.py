@@ -23,7 +23,7 @@ _BEDSIDE = [
 def fit(folder: str | Path) -> None:
     """Fit and sign both; called in a process of its own, so that the serving one never saw a row."""
     from sfumato.prediction.additive import AdditiveScore
-    from sfumato.prediction.signing_key import SigningKey
+    from sfumato.privacy.signatures import SigningKey
     from sfumato.samples import diabetes, icu
 
     key = SigningKey.fresh()

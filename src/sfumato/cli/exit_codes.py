@@ -7,6 +7,7 @@ written as a draft, or not at all. It is 0 where the plan says why that is accep
 from __future__ import annotations
 
 BAD_INPUT = 2
+NOT_TRUSTED = 3  # of `verify`: whole, and not signed by anyone you trust; 0 is authentic, 1 altered
 OUR_FAULT = 70
 INTERRUPTED = 130  # by Ctrl-C, or by a batch system
 NO_READER = 141  # whoever read the output has closed it

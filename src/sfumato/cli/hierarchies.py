@@ -312,13 +312,13 @@ def _numbers(text: str | None) -> tuple[float, ...]:
         found = tuple(float(part) for part in (text or "").split(","))
         return tuple(int(x) if x.is_integer() else x for x in found)
     except ValueError:
-        raise ParameterError("an option is no list of numbers.", hint="as 5,10,20") from None
+        raise ParameterError("an option must be a list of numbers.", hint="as 5,10,20") from None
 
 
 def _wholes(text: str | None) -> tuple[int, ...]:
     found = _numbers(text)
     if not all(isinstance(x, int) for x in found):
-        raise ParameterError("an option is no list of whole numbers.", hint="as 4,3,2")
+        raise ParameterError("an option must be a list of whole numbers.", hint="as 4,3,2")
     return tuple(int(x) for x in found)
 
 

@@ -1,4 +1,4 @@
-"""ledger new, show, verify, client, unlock, backup, restore: a privacy budget, and what was spent of it."""
+"""ledger new, show, verify, check, client, unlock, backup, restore: a budget, and what was spent of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.cli.commands import Overwrite
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sfumato.privacy import Ledger, LedgerEntry
+    from sfumato.privacy import Guarantee, Ledger, LedgerEntry
 
 LedgerAt = Annotated[
     str,
@@ -51,7 +51,7 @@ def new(
     rho: Annotated[
         float | None, typer.Option("--rho", metavar="R", help="The same in zCDP.", show_default=False)
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Goes with rho.")] = 0.0,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Of mechanisms that have one.")] = 0.0,
     max_rows_per_person: Annotated[
         int,
         typer.Option(
@@ -205,12 +205,68 @@ def verify(
         problem = error.message
     plain |= {"ok": not problem, "problem": problem}
     if problem:
-        terminal.result(Text(f"NOT VERIFIED: {problem}", "bold red"), plain)
+        terminal.result(Text(f"BROKEN: {problem}", "bold red"), plain)
         return 1
     terminal.result(
-        [_balance(found), "", Text(f"Verified: {plain['entries']} entries.", "bold green")], plain
+        [
+            _balance(found),
+            "",
+            Text(f"Unbroken, and as last seen here: {plain['entries']} entries.", "bold green"),
+        ],
+        plain,
     )
     return 0
+
+
+def check(
+    terminal: Terminal,
+    ledger: LedgerAt,
+    against: Annotated[
+        list[Path],
+        typer.Option(
+            "--against", metavar="RELEASE", show_default=False,
+            help="A release or model (.sfm) that was paid from it; may be repeated. Verify it first.",
+        ),
+    ],
+) -> int:  # fmt: skip
+    """Hold a ledger against what was published from it; exit code 1 if it is an older one.
+
+    A ledger that lacks what a release was paid from grants nothing from then on, until it is unlocked.
+    """
+    from sfumato.privacy import Ledger
+
+    promised = [_promised(path) for path in against]
+    found = Ledger.look(ledger)
+    compared = found.check_against(*promised)
+    ok = compared.held > 0 and not compared.lacking
+    plain = {"ok": ok, **compared._asdict(), "locked": found.locked}
+    if compared.lacking:
+        words = (
+            f"AN OLDER LEDGER: it lacks what {compared.lacking} of {len(against)} were paid from. It grants "
+            "nothing until the loss is accounted for: sfumato ledger unlock LEDGER --lost AMOUNT"
+        )
+        terminal.result(Text(words, "bold red"), plain)
+    elif not compared.held:
+        terminal.result(Text("NOT CHECKED: none of them was paid from this ledger.", "bold red"), plain)
+    else:
+        words = f"It holds what {compared.held} of {len(against)} were paid from."
+        terminal.result([_balance(found), "", Text(words, "bold green")], plain)
+    if compared.others and compared.held:
+        terminal.note(f"{compared.others} name another ledger, and say nothing of this one.")
+    return 0 if ok else 1
+
+
+def _promised(path: Path) -> Guarantee:
+    """What a release or a model says of itself."""
+    from sfumato.prediction.artefact import load
+    from sfumato.privacy import Guarantee
+    from sfumato.release.core import parts, read_guarantee
+
+    if path.is_dir():
+        return read_guarantee(parts(path)[0])
+    if path.suffix == ".json":
+        return Guarantee.from_json(path.read_text("utf-8", "replace"))
+    return load(path).guarantee
 
 
 def client(

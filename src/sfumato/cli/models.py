@@ -14,20 +14,17 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.exit_codes import NOT_TRUSTED
+from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
+    from sfumato.privacy.ledger import Ledger
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A .sfm file.")]
-Trusted = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trust", metavar="KEY", help="A public key; models signed by others are refused. May be repeated."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,6 @@ class Judging:
 
             Budget(epsilon=self.test_epsilon)  # no number, or none that can be paid
 
-    def sources(self, data: str) -> list[str]:
-        """Whose people are paid for."""
-        return [data] if self.test is None or self.test_is_public else [data, self.test]
-
 
 def fit(
     terminal: Terminal,
@@ -85,27 +78,30 @@ def fit(
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Learn a risk score under differential privacy and write it as a signed model.
 
-    The schema must say which values each column may have, confirmed by a person as public.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
     """
     from sfumato.cli.method_options import step_of
+    from sfumato.plan.command import learnt
+    from sfumato.plan.workplace import left_behind
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
-    from sfumato.prediction.fit_budget import FitAndCard
     from sfumato.prediction.models import checked_name
-    from sfumato.prediction.signing_key import SigningKey
     from sfumato.privacy.ledger import Ledger
+    from sfumato.privacy.signatures import SigningKey
 
     step = step_of("fit", method, settings or {})
     target, estimator = step.request().target, step.build()
     judging.refuse()
     key = SigningKey.load(sign)  # before anything is spent
-    _require_place(out, overwrite)
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
+        _require_place(out, overwrite)
     if name:
         checked_name(name)
     book = None if ledger is None else Ledger.open(ledger)
@@ -118,18 +114,28 @@ def fit(
             judged, target, estimator.features_of(table, target), groups,
             private=not judging.test_is_public, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-    for source in judging.sources(data):
-        require_payer(book, source, other_people)
-    payer = book if book is None or judging.test_epsilon is None else FitAndCard(book, judging.test_epsilon)
-    model = estimator.fit(table, target, ledger=payer).released(name)
-    written = write(model, out, key, overwrite=overwrite)  # paid for: kept, whatever becomes of the card
-    if judged is not None:
-        model = evaluated(
+    require_payer(book, data, table, other_people)
+    if judged is not None and judging.test is not None and not judging.test_is_public:
+        require_payer(book, judging.test, judged, other_people)
+
+    def card(model: ReleasedModel, purse: Ledger | None) -> ReleasedModel:
+        assert judged is not None
+        return evaluated(
             model, judged, target, epsilon=judging.test_epsilon, subgroups=groups, disjoint=judging.disjoint,
-            ledger=payer.rest if isinstance(payer, FitAndCard) else None,
-            max_rows_per_person=estimator.max_rows_per_person,
+            ledger=purse, max_rows_per_person=estimator.max_rows_per_person,
         )  # fmt: skip
-        written = write(model, out, key, overwrite=True)
+
+    if book is not None:
+        written = learnt(
+            step, table, out, book, key, again=spend_again, card=judging.test_epsilon, name=name,
+            overwrite=overwrite, judged=None if judged is None else card,
+        )  # fmt: skip
+    else:
+        model = estimator.fit(table, target).released(name)
+        written = write(model, out, key, overwrite=overwrite)  # kept, whatever becomes of the card
+        if judged is not None:
+            written = write(card(model, None), out, key, overwrite=True)
+    note_unaccounted(terminal, written.guarantee)
     terminal.result(
         [Text(f"Model {written.name!r} written to {out.name}.", "green"), *_about(written)],
         {"written": str(out), **_plain(written)},
@@ -147,24 +153,6 @@ def _require_place(out: Path, overwrite: bool) -> None:
         raise ParameterError(f"{out.name} exists already.", hint="--overwrite replaces it")
 
 
-def key(
-    terminal: Terminal,
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The new key file.")],
-) -> None:
-    """Make a signing key: a file for its owner alone, and a public key to give to others."""
-    from sfumato.prediction.signing_key import SigningKey
-
-    made = SigningKey.fresh()
-    made.save(file)
-    terminal.result(
-        [
-            Text(f"Signing key written to {file.name}: keep it secret, and keep a copy.", "green"),
-            Text.assemble("Public key: ", (made.public, "bold")),
-        ],
-        {"written": str(file), "public_key": made.public},
-    )
-
-
 def show(terminal: Terminal, model: Model) -> None:
     """Say what a model is, what it promises, what it takes, and how good it is."""
     from sfumato.prediction.artefact import load
@@ -173,10 +161,14 @@ def show(terminal: Terminal, model: Model) -> None:
     terminal.result(_about(found), _plain(found))
 
 
-def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> int:
-    """Check a model's checksum, signature, guarantee and every part of it; exit code 1 if one fails."""
+def verify(terminal: Terminal, model: Model, trusted: Trusted = None) -> int:
+    """Check a model's checksum, signature, guarantee and every part of it; exit code 1 if one fails.
+
+    Exit code 3 if nothing fails, and nobody is named as trusted, here or in the trust file.
+    """
     from sfumato.prediction.artefact import ArtefactError, load
 
+    trust = trusted_signers(trusted)
     try:
         found = load(model, trusted=trust)
     except ArtefactError as error:
@@ -184,17 +176,21 @@ def verify(terminal: Terminal, model: Model, trust: Trusted = None) -> int:
             raise
         shown: list[Any] = [Text(f"✗ {fault}", "red") for fault in error.faults]
         shown += ["", Text(f"{model.name} is not accepted: {error.hint}.", "bold red")]
-        terminal.result(shown, {"verified": False, "faults": error.faults})
+        terminal.result(shown, {"authentic": False, "faults": error.faults})
         return 1
-    note = "" if trust else " Nobody was named as trusted: compare the key with your own."
+    words = "is authentic" if trust else "is whole, but nobody was named whose signature you trust"
+    hint = "" if trust else " Compare the key with the one its owner gave you, then name it with --trusted."
     terminal.result(
         [
-            Text(f"{model.name} is as it was signed.", "green"),
-            Text.assemble("Signed by ", (found.signer, "bold"), f".{note}"),
+            Text(f"{model.name} {words}.", "green" if trust else "yellow"),
+            Text.assemble("Signed by ", (found.signer, "bold"), f".{hint}"),
         ],
-        {"verified": True, "signer": found.signer, "trusted": bool(trust), "version": found.version},
-    )
-    return 0
+        {
+            "authentic": bool(trust), "signer": found.signer, "trusted": bool(trust),
+            "version": found.version,
+        },
+    )  # fmt: skip
+    return 0 if trust else NOT_TRUSTED
 
 
 def score(
@@ -204,12 +200,12 @@ def score(
         list[str],
         typer.Argument(metavar="NAME=VALUE...", show_default=False, help="The features of one row."),
     ],
-    trust: Trusted = None,
+    trusted: Trusted = None,
 ) -> None:
     """Score one row, and say what each feature adds."""
     from sfumato.prediction.artefact import load
 
-    found = load(model, trusted=trust)
+    found = load(model, trusted=trusted_signers(trusted))
     row = _row(found, values)
     (answer,) = found.score([row])
     told = found.explain(row)

@@ -9,7 +9,10 @@ import typer
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.cli.terminal import Terminal
+    from sfumato.privacy import Guarantee
     from sfumato.privacy.ledger import Ledger
+    from sfumato.table import Table
 
 LedgerOption = Annotated[
     str | None,
@@ -25,17 +28,35 @@ OtherPeople = Annotated[
 ]
 
 
-def require_payer(book: Ledger | None, source: str, other_people: bool) -> None:
+SpendAgain = Annotated[
+    bool,
+    typer.Option("--spend-again", help="Draw noise again that a stopped command had drawn; both count."),
+]
+
+
+def note_unaccounted(terminal: Terminal, guarantee: Guarantee) -> None:
+    """Say in so many words that nobody adds up what was spent."""
+    from sfumato.privacy import Unaccounted
+
+    if any(isinstance(c, Unaccounted) for c in guarantee):
+        terminal.note(
+            "unaccounted: no ledger was debited, so nobody adds up what is learnt from these people. "
+            "sfumato ledger new starts one, --ledger debits it."
+        )
+
+
+def require_payer(book: Ledger | None, source: str, table: Table, other_people: bool) -> None:
     """Who was paid for from one ledger is paid for from it again, or a person says that it is others."""
     from sfumato.io.addresses import noted
     from sfumato.privacy.ledger import Ledger
+    from sfumato.release.people import known_people, people_of
 
     source = noted(source)  # as a plan does, from wherever it is run
     if book is not None:
-        book.pay_for(source, other_people=other_people)
-    elif not other_people and (payer := Ledger.payer_of(source)):
+        book.pay_for(source, people_of(table), other_people=other_people)
+    elif not other_people and (payer := Ledger.payer_of(source, known_people(table))):
         raise ParameterError(
-            f"what was learnt from this source was paid from ledger {payer}; without it this would not be "
+            f"what was learnt from these people was paid from ledger {payer}; without it this would not be "
             "counted. Nothing was spent.",
             hint="--ledger LEDGER; if other people are in it now: --other-people",
         )

@@ -1,4 +1,4 @@
-"""init, run, sign, plan check, plan schema: from a file to a release by one plan."""
+"""init, run, plan check, plan schema: from a file to a release by one plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
-from sfumato.cli.payment import OtherPeople
+from sfumato.cli.payment import OtherPeople, note_unaccounted
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -164,6 +164,8 @@ def run(
         )  # fmt: skip
     for note in (*contradictions(read), *found.notes):
         terminal.note(note)
+    for name in found.releases if not found.unchanged else ():
+        note_unaccounted(terminal, found.load(name).guarantee)
     for name in found.resumed:
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
@@ -180,9 +182,12 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
     if master is None:
         yield given
         return
+    from sfumato.io.addresses import require_consent
     from sfumato.io.spark import parquet_on_spark
 
     data = plan.address(plan.table("input")["data"]) if given is None else given
+    if given is None:
+        require_consent(data, f"the data of {plan.name}")
     with parquet_on_spark(data, master) as frame:
         yield frame
 
@@ -210,11 +215,21 @@ def shown_run(found: Run, plan: Plan) -> list[Any]:
         parts.append(Padding(Text(claims_once(release.guarantee)), (1, 0, 1, 2)))
         if name in found.assessments:
             parts += _judgement(found.assessments[name])
+    parts += _together(found)
     if found.assessments:
         parts += [Text(compared_with(plan, found)), ""]
     parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
     parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
+
+
+def _together(found: Run) -> list[Any]:
+    """What leaves together is one release to who gets all of it."""
+    if found.whole is None:
+        return []
+    promised = ", ".join(c.title for c in found.whole.claims if not c.scope)
+    words = f"Who gets all {len(found.releases)} releases gets this together: {promised}."
+    return [Text(words, "bold"), ""]
 
 
 def claims_once(guarantee: Guarantee) -> str:
@@ -311,30 +326,10 @@ def plain_run(found: Run) -> dict[str, Any]:
             }
             for a in found.aggregates
         ],
+        "together": None if found.whole is None else json.loads(found.whole.to_json()),
         "guarantees": {n: json.loads(found.load(n).guarantee.to_json()) for n in found.releases},
         "assessments": {n: without_details(a.to_dict()) for n, a in found.assessments.items()},
     }
-
-
-def sign(
-    terminal: Terminal,
-    plan: PlanPath,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
-    every: Annotated[
-        bool, typer.Option("--all", help="Every guess was looked at: mark all of them as reviewed.")
-    ] = False,
-) -> None:
-    """Sign a plan: its releases are then no drafts. If it is changed later, it has to be signed again."""
-    from sfumato.plan.signature import sign as write
-
-    after = write(plan, name, all_reviewed=every)
-    assert after.signed is not None
-    by, on = after.signed
-    said = f"{plan.name} is signed by {by}, {on.isoformat()}."
-    if after.accepted:
-        said += f" The signature covers that missed limits are accepted: {after.accepted}"
-    plain = {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest}
-    terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
 
 
 def check(terminal: Terminal, plan: PlanPath) -> int:

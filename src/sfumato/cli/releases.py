@@ -12,6 +12,8 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.exit_codes import NOT_TRUSTED
+from sfumato.cli.signing import Trusted
 from sfumato.cli.terminal import Terminal
 
 _OUTCOMES = {
@@ -78,39 +80,62 @@ def _claims(guarantee: object) -> object:
 
 def verify(
     terminal: Terminal,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A release, or its public part.", show_default=False)
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="A release, its public part, or a signed document.", show_default=False
+        ),
     ],
     every: Annotated[
         bool, typer.Option("--all", help="A line for each check, also those that passed.")
     ] = False,
+    trusted: Trusted = None,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            "--log", metavar="LOG", show_default=False,
+            help="The log of what was released, a file or a URL; only signatures count that are in it.",
+        ),
+    ] = None,
+    purpose: Annotated[
+        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination or claim.")
+    ] = "determination",
     guests: Annotated[
         bool,
         typer.Option(
             "--guests", help="Let installed packages count again what they claim; loads their code."
         ),
     ] = False,
-) -> int:
-    """Check a release: its files, its data, its claims; exit code 1 if it is not what it says.
+) -> int:  # fmt: skip
+    """Check a release: its files, signatures, data and claims; or the signature of a document.
 
-    A draft that is whole is verified as a draft, and the last line says that it is one.
+    Exit code 0 if it is authentic, 1 if it is altered, 3 if it is whole but not signed by anyone you trust.
+    Without --trusted the trust file at its usual place says whom you trust. A draft stays a draft, and the
+    last line says that it is one.
     """
+    from sfumato.release import Standing
     from sfumato.release import verify as recount
+    from sfumato.release.document import verify_document
 
-    found = recount(directory, guests=guests)
+    if target.is_file():
+        found = verify_document(target, trusted=trusted or None, log=log, purpose=purpose)
+    else:
+        found = recount(target, trusted=trusted or None, log=log, guests=guests)
     plain = {
         "ok": found.ok,
+        "standing": str(found.standing),
+        "signers": list(found.signers),
+        "doubts": list(found.doubts),
         "draft": found.draft or None,
         "checks": [
             dict(zip(("outcome", "subject", "how", "detail"), row, strict=True)) for row in found.rows()
         ],
     }
     grid = _lines(found.rows() if every else _gathered(found.rows()))
-    doubtful = found.unproven or found.draft
-    colour = "bold red" if not found.ok else "bold yellow" if doubtful else "bold green"
-    last = Text(found.verdict, colour)
-    terminal.result([grid, "", last], plain)
-    return 0 if found.ok else 1
+    colours = {Standing.AUTHENTIC: "bold green", Standing.WHOLE: "bold yellow", Standing.ALTERED: "bold red"}
+    colour = "bold yellow" if found.draft and found.ok else colours[found.standing]
+    terminal.result([grid, "", Text(found.verdict, colour)], plain)
+    return {Standing.AUTHENTIC: 0, Standing.WHOLE: NOT_TRUSTED, Standing.ALTERED: 1}[found.standing]
 
 
 Row = tuple[str, str, str, str]

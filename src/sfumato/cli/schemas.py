@@ -15,8 +15,8 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
 _HEADING = (
-    "# What was read off data is marked `confirmed = false`, and may hold values of single persons: keep\n"
-    "# this file as safe as the data until a person has looked at every column and set `confirmed = true`.\n"
+    "# What was read off data says so in its provenance, and may hold values of single persons: keep this\n"
+    "# file as safe as the data. `sfumato schema declare` says who answers for a domain from elsewhere.\n"
 )
 
 SchemaPath = Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.", show_default=False)]
@@ -44,13 +44,13 @@ def update(
     schema: SchemaPath,
     data: Data,
     extend: Annotated[
-        bool, typer.Option("--extend", help="Also widen declared domains; they are then no longer confirmed.")
+        bool, typer.Option("--extend", help="Also widen declared domains; they are then read off the data.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")] = False,
 ) -> None:
     """Write down what the data has and the schema lacks; makes the file if there is none.
 
-    New columns, levels and bins are proposals, marked as not confirmed. What a person declared stays.
+    New columns, levels and bins are proposals, marked as read off the data. What a person declared stays.
     """
     from sfumato.description import changes, scan_as
     from sfumato.description import update as propose
@@ -60,7 +60,7 @@ def update(
     after = propose(before, scan_as(data, before, **reading.options()), extend=extend)
     found = changes(before, after)
     if found and not dry_run:
-        _write(terminal, schema, after)
+        write_schema(terminal, schema, after)
     verb = "would change" if dry_run else "changed"
     columns = f"{len(found)} column{'s' * (len(found) != 1)}"
     said = f"{columns} of {schema.name} {verb}." if before is not None else f"{schema.name}: {columns}."
@@ -79,12 +79,13 @@ def update(
     terminal.result([grid, Text(said, "green")] if found else Text(said, "green"), plain)
     if found and not dry_run:
         terminal.note(
-            "look at every column, correct it, and set confirmed = true where its domain is public."
+            "look at every column and correct it; sfumato schema declare says who answers for a domain that "
+            "does not come from the data."
         )
 
 
-def _write(terminal: Terminal, path: Path, schema: object) -> None:
-    """Atomically. Remarks of a person do not survive the round trip, so a file with any is kept beside."""
+def write_schema(terminal: Terminal, path: Path, schema: object) -> None:
+    """Write a schema, atomically. Remarks of a person are lost, so a file with any is kept beside."""
     from sfumato.io.atomic import write_text
     from sfumato.schema import Schema
 

@@ -15,10 +15,12 @@ import typer
 from rich.text import Text
 
 from sfumato.cli.keys import DEFAULT, KeysFile
+from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, SfumatoError
 
 if TYPE_CHECKING:
+    from sfumato.service.registry import Served
     from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
@@ -44,10 +46,7 @@ def serve(
         bool, typer.Option("--demo", help="Serve two models of simulated patients, with a key to try.")
     ] = False,
     keys: KeysFile = DEFAULT,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option("--trust", metavar="HEX", help="Take models of this signer only; may be repeated."),
-    ] = None,
+    trusted: Trusted = None,
     answers: Annotated[
         Path,
         typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
@@ -59,6 +58,13 @@ def serve(
     ] = None,
     max_body: Annotated[int, typer.Option("--max-body", metavar="BYTES", help="Largest question.")] = 1 << 20,
     max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Most rows in one call.")] = 1000,
+    only_current: Annotated[
+        bool,
+        typer.Option("--only-current", help="Close all versions of a model but the one that is active."),
+    ] = False,
+    per_address: Annotated[
+        int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
+    ] = 64,
     host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000,
     workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1,
@@ -92,22 +98,39 @@ def serve(
 
     Scores come from released models, never from data. See docs/serve.md for TLS, keys and backup.
     """
+    from sfumato.privacy.signatures import Purpose
     from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
     address = Address(host, port, workers, ssl_certfile, ssl_keyfile, ssl_ca_certs)
     if demo == bool(models):
         raise ParameterError("either models are served or the demo is.", hint="sfumato serve model.sfm")
+    trust = None if demo else trusted_signers(trusted)
+    signers = () if trust is None else trust.without_day(Purpose.MODEL)
+    if trust is not None and not signers:
+        raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
     settings = Settings(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
         answers=str(answers), ledger=ledger or "",
-        trusted=tuple(trust or ()), allow_unproved=allow_unproved, share_answers=not answers_per_client,
+        trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
+        only_current=only_current, connections_per_address=per_address,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)
     else:
         _serve(terminal, settings, address)
+
+
+_ANY_SIGNER = (
+    "Models of any signer are served: nobody said whose to take, so a signature shows only that a file is "
+    "whole. --trusted KEY takes the models of one signer."
+)
+
+
+def _line(served: Served) -> str:
+    signed = f"signed by {served.signer[:16]}..." if served.signer else "not signed"
+    return f"{served.name}, version {served.version}, {signed}"
 
 
 def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str) -> None:
@@ -120,10 +143,16 @@ def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str)
             terminal.note("there is no key yet: sfumato keys create CLIENT makes one.")
     terminal.result(
         [
-            *(Text.assemble(("Model ", "bold"), f"{name}, version {version}") for name, version in served),
+            *(Text.assemble(("Model ", "bold"), _line(s)) for s in served),
+            *([] if settings.trusted else [Text(_ANY_SIGNER, "yellow")]),
             Text.assemble(("Listening on ", "bold"), address.url, "  (page: /, API: /docs)"),
         ],
-        {"models": [{"name": n, "version": v} for n, v in served], "url": address.url, "more": list(more)},
+        {
+            "models": [{"name": s.name, "version": s.version, "signer": s.signer} for s in served],
+            "signers_compared": bool(settings.trusted),
+            "url": address.url,
+            "more": list(more),
+        },
     )
     if not terminal.json:  # as they are, for the clipboard: a broken line would break the call
         sys.stdout.writelines(f"{line}\n" for line in more)

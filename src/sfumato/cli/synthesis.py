@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.payment import LedgerOption, OtherPeople, require_payer
+from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -34,18 +34,22 @@ def synthesize(
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
     seed: Seed = None,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
 ) -> int:
     """Write a release of synthetic rows, with what it promises.
 
-    The schema must say which values each column may have, confirmed by a person as public. Only lugs and the
-    methods of imputation, which promise no differential privacy, take them from the data. With neither schema
-    nor method a plan is proposed that draws rows by imputation: it promises nothing, and makes a draft.
+    The schema must say which values each column may have, and where they come from (sfumato schema declare).
+    Only lugs and the methods of imputation, which promise no differential privacy, take them from the data.
+    With neither schema nor method a plan is proposed that draws rows by imputation: it promises nothing, and
+    makes a draft.
     """
     from sfumato.cli.method_options import step_of
+    from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
+    from sfumato.plan.workplace import left_behind
     from sfumato.privacy import Ledger
     from sfumato.release import Release
 
@@ -58,13 +62,18 @@ def synthesize(
     if step.needs_rows:
         raise ParameterError("how many rows?", hint="--rows 1000")
     spending = step.spends()  # what is wrong with the settings is said before the data are read
-    Release.require_place(out, overwrite=overwrite)  # before anything is spent
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
+        Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = None if ledger is None else Ledger.open(ledger)
     table = reading.scan(data, schema)
     if book is not None or spending.claimed:
-        require_payer(book, data, other_people)
-    release = produce(step, table, seed=seed, ledger=book)
-    release.save(out, overwrite=overwrite)
+        require_payer(book, data, table, other_people)
+    if book is not None:
+        release = synthesized(step, table, out, book, seed=seed, again=spend_again, overwrite=overwrite)
+    else:
+        release = produce(step, table, seed=seed)
+        release.save(out, overwrite=overwrite)
+    note_unaccounted(terminal, release.guarantee)
     drawn = release.data.rows()
     plain = {
         "written": str(out),

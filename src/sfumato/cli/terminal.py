@@ -203,9 +203,9 @@ class _Bar:
 
 
 _PARAMETER = re.compile(
-    r"\b(separator|decimal|encoding|dates|missing|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
+    r"\b(separator|decimal|encoding|dates|missing|header|units|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
     r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth|population|database|formulas|earlier)="
-    r"(True|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]"
+    r"(True|False|N\b|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]"
     r"|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"
 )
 
@@ -220,6 +220,10 @@ def as_options(text: str) -> str:
         if found[2] == "[(original, release)]":
             return "--grown-from"
         name = f"--{_SPELT.get(found[1], found[1]).replace('_', '-')}"
+        if found[2] == "False":
+            return f"--no-{name[2:]}"
+        if found[2] == "N":
+            return f"{name} N"
         if found[2] is None or found[2] == "True":
             return name
         return f"{name} {found[3] or found[4] or found[5] or '...'}"

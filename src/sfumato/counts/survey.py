@@ -58,6 +58,10 @@ class Survey:
         """The rows of a column in the codes of a codebook.  out: (rows,)."""
         self._columns[book.name].encode(book, out)
 
+    def column(self, name: str) -> pa.ChunkedArray:
+        """The rows of a column that is remembered, as a dictionary of its canonical values."""
+        return self._columns[name].chunks()
+
 
 class _Surveyed:
     """One column: its values in the order of appearance, from 1 on; 0 is missing."""
@@ -129,6 +133,14 @@ class _Surveyed:
     @property
     def remembers(self) -> bool:
         return self._tally is None
+
+    def chunks(self) -> pa.ChunkedArray:
+        kind = pa.dictionary(pa.int32(), self._values.type)
+        pieces = [
+            pa.DictionaryArray.from_arrays(pa.array(rows.astype(np.int32) - 1, mask=rows == 0), self._values)
+            for rows in self._rows
+        ]
+        return pa.chunked_array(pieces, kind)
 
     def encode(self, book: Codebook, out: Codes) -> None:
         from sfumato.counts import _kernels

@@ -1,7 +1,8 @@
 """Values in their one form, whatever engine or file they come from.
 
 A missing value is a null, whether it was a null, NaN, or one of the schema's missing codes. Minus zero is
-zero; categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
+zero; a text outside the levels is the level `other`, where the schema names one;
+categoricals, decimals and zoned timestamps are what they mean, not how they are stored.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ def canonical(column: Column, array: pa.Array) -> pa.Array:
     gaps = missing_values(column, out.type)
     if len(gaps):
         out = pc.if_else(pc.is_in(out, value_set=gaps), pa.scalar(None, out.type), out)
+    if column.other is not None and column.levels is not None:  # texts only
+        inside = pc.is_in(out, value_set=pa.array([*column.levels, None], out.type))
+        out = pc.if_else(inside, out, pa.scalar(column.other, out.type))
     return out
 
 
@@ -86,16 +90,28 @@ def _require_text(column: Column, array: pa.Array) -> None:
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        raise DataError(
-            f"column '{column.name}' holds bytes that are not UTF-8 text.",
-            hint="convert it where it comes from",
-        ) from None
+        raise _not_text(column) from None
+
+
+def _decoded(column: Column, array: pa.Array) -> pa.Array:
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        raise _not_text(column) from None
+
+
+def _not_text(column: Column) -> DataError:
+    return DataError(
+        f"column '{column.name}' holds bytes that are not UTF-8 text.", hint="convert it where it comes from"
+    )
 
 
 def _cast(column: Column, array: pa.Array) -> pa.Array:
     wanted = canonical_type(column)
     if array.type == wanted:
         return array
+    if pa.types.is_binary(array.type):  # an engine's text as it is stored, see io.engines
+        array = _decoded(column, array)
     if column.text_marks and is_text(array.type):
         marks = pc.is_in(array, value_set=pa.array(column.text_marks, array.type))
         array = pc.if_else(marks, pa.scalar(None, array.type), array)

@@ -13,6 +13,7 @@ from sfumato.criteria.base import Criterion, number, whole_number
 from sfumato.criteria.classes import Classes
 from sfumato.errors import ParameterError
 from sfumato.privacy import Claim, Unit
+from sfumato.privacy.base import ONE_ID
 from sfumato.table import Table
 
 OWN_VALUE = "own value"
@@ -85,8 +86,9 @@ class KAnonymity(Criterion):
         rows = privacy.KAnonymity(_least(classes.sizes, self.k), columns)
         if self.persons is False or classes.persons is None:
             return (rows,)
-        bound = Unit.person(max(1, classes.max_rows))
-        return (privacy.KAnonymity(_least(classes.persons, self.k), columns, unit=bound), rows)
+        # How many rows a person has at most was counted, not declared: it is not published.
+        persons = privacy.KAnonymity(_least(classes.persons, self.k), columns, unit=Unit.person())
+        return (persons.assuming(ONE_ID), rows)
 
     def describe(self) -> str:
         """What is asked, in a few words."""

@@ -104,7 +104,7 @@ class Classes:
     sizes: (classes,), rows. persons: (classes,), different persons, where the table says whose rows they
     are. tables: what is in the classes, by sensitive column. weights: (classes,), summed survey weights, by
     column. population: (classes,), how many of a population fit. matching: (classes,), rows that cannot be
-    told apart where a missing or withheld cell matches anything. max_rows: of one person, at most.
+    told apart where a missing or withheld cell matches anything.
     """
 
     sizes: NDArray[np.int64]
@@ -113,7 +113,6 @@ class Classes:
     weights: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     population: NDArray[np.int64] | None = None
     matching: NDArray[np.int64] | None = None
-    max_rows: int = 1
 
     def __len__(self) -> int:
         return len(self.sizes)

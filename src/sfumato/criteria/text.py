@@ -188,7 +188,7 @@ _PART = re.compile(r"""\s*(?:([a-z]+)\s*=\s*)?(?:"([^"]*)"|'([^']*)'|([^,()="']*
 def _read(text: str) -> tuple[CriterionSpec | None, list[str]]:
     whole = re.fullmatch(r"\s*([A-Za-z_-]+)\s*\((.*)\)\s*", text, re.DOTALL)
     if whole is None:
-        return None, ["is no criterion with its settings in brackets"]
+        return None, ["is not a criterion with its settings in brackets"]
     name = whole[1]
     form = form_of(name)
     if form is None:

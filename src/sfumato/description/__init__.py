@@ -1,11 +1,13 @@
 """Looking at a table before anything is done to it: what it holds, what identifies, what fits its schema.
 
 Start at `profile` (`describe`). `differences` compares data with a schema, `suggestions` writes down what
-would fit, `one_way` counts each column as it is, `display` is for terminal and notebook. It proposes and
+would fit, `domain_search` finds domains with a part of the budget (over `grids`), `one_way` counts each
+column as it is, `display` is for terminal and notebook. It proposes and
 changes nothing; it knows no method.
 """
 
 from sfumato.description.differences import Difference, Differences, check, scan_as
+from sfumato.description.domain_search import DomainSearch, FoundDomains
 from sfumato.description.profile import (
     ColumnProfile,
     Description,
@@ -23,6 +25,8 @@ __all__ = [
     "Description",
     "Difference",
     "Differences",
+    "DomainSearch",
+    "FoundDomains",
     "PersonRows",
     "Together",
     "UniquenessStep",

@@ -174,7 +174,9 @@ def _misfits(source: Source, column: Column) -> Iterator[int]:
     if isinstance(source.origin, TextFiles):
         dialect = source.origin.dialect
         as_text = Schema((Column(column.name, Kind.NOMINAL),))
-        text, _ = csv.read(source.origin.paths, schema=as_text, **asdict(dialect))
+        text, _ = csv.read(
+            source.origin.paths, schema=as_text, partitions=source.origin.partitions, **asdict(dialect)
+        )
         for batch in text.batches([column.name]):
             cells = clean(batch.column(0), dialect, column.text_marks)
             yield convert(cells, column.type, dialect, strict=False).misfits

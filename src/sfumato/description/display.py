@@ -62,6 +62,10 @@ def describe_lines(description: Description, width: int) -> Iterator[RenderableT
         yield ""
         rows = f"{who.mean:.2f} rows each on average, at most {who.most:,}"
         text = f"{who.persons:,} in '{printable(who.column)}', {rows}."
+        if who.respelled:
+            text += f" {who.respelled:,} ids are blank or only another spelling of one."
+        if who.near:
+            text += f" {who.near:,} ids look nearly like another one: look at them."
         yield Text.assemble(("Persons: ", "bold"), text)
 
 
@@ -172,7 +176,8 @@ def _shown_steps(together: Together) -> Iterator[tuple[UniquenessStep, str, str]
 def html_description(description: Description) -> str:
     """A description as a table for notebooks."""
     head = "".join(
-        f"<th>{h}</th>" for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "Bits", "Why")
+        f"<th>{h}</th>"
+        for h in ("Column", "Kind", "Role", "Levels", "Missing", "Unique", "How identifying (bits)", "Why")
     )
     body = "".join(
         f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td><td>{c.levels:,}</td>"

@@ -16,7 +16,9 @@ _WIDE = 2**17  # from so many values on a column is tallied, not looked up
 
 def opened(column: Column) -> Column:
     """The column without its declared domain: a table counts what is there instead of refusing it."""
-    return replace(column, levels=None, edges=None, clamp=False, missing=True, confirmed=False)
+    return replace(
+        column, levels=None, edges=None, clamp=False, missing=True, confirmed=False, provenance=None
+    )
 
 
 def open_table(table: Table, names: Sequence[str] | None = None) -> Table:

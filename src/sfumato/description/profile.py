@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import Counts
+from sfumato.counts import Counts, merged, near_duplicates, representatives
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.description.roles import settled
 from sfumato.errors import ParameterError
 from sfumato.io.csv import TextFiles
+from sfumato.io.excel import Sheet
 from sfumato.schema import Column, Kind, Role
 from sfumato.table import Table
 
@@ -86,12 +87,18 @@ class Together:
 
 @dataclass(frozen=True)
 class PersonRows:
-    """How the rows spread over persons."""
+    """How the rows spread over persons.
+
+    respelled: ids that only spell another one differently, and count as the same person. near: ids that
+    differ from another one in case, blanks, punctuation or leading zeros alone, and count as others.
+    """
 
     column: str
     persons: int
     most: int
     mean: float
+    respelled: int = 0
+    near: int = 0
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ def describe(table: Table) -> Description:
         together=_together(open_, profiles, rows),
         person=_person(table, counted),
         left_out=tuple(n for n in stored if n not in table.schema),
-        dialect=str(origin.dialect) if isinstance(origin, TextFiles) else "",
+        dialect=origin.reading if isinstance(origin, TextFiles | Sheet) else "",
     )
 
 
@@ -198,8 +205,13 @@ def _person(table: Table, counted: dict[str, Counts]) -> PersonRows | None:
     if not names:
         return None
     counts = counted[names[0]]
-    n = counts.n[counts.codes[:, 0] < len(counts.codebooks[0].levels)]
-    return PersonRows(names[0], len(n), int(n.max()), float(n.mean())) if len(n) else None
+    book = replace(counts.codebooks[0], column=table.schema[names[0]])
+    together = merged(replace(counts, codebooks=(book,)), names[0])
+    n = together.n[together.codes[:, 0] < len(book.levels)]
+    if not len(n):
+        return None
+    respelled = int((representatives(book) != np.arange(book.size)).sum())
+    return PersonRows(names[0], len(n), int(n.max()), float(n.mean()), respelled, near_duplicates(book))
 
 
 # -- together ------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 The rules are few and stated in each column's `reason`. Levels are the values found, up to 1,000. Edges
 of a number: one bin per whole number where they span at most 20, else the deciles rounded to two
 digits, the ends rounded outwards. Edges of a date: months where they span at most two years, else years.
-All of it is unconfirmed: it was read off people's rows, and a person has to say that it is public.
+All of it is marked as read off the data, and no promise of differential privacy can rest on it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import pyarrow as pa
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.description.roles import roles_of
-from sfumato.schema import Column, Draw, Kind, Role, Schema, Value
+from sfumato.schema import Column, Draw, Kind, Provenance, Role, Schema, Value
 from sfumato.table import Table, plain_column
 
 MOST_LEVELS = 1_000
+_READ_OFF = Provenance.read_off()
 _SINGLE_BINS = 20
 _MONTHS = 24
 _YEARS = 200
@@ -41,10 +42,10 @@ class Change:
 
 
 def update(schema: Schema | None, table: Table, *, extend: bool = False) -> Schema:
-    """The schema with what the data has and it lacks: new columns, levels, edges; all unconfirmed.
+    """The schema with what the data has and it lacks: new columns, levels, edges; all marked as read off.
 
     schema: None starts from what the table's columns were taken for.
-    extend: also widen declared domains to what was found; a widened column is no longer confirmed.
+    extend: also widen declared domains to what was found; a widened column is then read off the data.
     """
     if schema is None:
         table = table.with_schema(roles_of(table))
@@ -104,6 +105,8 @@ def _what_changed(old: Column, new: Column) -> str:
         changes.append(f"{bins} bins suggested" if old.edges is None else f"edges widened to {bins} bins")
     if old.missing != new.missing:
         changes.append("may be missing")
+    if old.public and not new.public:
+        changes.append("now read off the data")
     if old.confirmed and not new.confirmed:
         changes.append("no longer confirmed")
     return ", ".join(changes) or "reason noted"
@@ -129,13 +132,15 @@ def _filled(column: Column, counts: Counts) -> Column:
             return _because(column, f"{len(levels):,} levels are more than {most:,}: none written")
         if not levels:
             return column
-        return _because(replace(column, levels=levels, confirmed=False), "levels read off the data")
+        return _because(
+            replace(column, levels=levels, confirmed=False, provenance=_READ_OFF), "levels read off the data"
+        )
     if column.role is Role.WEIGHT:
         return column
     edges, rule = _suggested(column, counts)
     if len(edges) < 2:
         return _because(column, rule) if rule else column
-    return _because(replace(column, edges=edges, confirmed=False), rule)
+    return _because(replace(column, edges=edges, confirmed=False, provenance=_READ_OFF), rule)
 
 
 def _because(column: Column, reason: str) -> Column:
@@ -224,7 +229,7 @@ def _calendar(column: Column, low: Any, high: Any) -> tuple[tuple[Value, ...], s
 
 
 def _extended(column: Column, counts: Counts) -> Column:
-    """A declared domain made wide enough for what was found; then it is no longer confirmed."""
+    """A declared domain made wide enough for what was found; then it is read off the data."""
     wider = column
     if gaps(counts) and not column.missing:
         wider = replace(wider, missing=True)
@@ -238,7 +243,7 @@ def _extended(column: Column, counts: Counts) -> Column:
         wider = replace(wider, edges=_widened(column, counts))
     if wider == column:
         return column
-    return _because(replace(wider, confirmed=False), "extended to what the data has")
+    return _because(replace(wider, confirmed=False, provenance=_READ_OFF), "extended to what the data has")
 
 
 def _widened(column: Column, counts: Counts) -> tuple[Value, ...]:

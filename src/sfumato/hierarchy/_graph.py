@@ -49,7 +49,7 @@ class Graph:
         cyclic = self._on_cycles()
         faults, examples = [], []
         if unknown:
-            faults.append(f"{len(unknown):,} parents are no nodes")
+            faults.append(f"{len(unknown):,} parents are not nodes")
         if len(roots) != 1:
             faults.append(f"it has {len(roots):,} roots instead of one")
         if cyclic:

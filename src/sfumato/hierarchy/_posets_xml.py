@@ -85,7 +85,7 @@ def _matrix(element: Element) -> Matrix:
         given = node.attributes
         key = given.get("ID", "")
         if node.tag != "Node" or not key or "Name" not in given or key in parents:
-            faults.append(f"line {node.line} is no node with a Name and an ID of its own")
+            faults.append(f"line {node.line} must be a node with a Name and an ID of its own")
             continue
         parents[key] = list(given.get("Parents", "").replace(",", " ").split())
         names[key] = given["Name"]
@@ -93,7 +93,7 @@ def _matrix(element: Element) -> Matrix:
             values[key] = _number(given, "Value")
     root = element.attributes.get("RootNode")
     if root is not None and [p for p in parents.get(root, [None]) if p != root]:
-        faults.append("RootNode is no node, or has a parent")
+        faults.append("RootNode is not a node, or has a parent")
     if values and len(values) < len(parents):
         faults.append(f"{len(parents) - len(values):,} nodes have no Value, others have")
     if faults:

@@ -60,7 +60,7 @@ class DateOfBirth:
         if not isinstance(self.base, date) or not 0 < self.oldest < self.base.year - 1:
             faults.append("oldest is beyond the calendar")
         if faults:
-            raise ParameterError(f"these are no dates of birth: {'; '.join(faults)}.")
+            raise ParameterError(f"these are not dates of birth: {'; '.join(faults)}.")
 
     # -- days ------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class DateOfBirth:
         day = as_day(value)
         if day is None or not self.earliest <= day <= self.base:
             raise DataError(
-                "a value is no day of birth between the oldest age and the base date.",
+                "a value is not a day of birth between the oldest age and the base date.",
                 hint="as 1978-02-13; nobody is born after the base date",
                 values=[value],
             )
@@ -167,7 +167,7 @@ class DateOfBirth:
 
     def over(self, levels: Sequence[object]) -> Hierarchy | Matrix:
         """Over the days that occur: a hierarchy with levels "by year", a poset "by day"."""
-        leaves = placed(levels, self.node, "no days of birth between the oldest age and the base date")
+        leaves = placed(levels, self.node, "not days of birth between the oldest age and the base date")
         if self.reckoned == "by year":
             return Hierarchy.of_rows(
                 [

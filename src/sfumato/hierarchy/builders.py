@@ -76,12 +76,12 @@ class Intervals:
             faults.append("bottom must lie below top")
         if faults:
             raise ParameterError(
-                f"these are no intervals: {'; '.join(faults)}.", hint="as widths=(5, 10, 20)"
+                f"these are not intervals: {'; '.join(faults)}.", hint="as widths=(5, 10, 20)"
             )
 
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these values: the value, its bands, and *."""
-        numbers = placed(levels, self._inside, "no numbers within the edges")
+        numbers = placed(levels, self._inside, "not numbers within the edges")
         whole = self._whole(numbers.values())
         rows = [(text, *self._bands(x, whole), ROOT) for text, x in numbers.items()]
         return Hierarchy.of_rows(rows, name="the column")
@@ -182,7 +182,7 @@ class Prefixes:
         if self.above is not None and len({len(up) for up in self.above.values()}) != 1:
             faults.append("above must have the same levels for each prefix")
         if faults:
-            raise ParameterError(f"these are no prefixes: {'; '.join(faults)}.", hint="as keep=(4, 3)")
+            raise ParameterError(f"these are not prefixes: {'; '.join(faults)}.", hint="as keep=(4, 3)")
 
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these codes."""

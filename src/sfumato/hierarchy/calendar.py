@@ -43,12 +43,12 @@ class Calendar:
             faults.append("each number of years must be a multiple of the one before")
         if faults:
             raise ParameterError(
-                f"this is no calendar: {'; '.join(faults)}.", hint="as ('month', 'year', 10)"
+                f"this is not a calendar: {'; '.join(faults)}.", hint="as ('month', 'year', 10)"
             )
 
     def over(self, levels: Sequence[object]) -> Hierarchy:
         """The hierarchy of a column with these dates (or texts such as 2019-03-14)."""
-        days = placed(levels, as_day, "no dates")
+        days = placed(levels, as_day, "not dates")
         rows = [(text, *(_period(day, s) for s in self.steps), ROOT) for text, day in days.items()]
         return Hierarchy.of_rows(rows, name="the column")
 

@@ -258,7 +258,7 @@ def _add(entries: dict[str, int], code: object, n: object) -> None:
     """Count entries of a code; what is no whole number is refused, not rounded."""
     exact = number(n)
     if exact is None or exact.denominator != 1 or exact < 1:
-        raise DataError("a frequency of a code is no whole number from 1 on.", values=[n])
+        raise DataError("the frequency of a code must be a whole number, 1 or more.", values=[n])
     entries[str(code)] = entries.get(str(code), 0) + int(exact)
 
 

@@ -167,13 +167,13 @@ def parse_columns(text: str, *, name: str = "Columns.xml") -> Columns:
 def _column(element: Element) -> BoundColumn | str:
     given = element.attributes
     if element.tag != "Column" or not given.get("Name") or not given.get("Poset"):
-        return "this is no column with Name and Poset"
+        return "a column must have Name and Poset"
     try:
         weight = float(given.get("Weight", "1"))
     except ValueError:
         weight = math.nan
     if not (math.isfinite(weight) and weight >= 0):
-        return "the weight is no number from 0 on"
+        return "the weight must be a number, 0 or more"
     return BoundColumn(given["Name"], given["Poset"], given.get("Hierarchy", DEFAULT), weight)
 
 

@@ -35,7 +35,7 @@ class Hierarchy:
     def __post_init__(self) -> None:
         faults = _faults(self.labels, self.ancestors)
         if faults:
-            raise ParameterError(f"this is no hierarchy: {'; '.join(faults)}.", hint="build it from a table")
+            raise ParameterError(f"this is not a hierarchy: {'; '.join(faults)}.", hint="build it of a table")
 
     @classmethod
     def of_rows(cls, rows: Sequence[Sequence[str]], *, name: str = "the table of levels") -> Hierarchy:
@@ -47,7 +47,7 @@ class Hierarchy:
         faults, examples = _row_faults(rows)
         if faults:
             raise DataError(
-                f"{name} is no hierarchy: {'; '.join(faults)}.",
+                f"{name} is not a hierarchy: {'; '.join(faults)}.",
                 hint="one row per value, most specific first, the same last cell in all rows",
                 values=examples,
             )

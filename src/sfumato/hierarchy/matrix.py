@@ -51,7 +51,7 @@ class Matrix:
         if len(set(self.node_labels[: size - len(has_child)])) < size - len(has_child):
             faults.append("a value occurs twice")
         if faults:
-            raise ParameterError(f"this is no poset: {'; '.join(faults)}.", hint="build it with Matrix.of")
+            raise ParameterError(f"this is not a poset: {'; '.join(faults)}.", hint="build it with Matrix.of")
 
     @classmethod
     def of(
@@ -81,7 +81,7 @@ class Matrix:
                 examples += twice
         if faults:
             raise DataError(
-                f"{name} is no poset: {'; '.join(faults)}.",
+                f"{name} is not a poset: {'; '.join(faults)}.",
                 hint="one top above all nodes, every parent a node, no node above itself",
                 values=examples,
             )

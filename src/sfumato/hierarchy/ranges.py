@@ -58,7 +58,7 @@ class Range:
         if self.max_width is not None and not (math.isfinite(self.max_width) and self.max_width >= 0):
             faults.append("max_width must not be negative")
         if faults:
-            raise ParameterError(f"this is no range: {'; '.join(faults)}.", hint="as Range(0, 120)")
+            raise ParameterError(f"this is not a range: {'; '.join(faults)}.", hint="as Range(0, 120)")
 
     @property
     def top(self) -> Interval:
@@ -91,7 +91,7 @@ class Range:
         low, high = (number(end) for end in ends)
         if low is None or high is None or not self.low <= low <= high <= self.high:
             raise DataError(
-                "a value is no number or interval within the range.",
+                "a value is not a number or an interval within the range.",
                 hint="widen the range, or leave the cell missing",
                 values=[value],
             )
@@ -148,7 +148,7 @@ class Range:
         The interval of all values is the top. Their number grows with the square of the values', so there
         is a limit; beyond it, `Intervals` makes fixed bands.
         """
-        leaves = placed(levels, lambda v: self.node(v).low, "no numbers within the range")
+        leaves = placed(levels, lambda v: self.node(v).low, "not numbers within the range")
         texts = {low: text for text, low in leaves.items()}
         if len(texts) < len(leaves):
             raise DataError(

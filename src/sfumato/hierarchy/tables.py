@@ -55,7 +55,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
             f"{path.name} cannot be read: {error.strerror or 'no reason given'}.", hint="check the path"
         ) from None
     except (UnicodeDecodeError, LookupError):
-        raise DataError(f"{path.name} is no {encoding} text.", hint="say its encoding") from None
+        raise DataError(f"{path.name} is not {encoding} text.", hint="say its encoding") from None
 
 
 def _rows(text: str, separator: str, name: str) -> list[list[str]]:

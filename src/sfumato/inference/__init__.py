@@ -68,7 +68,9 @@ def _with_hint(guess: Column, hint: Column) -> Column:
         role, confidence = guess.role, guess.confidence
         reason = f"{reason}; {guess.reason}" if role is not Role.OTHER else reason
     unit = hint.unit or guess.unit
-    return replace(hint, role=role, reason=reason, confidence=confidence, unit=unit, confirmed=False)
+    return replace(
+        hint, role=role, reason=reason, confidence=confidence, unit=unit, confirmed=False, provenance=None
+    )
 
 
 def _look(name: str, column: pa.ChunkedArray, whole: bool, label: str) -> tuple[Facts, Column]:

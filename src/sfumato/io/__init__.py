@@ -9,8 +9,6 @@ frame. It knows files and engines; what the rows mean is for the schema.
 
 from __future__ import annotations
 
-import glob
-import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,10 +20,11 @@ import pyarrow as pa
 from sfumato.counts import shown_type
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed, offered
 from sfumato.inference import infer
-from sfumato.io.addresses import is_url
+from sfumato.io.addresses import is_cloud, is_url, local_path
+from sfumato.io.cloud import read_cloud
 from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
-from sfumato.io.files import FORMATS, format_of, read_files
+from sfumato.io.files import FORMATS, files_of, format_of, read_files, refuse
 from sfumato.io.frames import from_frame
 from sfumato.io.guests import guest_source
 from sfumato.io.native import to_native
@@ -49,6 +48,8 @@ def scan(
     encoding: str | None = None,
     dates: str | None = None,
     missing: Sequence[str] | str | None = None,
+    header: int | None = None,
+    units: bool | None = None,
     table: str | None = None,
     sheet: str | int | None = None,
     columns: Sequence[str] | None = None,
@@ -58,11 +59,15 @@ def scan(
     """A table over data wherever it is; only its head is read now.
 
     data: a path, a pattern or a list of paths; a pandas, polars, Arrow, DuckDB, Ibis or Spark frame; a
-        database URL with `table` (a name or a SELECT).
+        database URL with `table` (a name or a SELECT); an s3, gs, abfs or https address, which is connected
+        to and copied (docs/files.md).
     schema: what the columns mean, or the path of a TOML file that says so. It names exactly the columns
         that are read. Without one the meaning is guessed from the head, and marked as a guess.
     separator, decimal, encoding, dates ("YMD", "DMY", "MDY"), missing: how text files are written; found
         by looking if not given.
+    header: the line of a text file, or the row of a sheet, that holds the names, from 1; 0 if there are no
+        names. Titles and comments above the names are found by looking, and said.
+    units: whether the row below the names holds units and is no data; found by looking, and said.
     columns: read these only.
     keep_text: keep columns of free text, which are otherwise dropped with a warning.
     memory_limit: what counting may use before it spills to disk, such as "4GB".
@@ -73,6 +78,7 @@ def scan(
     marks = missing if several or missing is None else (missing,)
     written: dict[str, Any] = {"separator": separator, "decimal": decimal, "encoding": encoding}
     written |= {"date_order": dates, "missing": None if marks is None else tuple(marks)}
+    written |= {"header": header, "units": units}
     source, hints = _open(data, given, written, table, sheet)
     chosen = _chosen(source, columns)
     _require_known_types(source, chosen)
@@ -98,14 +104,20 @@ def _open(
     """The source, and what a file says about its columns. Options that have no meaning here are refused."""
     options = {**written, "table": table, "sheet": sheet}
     if isinstance(data, str) and is_url(data):
-        _refuse(options, {"table"}, "a database")
-        return guest_source(data, table) or from_url(data, table), None
-    paths = _paths(data)
-    if paths is not None:
+        if is_cloud(data):
+            return read_cloud(data, schema, options)
+        local = local_path(data)
+        if local is None:
+            refuse(options, {"table"}, "a database")
+            return guest_source(data, table) or from_url(data, table), None
+        data = Path(local)
+    found = files_of(data)
+    if found is not None:
+        paths, partitions = found
         kind = format_of(paths)
-        _refuse(options, set(FORMATS[kind].options), f"a {FORMATS[kind].words}")
-        return read_files(paths, kind, schema, options)
-    _refuse(options, set(), "a frame")
+        refuse(options, set(FORMATS[kind].options), f"a {FORMATS[kind].words}")
+        return read_files(paths, kind, schema, options, partitions)
+    refuse(options, set(), "a frame")
     source = from_frame(data)
     if source is None:
         what = type(data)
@@ -114,30 +126,6 @@ def _open(
             hint="give a path, a URL, or a pandas, polars, Arrow, DuckDB, Ibis or Spark frame",
         )
     return source, None
-
-
-def _refuse(options: Mapping[str, Any], allowed: set[str], what: str) -> None:
-    names = {"date_order": "dates"}
-    extra = [names.get(k, k) for k, value in options.items() if value is not None and k not in allowed]
-    if extra:
-        raise ParameterError(f"{listed(extra)} cannot be said of {what}.", hint="leave it out")
-
-
-def _paths(data: Any) -> list[Path] | None:
-    """The files meant by a path, a pattern or a list of them; None if it is something else."""
-    if isinstance(data, (str, Path)):
-        if isinstance(data, str) and not data.strip():
-            raise DataError("the path is empty.", hint="name a file")
-        text = str(data)
-        if any(sign in text for sign in "*?[") and not os.path.exists(text):
-            found = sorted(glob.glob(text, recursive=True))
-            if not found:
-                raise DataError(f"no file matches {Path(text).name}.", hint="check the pattern")
-            return [Path(path) for path in found]
-        return [Path(data)]
-    if isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
-        return [path for item in data for path in (_paths(item) or [])]
-    return None
 
 
 # -- what it means ---------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from sfumato.errors import DataError, listed
 
 PASSWORD = "SFUMATO_PASSWORD"
+CONSENT = "SFUMATO_CONNECT"
+"""Names the hosts, divided by commas, that plans may connect to."""
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FILE = re.compile(r"((?:sqlite|duckdb)://[^/?#]*/)([^/?#][^?#]*)(.*)", re.DOTALL | re.IGNORECASE)
 _SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?key", re.IGNORECASE)
@@ -23,6 +25,77 @@ _SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?k
 def is_url(data: str) -> bool:
     """Whether a text names a database or something remote rather than a file."""
     return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", data))
+
+
+CLOUDS = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "https": "aiohttp",
+    "http": "aiohttp",
+}
+"""Schemes of files elsewhere, and the package that fsspec needs for them."""
+# Settings of drivers that name another machine, or a file that names one.
+_HOSTS = frozenset(
+    {"host", "hostaddr", "server", "service", "servicefile", "dsn", "odbc_connect", "read_default_file"}
+)
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|", re.IGNORECASE)
+
+
+def is_cloud(data: str) -> bool:
+    """Whether a text names files in a cloud or on the web."""
+    return is_url(data) and data.partition("://")[0].lower() in CLOUDS
+
+
+def local_path(data: str) -> str | None:
+    """The path that a file:// address names on this machine; None for other addresses."""
+    if not re.match(r"file://", data, re.IGNORECASE):
+        return None
+    parts = urlsplit(data)
+    if parts.netloc.lower() not in ("", "localhost"):
+        raise DataError(
+            "a file:// address names another machine.", hint="file:///path/to/file, or the path by itself"
+        )
+    return unquote(parts.path)
+
+
+def is_elsewhere(data: str) -> bool:
+    """Whether reading this means to connect to another machine."""
+    if not is_url(data) or re.match(r"(sqlite|duckdb|file):", data, re.IGNORECASE):
+        return False
+    return is_cloud(data) or not is_loopback(data)
+
+
+def require_consent(address: str, whose: str) -> None:
+    """Refuse an address on another machine that no person typed, unless SFUMATO_CONNECT names its host.
+
+    A plan or a file may come from anybody, and could send what an address names (`${PASSWORD}`) to them.
+    """
+    if not is_elsewhere(address):
+        return
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    allowed = {name.strip().lower() for name in os.environ.get(CONSENT, "").split(",")} - {""}
+    if host not in allowed:
+        place = host or "its address is badly formed"
+        raise DataError(
+            f"{whose} is on another machine ({place}), and a plan connects to none by itself.",
+            hint=f"if you trust it, type the address (--input ADDRESS), or set {CONSENT}={host or 'HOST'}",
+        )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address names this machine and no other, in its settings neither."""
+    try:
+        parts = urlsplit(url)
+        hosts = [parts.hostname or "", *(v for k, v in parse_qsl(parts.query) if k.lower() in _HOSTS)]
+    except ValueError:
+        return False
+    return all(_LOOPBACK.fullmatch(host) or host.startswith(("/", "%2f")) for host in hosts)
 
 
 def filled(url: str) -> str:
@@ -46,6 +119,7 @@ def with_relative_file(url: str, change: Callable[[str], str]) -> str:
 
 def from_folder(data: str, folder: str | os.PathLike[str] = "") -> str:
     """Where data lies that is looked for from a folder: a file, or a database, which may be a file itself."""
+    data = local_path(data) or data
     if not is_url(data):
         return os.path.join(folder, data)
     if re.match(r"(sqlite|duckdb):", data, re.IGNORECASE):  # a variable may hold the whole path

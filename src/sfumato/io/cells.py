@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.io.dialect import MARKERS, Dialect
+from sfumato.io.dialect import Dialect
+from sfumato.io.layout import MARKERS
 
 ARROW_TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),

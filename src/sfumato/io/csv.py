@@ -1,4 +1,4 @@
-"""Text tables (.csv, .tsv, .txt, also packed with gzip), read block by block.
+"""Text tables (.csv, .tsv, .txt, also packed with gzip or zip), read block by block.
 
 The head of the file decides the dialect and the types; every later cell is held to them. Faults are
 counted to the end of the file and said at once: names and numbers, never the text of a cell.
@@ -7,6 +7,8 @@ counted to the end of the file and said at once: names and numbers, never the te
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,17 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.errors import DataError, listed
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, lines_before_header, ragged_lines
+from sfumato.io.dialect import Dialect, first_rows, ragged_lines, require_same_layout, rows_before_data
 from sfumato.io.file_checks import StoredColumns, require_same_columns
-from sfumato.io.heads import is_gzip
+from sfumato.io.heads import open_bytes, packing
+from sfumato.io.partitions import NO_PARTITIONS, Partitions
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".zip")
 _BLOCK = 4 << 20
 _HEAD = 16 << 20  # types are decided on this much of the file
 
@@ -36,18 +40,32 @@ class TextFiles:
 
     paths: tuple[Path, ...]
     dialect: Dialect
+    partitions: Partitions = NO_PARTITIONS
+
+    @property
+    def reading(self) -> str:
+        """How they are written, and what was skipped, in words."""
+        return str(self.dialect)
 
     def __str__(self) -> str:
         return f"{listed([path.name for path in self.paths])}: {self.dialect}"
 
 
 def read(
-    path: Path | Sequence[Path], *, schema: Schema | None = None, **dialect: Any
+    path: Path | Sequence[Path],
+    *,
+    schema: Schema | None = None,
+    partitions: Partitions = NO_PARTITIONS,
+    **dialect: Any,
 ) -> tuple[BatchSource, None]:
-    """A source over one file, or over several that are written alike. A schema's types decide."""
+    """A source over one file, or over several that are written alike. A schema's types decide.
+
+    partitions: columns that the names of their folders hold.
+    """
     paths = tuple(path) if isinstance(path, Sequence) else (path,)
     found = Dialect.detect(paths[0], **dialect)
     names = _header(paths[0], found)
+    require_same_layout(paths, found, dialect)
     _require_same_header(paths, names, found)
     given = {c.name: c.type for c in schema or ()}
     marks = {c.name: c.text_marks for c in schema or ()}
@@ -55,14 +73,18 @@ def read(
     fields = [pa.field(name, ARROW_TYPES[types[name]]) for name in names]
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        wanted = {name: types[name] for name in columns}
+        # A column of the files counts the rows where only folders are asked for.
+        inside = partitions.stored(columns) or (names[:1] if columns else [])
+        wanted = {name: types[name] for name in inside}
         for file in paths if wanted else ():
-            yield from _typed_batches(file, names, wanted, found, set(types) - set(given), marks)
+            for batch in _typed_batches(file, names, wanted, found, set(types) - set(given), marks):
+                yield partitions.filled(batch, file, columns) if partitions.fields else batch
 
-    origin = TextFiles(paths, found)
-    return BatchSource(pa.schema(fields), open_, "file", None, origin), None
+    origin = TextFiles(paths, found, partitions)
+    return BatchSource(partitions.widened(pa.schema(fields)), open_, "file", None, origin), None
 
 
+_NAMELESS = "\0"  # begins what columns without a name are called here
 _ROW_NAMES = "row_id"  # of a first column without a name
 
 # -- names -----------------------------------------------------------------------------------------
@@ -71,13 +93,15 @@ _ROW_NAMES = "row_id"  # of a first column without a name
 def _header(path: Path, dialect: Dialect) -> list[str]:
     """The names of the columns, all faults of the header at once."""
     rows = first_rows(path, dialect)
-    if len(rows) <= dialect.header and path.stat().st_size > 1 << 20:
+    above = bool(dialect.header) + dialect.units
+    if len(rows) <= above and path.stat().st_size > 1 << 20:
         raise _unclosed_quote(path)
-    if len(rows) <= dialect.header:
+    if len(rows) <= above:
         raise DataError(f"{path.name} has no rows.", hint="give a file with rows below its header")
+    width = len(rows[above]) - dialect.closing
     if not dialect.header:
-        return [f"column_{k + 1}" for k in range(len(rows[0]))]
-    names = rows[0]
+        return [f"column_{k + 1}" for k in range(width)]
+    names = rows[0][:width] if not any(rows[0][width:]) else rows[0]
     if names[0] == "" and "" not in names[1:] and _ROW_NAMES not in names:
         names = [_ROW_NAMES, *names[1:]]  # pandas and R write their row names so
     faults = []
@@ -138,7 +162,7 @@ def _types(
 def _head(
     path: Path, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], size: int
 ) -> list[pa.RecordBatch]:
-    faults = _Faults(path, dialect, len(names))
+    faults = _Faults(path, dialect, len(names) + dialect.closing)
     batches: list[pa.RecordBatch] = []
     for batch in _text_batches(path, dialect, names, wanted, faults):
         batches.append(batch)
@@ -160,10 +184,11 @@ class _Faults:
     dialect: Dialect
     width: int
     ragged: int = 0
+    nameless: int = 0
     misfits: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __bool__(self) -> bool:
-        return bool(self.ragged or self.misfits)
+        return bool(self.ragged or self.nameless or self.misfits)
 
     def on_invalid_row(self, row: Any) -> str:
         """Count a row of the wrong width; its text is not kept."""
@@ -181,8 +206,13 @@ class _Faults:
             )
             faults.append(f"{rows} not {self.width} cells like the first row{at}")
             hints.append(
-                "quote cells that hold the separator, take lines above the names away, or say separator=..."
+                "quote cells that hold the separator, take lines below the table away, or say header=N (the "
+                "line with the names) or separator=..."
             )
+        if self.nameless:
+            verb = "cell stands" if self.nameless == 1 else "cells stand"
+            faults.append(f"{self.nameless} {verb} behind the last named column")
+            hints.append("name every column")
         if self.misfits:
             columns = [
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
@@ -206,7 +236,7 @@ def _typed_batches(
     marks: Mapping[str, Sequence[str]],
 ) -> Iterator[pa.RecordBatch]:
     """Typed batches. From the first fault on nothing more is given out, only counted."""
-    faults = _Faults(path, dialect, len(names))
+    faults = _Faults(path, dialect, len(names) + dialect.closing)
     types = pa.schema([pa.field(name, ARROW_TYPES[t]) for name, t in wanted.items()])
     for batch in _text_batches(path, dialect, names, list(wanted), faults):
         arrays = []
@@ -230,7 +260,7 @@ def _text_batches(
         yield from _open(path, dialect, names, wanted, faults, quotes)
         if quotes[0] % 2 and _last_row_spans_lines(path, dialect, names):
             raise _unclosed_quote(path)
-    except (pa.ArrowInvalid, UnicodeError, OSError, EOFError) as error:
+    except (pa.ArrowInvalid, UnicodeError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise _as_data_error(error, path, dialect) from None
 
 
@@ -266,7 +296,7 @@ def _last_row_spans_lines(path: Path, dialect: Dialect, names: Sequence[str]) ->
 class _CountedStream(io.RawIOBase):
     """Bytes of a stream; counts the quotes that pass, since closed ones come in pairs."""
 
-    def __init__(self, stream: pa.NativeFile, quote: bytes, count: list[int]) -> None:
+    def __init__(self, stream: Any, quote: bytes, count: list[int]) -> None:
         self._stream, self._quote, self._count = stream, quote, count
 
     def readable(self) -> bool:
@@ -287,17 +317,22 @@ def _open(
     quotes: list[int],
 ) -> Iterator[pa.RecordBatch]:
     """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
-    above, empty = lines_before_header(path, dialect)
-    packed = "gzip" if is_gzip(path) else None
-    source = pa.input_stream(str(path), compression=packed, buffer_size=None if packed else 1 << 20)
+    packed = packing(path)
+    if packed == "zip":
+        source: Any = open_bytes(path)
+    else:
+        source = pa.input_stream(
+            str(path), compression=packed or None, buffer_size=None if packed else 1 << 20
+        )
+    nameless = [f"{_NAMELESS}{k}" for k in range(dialect.closing)]
     reader = pyarrow.csv.open_csv(
         _CountedStream(source, dialect.quote.encode(), quotes),
         read_options=pyarrow.csv.ReadOptions(
             use_threads=False,
             block_size=_BLOCK,
-            column_names=list(names),
-            skip_rows=above,  # lines, where the names may run over several
-            skip_rows_after_names=1 + empty if dialect.header else 0,
+            column_names=[*names, *nameless],
+            skip_rows=dialect.skip,  # lines, where the names may run over several
+            skip_rows_after_names=rows_before_data(path, dialect),
             encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
         ),
         parse_options=pyarrow.csv.ParseOptions(
@@ -307,10 +342,16 @@ def _open(
             invalid_row_handler=faults.on_invalid_row,
         ),
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types={name: pa.string() for name in wanted},
-            include_columns=list(wanted),
+            column_types={name: pa.string() for name in (*wanted, *nameless)},
+            include_columns=[*wanted, *nameless],
             strings_can_be_null=False,
         ),
     )
     with source, reader:
-        yield from reader
+        if not nameless:
+            yield from reader
+            return
+        for batch in reader:
+            for column in batch.columns[len(wanted) :]:
+                faults.nameless += pc.sum(pc.not_equal(pc.utf8_trim_whitespace(column), "")).as_py() or 0
+            yield batch.select(list(wanted))

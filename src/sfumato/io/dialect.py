@@ -7,7 +7,6 @@ said in one line. Whatever is found can be overruled by the caller.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import warnings
@@ -19,20 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
-from sfumato.io.heads import HEAD, decoded, encoding_of, is_gzip, read_head
+from sfumato.io import layout
+from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, read_head, require_plausible
+from sfumato.io.layout import DATE, MARKERS, NUMBER, Row, is_quantity, parse_rows
+from sfumato.io.separators import quote_of, refuse_one_column, separator_of
 
-SEPARATORS = (",", ";", "\t", "|")
 DATE_ORDERS = ("YMD", "DMY", "MDY")
-# In columns of numbers and dates these say "missing"; in text they may be a country or a name.
-MARKERS = ("NA", "N/A", "#N/A", "NULL", "Null", "null", "NaN", "nan", "None", "none", ".")
-_FEW = 1 << 17  # enough to tell a separator
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}(?:[ T]\d{1,2}:\d\d.*)?")
 # Above the names: what divides the cells.
 _EXCEL_LINE = re.compile(r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE)
-_ISO_DATE = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[ T].*)?")
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,9 @@ class Dialect:
     """The way one text table is written.
 
     missing: cell texts that stand for "missing" in every column, besides the empty cell.
-    header: the first row holds the names; otherwise they are made up: column_1, column_2, ...
+    header: the line with the names, from 1; 0 if there is none, and they are made up: column_1, column_2, ...
+    skip: the lines above the table. units: the row below the names holds units, and is no data.
+    closing: columns at the end without name and cells, as a separator at the end of every line makes them.
     """
 
     separator: str = ","
@@ -48,12 +45,21 @@ class Dialect:
     decimal: str = "."
     encoding: str = "utf-8"
     date_order: str = "YMD"
-    header: bool = True
+    header: int = 1
     missing: tuple[str, ...] = ()
+    skip: int = 0
+    units: bool = False
+    closing: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(self.missing))
         faults = []
+        for name in ("header", "skip", "closing"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                faults.append(f"{name} must be a whole number, 0 or more")
+        if not isinstance(self.units, bool):
+            faults.append("units must be true or false")
         for name in ("separator", "quote"):
             value = getattr(self, name)
             if not isinstance(value, str) or len(value) != 1 or not 0 < ord(value) < 128 or value in "\r\n":
@@ -79,8 +85,9 @@ class Dialect:
         parts.append(f"dates {_ORDER_WORDS[self.date_order]}")
         if self.quote != '"':
             parts.append(f"quote {self.quote!r}")
-        if not self.header:
-            parts.append("no header")
+        parts += layout.words(self.header, self.skip, self.units)
+        if self.closing:
+            parts.append("a separator at the end of each line")
         if self.missing:
             parts.append(f"missing {', '.join(map(repr, self.missing))}")
         return ", ".join(parts)
@@ -93,55 +100,122 @@ class Dialect:
         data, more = read_head(path)
         encoding = encoding_of(data, path, given.get("encoding"), more)
         excel_separator, text = _without_excel_line(decoded(data, encoding, path, more))
-        quote = given.get("quote") or _quote(text)
-        separator = given.get("separator") or excel_separator or _separator(text, quote, more)
-        rows = _parse(text, separator, quote, more)
+        if encoding == FALLBACK and "encoding" not in given:
+            require_plausible(text, path.name)
+        quote = given.get("quote") or quote_of(text)
+        separator = given.get("separator") or excel_separator
+        separator = separator or separator_of(text, quote, more, given.get("header", 0))
+        rows = parse_rows(text, separator, quote, more)
         if not rows:
             raise DataError(f"{path.name} is empty.", hint="give a file with a header and rows")
-        if len(rows[0]) == 1 and not given.get("separator"):
-            _refuse_title(text, quote, more, path)
-        header = given["header"] if "header" in given else _has_header(rows, path)
-        body = rows[1:] if header else rows
+        one = len(rows[0].cells) == len(rows[-1].cells) == 1
+        if one and not given.keys() & {"separator", "header"}:
+            refuse_one_column(text, quote, more, path.name)
+        above = _rows_above(rows, path, given)
+        rows = rows[above:]
+        skip, cells = rows[0].line - 1, [row.cells for row in rows]
+        header = (
+            skip + 1 if given.get("header") or ("header" not in given and _has_header(cells, path)) else 0
+        )
+        units = bool(given["units"] if "units" in given else header and layout.has_units(rows, path.name))
+        if units and not header:
+            raise ParameterError(f"{path.name} has no names, so no units below them.", hint="leave units out")
+        closing = given["closing"] if "closing" in given else layout.nameless_end(rows)
         gaps = {"", "?", *MARKERS, *given.get("missing", ())}
-        body = [[cell if cell not in gaps else "" for cell in row] for row in body]
+        body = [[cell if cell not in gaps else "" for cell in row] for row in cells[bool(header) + units :]]
+        if above and not given.get("header"):
+            layout.say_skipped(path.name, header, skip)
+        if units and "units" not in given:
+            layout.say_units(path.name, rows[1].line)
         decimal = given.get("decimal") or _decimal(body, separator)
-        found = cls(separator, quote, decimal, encoding, "YMD", header, given.get("missing", ()))
-        return replace(found, date_order=given.get("date_order") or _date_order(body, path))
+        order = given.get("date_order") or _date_order(body, path)
+        missing = given.get("missing", ())
+        return cls(separator, quote, decimal, encoding, order, header, missing, skip, units, closing)
+
+
+def _rows_above(rows: Sequence[Row], path: Path, given: dict[str, Any]) -> int:
+    """How many rows stand above the names, or above the first row if there are none."""
+    if given.get("header"):
+        return layout.chosen_line(rows, given["header"], path.name)
+    if "skip" in given:
+        return next((k for k, row in enumerate(rows) if row.line > given["skip"]), 0)
+    if "header" in given:  # there are no names, so nothing but comments is told from data
+        count, comments = layout.titles(rows)
+        return count if comments == count else 0
+    return layout.lines_above(rows, path.name, sure="separator" in given)
 
 
 def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
-    """The rows of the head, for the names and for a look whether there are any below them."""
+    """The rows of the head, names and units among them, for a look whether there are any below."""
     data, more = read_head(path)
     encoding = encoding_of(data, path, dialect.encoding, more)
     _, text = _without_excel_line(decoded(data, encoding, path, more))
-    return _parse(text, dialect.separator, dialect.quote, more)
+    rows = parse_rows(text, dialect.separator, dialect.quote, more)
+    return [row.cells for row in rows if row.line > dialect.skip]
 
 
-def lines_before_header(path: Path, dialect: Dialect) -> tuple[int, int]:
-    """Lines above the names: the one that Excel writes, and empty ones, which Arrow skips as rows."""
+def rows_before_data(path: Path, dialect: Dialect) -> int:
+    """Rows to pass over below the skipped lines: names, units, and empty lines between them."""
+    if not dialect.header:
+        return 0
+    if not dialect.units:
+        return 1
     data, more = read_head(path)
-    excel_separator, text = _without_excel_line(decoded(data, dialect.encoding, path, more))
-    empty = re.match(r"(?:\r\n|\r|\n)*", text)
-    return int(bool(excel_separator)), len(re.findall(r"\r\n|\r|\n", empty[0])) if empty else 0
+    text = decoded(data, dialect.encoding, path, more)
+    lines = io.StringIO(text, newline="")
+    for _ in range(dialect.skip):
+        next(lines, "")
+    reader = csv.reader(lines, delimiter=dialect.separator, quotechar=dialect.quote)
+    count = found = 0
+    for cells in reader:
+        count, found = count + 1, found + bool(cells)
+        if found == 2:
+            break
+    return count
+
+
+def require_same_layout(paths: Sequence[Path], dialect: Dialect, given: dict[str, Any]) -> None:
+    """Files of one table begin alike: the same lines above the names, units in all of them or in none."""
+    told = {key: given[key] for key in ("header", "units") if given.get(key) is not None}
+    known = {
+        key: getattr(dialect, key) for key in ("separator", "quote", "decimal", "encoding", "date_order")
+    }
+    other = []
+    for path in paths[1:]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SfumatoWarning)  # said of the first one
+            found = Dialect.detect(path, missing=dialect.missing, **known, **told)
+        if replace(found, header=dialect.header, skip=dialect.skip) != dialect or (
+            not told.get("header") and (found.header, found.skip) != (dialect.header, dialect.skip)
+        ):
+            other.append(path.name)
+    if other:
+        raise DataError(
+            f"{len(other)} of {len(paths)} files begin in another way than {paths[0].name} (lines above the "
+            f"names, no names, a row of units, separators at the ends): {', '.join(other[:5])}.",
+            hint="read them apart, or say header=... and units=... if they are alike",
+        )
 
 
 def _without_excel_line(text: str) -> tuple[str, str]:
-    """The separator that a first line 'sep=;' names, if there is one, and the text below it."""
+    """The separator that a first line 'sep=;' names, if there is one, and the text with that line empty."""
     found = _EXCEL_LINE.match(text)
-    return (found[1], text[found.end() :]) if found else ("", text)
+    return (found[1], "\n" + text[found.end() :]) if found else ("", text)
 
 
 def ragged_lines(path: Path, dialect: Dialect, width: int) -> Iterator[int]:
-    """The lines of the file on which rows of another width start."""
-    opener = gzip.open if is_gzip(path) else open
-    with opener(path, "rt", encoding=dialect.encoding, errors="replace", newline="") as file:
+    """The lines of the file on which rows of another width start; names and units may be narrower."""
+    stream: Any = open_bytes(path)
+    with io.TextIOWrapper(stream, encoding=dialect.encoding, errors="replace", newline="") as file:
+        for _ in range(dialect.skip):
+            next(file, "")
         reader = csv.reader(file, delimiter=dialect.separator, quotechar=dialect.quote)
-        line = 1
+        line, passed = 1, 0
         with suppress(csv.Error):  # a cell too long for this reader: the count has to do
             for row in reader:
-                excel = line == 1 and row and row[0].lower() in ("sep=", f"sep={dialect.separator}")
-                if row and len(row) != width and not excel:
-                    yield line
+                passed += bool(row)
+                if row and len(row) != width and passed > bool(dialect.header) + dialect.units:
+                    yield line + dialect.skip
                 line = reader.line_num + 1
 
 
@@ -160,66 +234,18 @@ def _checked_overrides(overrides: dict[str, Any]) -> dict[str, Any]:
 # -- shape -----------------------------------------------------------------------------------------
 
 
-def _parse(text: str, separator: str, quote: str, more: bool) -> list[list[str]]:
-    """Rows of cells, empty lines left out; a last row that the head cut off is left out as well."""
-    limit = csv.field_size_limit(2 * HEAD)  # a setting of the whole process: put back below
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
-        rows = [[cell.strip() for cell in row] for row in reader if row]
-    finally:
-        csv.field_size_limit(limit)
-    return rows[:-1] if more and len(rows) > 1 else rows
-
-
-def _quote(text: str) -> str:
-    """The apostrophe only where the quotation mark does not occur and whole cells stand in apostrophes."""
-    if '"' in text:
-        return '"'
-    quoted = len(re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", text, flags=re.MULTILINE))
-    return "'" if quoted > text.count("\n") / 2 and quoted > 1 else '"'
-
-
-def _separator(text: str, quote: str, more: bool) -> str:
-    """The one that cuts the header, and most rows into as many cells as the header."""
-    scores, absent = [], []
-    for separator in SEPARATORS:
-        rows = _parse(text[:_FEW], separator, quote, more or len(text) > _FEW)
-        if rows and len(rows[0]) > 1:
-            alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-            scores.append((round(alike, 2), len(rows[0]), separator))
-        elif all(len(row) == 1 for row in rows):
-            absent.append(separator)
-    if scores:
-        return max(scores)[2]
-    return absent[0] if absent else ","  # one column: cut at what does not occur
-
-
-def _refuse_title(text: str, quote: str, more: bool, path: Path) -> None:
-    """One cell above rows that agree on several is a title or a remark: all rows would become one column."""
-    for separator in SEPARATORS:
-        widths = [len(row) for row in _parse(text[:_FEW], separator, quote, more or len(text) > _FEW)[1:]]
-        if len(widths) < 2 or min(widths) < 2 or len(set(widths)) > 1:
-            continue
-        below = _parse(text[:_FEW], "\0", quote, more)[1:]
-        if widths[0] > 2 or not all(_NUMBER.fullmatch(row[0]) or f"{separator} " in row[0] for row in below):
-            raise DataError(
-                f"the first line of {path.name} has 1 cell, all lines below have {widths[0]}.",
-                hint="take the lines above the names away; if it is one column, say separator='|'",
-            )
-
-
 def _has_header(rows: Sequence[Sequence[str]], path: Path) -> bool:
     """Names, unless the first row holds numbers or dates above a column of the same."""
     suspects = [
         (k, cell)
         for k, cell in enumerate(rows[0])
-        if _is_quantity(cell) and not re.fullmatch(r"(19|20)\d\d", cell)  # a year may be a name
+        if is_quantity(cell) and not re.fullmatch(r"(19|20)\d\d", cell)  # a year may be a name
     ]
     if not suspects or _counts_up(rows):
         return True
     body = rows[1:2000]
     alike = any(
-        sum(k < len(row) and (_is_quantity(row[k]) or not row[k]) for row in body) >= 0.9 * len(body)
+        sum(k < len(row) and (is_quantity(row[k]) or not row[k]) for row in body) >= 0.9 * len(body)
         for k, _ in suspects
     )
     if alike:
@@ -235,13 +261,9 @@ def _counts_up(rows: Sequence[Sequence[str]]) -> bool:
     """0, 1, 2, ...: names that a program gave to columns without names, perhaps beside that of the rows."""
     cells = [cell for cell in rows[0] if cell]
     name = rows[0][0]
-    if name and len(cells) > 3 and not _is_quantity(name) and all(row[0] != name for row in rows[1:]):
+    if name and len(cells) > 3 and not is_quantity(name) and all(row[0] != name for row in rows[1:]):
         cells = cells[1:]  # with fewer it may be the first row of a file without names
     return len(cells) > 1 and cells in ([str(i + first) for i in range(len(cells))] for first in (0, 1))
-
-
-def _is_quantity(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell) or _DATE.fullmatch(cell) or _ISO_DATE.fullmatch(cell))
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterable[list[str]]:
@@ -265,7 +287,7 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         return "."
     votes = Counter[str]()
     for cells in _columns(rows):
-        numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)] if _mostly(cells, _NUMBER) else []
+        numbers = [cell for cell in cells if NUMBER.fullmatch(cell)] if _mostly(cells, NUMBER) else []
         if numbers and len(numbers) >= 0.9 * len(cells):
             votes[","] += any("," in cell for cell in numbers)
             votes["."] += any("." in cell for cell in numbers)
@@ -276,7 +298,7 @@ def _date_order(rows: Sequence[Sequence[str]], path: Path) -> str:
     """What the values allow: a part above 12 is the day. Dots are European; the rest is a stated guess."""
     votes: Counter[str] = Counter()
     for cells in _columns(rows):
-        dates = [m for cell in cells if (m := _DATE.fullmatch(cell))] if _mostly(cells, _DATE) else []
+        dates = [m for cell in cells if (m := DATE.fullmatch(cell))] if _mostly(cells, DATE) else []
         if not dates or len(dates) < 0.9 * len(cells):
             continue
         first = max(int(match[1]) for match in dates)
@@ -288,7 +310,15 @@ def _date_order(rows: Sequence[Sequence[str]], path: Path) -> str:
         elif first <= 12 and second <= 12:
             votes["?"] += 1
     if votes["DMY"] or votes["MDY"]:
-        return "DMY" if votes["DMY"] >= votes["MDY"] else "MDY"
+        order = "DMY" if votes["DMY"] >= votes["MDY"] else "MDY"
+        if votes["DMY"] and votes["MDY"]:
+            warnings.warn(
+                f"{path.name}: dates are day first in some columns and month first in others; read "
+                f"{_ORDER_WORDS[order]}, the others stay text. Say dates='...' if that is wrong.",
+                SfumatoWarning,
+                stacklevel=4,
+            )
+        return order
     if votes["?"]:
         warnings.warn(
             f"{path.name}: {votes['?']} column{'s' * (votes['?'] > 1)} with dates that can be read day first "

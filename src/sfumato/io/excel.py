@@ -1,4 +1,4 @@
-"""Excel sheets: one sheet is one table, with the column names in its first row.
+"""Excel sheets: one sheet is one table, with the column names above the rows.
 
 A sheet holds cells, not columns, so the type of a column is what all its cells agree on: text that
 looks like a number stays text (postal codes, leading zeros), whole numbers are integers, midnights
@@ -12,15 +12,25 @@ import logging
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import DataError, MissingExtraError, OutputError, SfumatoWarning, listed
+from sfumato.errors import (
+    DataError,
+    MissingExtraError,
+    OutputError,
+    ParameterError,
+    SfumatoWarning,
+    listed,
+)
+from sfumato.io import layout
 from sfumato.io.file_checks import require_files
-from sfumato.io.workbook_checks import require_fitting
+from sfumato.io.merged_cells import require_unmerged
+from sfumato.io.workbook_checks import Merged, require_fitting
 from sfumato.sources import BatchSource
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header
@@ -30,13 +40,45 @@ _DIGITS = 10**15  # and Excel shows no more than fifteen digits
 _BATCH_ROWS = 65_536
 
 
-def read(path: Path, sheet: str | int | None = None) -> tuple[BatchSource, None]:
-    """One sheet, by name or by position from 0; the first one if none is named."""
+@dataclass(frozen=True)
+class Sheet:
+    """The sheet a table was read from, and what was skipped. header: the row with the names, 0 for none."""
+
+    path: Path
+    name: str
+    header: int = 1
+    units: bool = False
+
+    @property
+    def reading(self) -> str:
+        """What was skipped, in words."""
+        return ", ".join(layout.words(self.header, max(0, self.header - 1), self.units, "row"))
+
+    def __str__(self) -> str:
+        skipped = f": {self.reading}" if self.reading else ""
+        return f"{self.path.name}, sheet {self.name!r}{skipped}"
+
+
+def read(
+    path: Path, sheet: str | int | None = None, header: int | None = None, units: bool | None = None
+) -> tuple[BatchSource, None]:
+    """One sheet, by name or by position from 0; the first one if none is named.
+
+    header: the row with the names, from 1; 0 if there are none. units: the row below them holds units.
+    """
     path = Path(path)
-    workbook = _open(path)
+    if (header is not None and (not isinstance(header, int) or header < 0)) or units not in (
+        None,
+        True,
+        False,
+    ):
+        raise ParameterError(
+            "header must be a row, 0 or more; units true or false.", hint="see docs/files.md"
+        )
+    workbook, merged = _open(path)
     name = _chosen(workbook.sheet_names, sheet, path)
     where = f"{path.name}, sheet {name!r}"
-    batch = _loaded(workbook, name, where)
+    batch, origin = _loaded(workbook, Sheet(path, name), header, units, merged)
     table = pa.Table.from_batches([batch])
 
     def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -48,10 +90,10 @@ def read(path: Path, sheet: str | int | None = None) -> tuple[BatchSource, None]
             )
         return iter(table.select(list(columns)).to_batches(_BATCH_ROWS) if columns else ())
 
-    return BatchSource(table.schema, batches, rows=table.num_rows, origin=path), None
+    return BatchSource(table.schema, batches, rows=table.num_rows, origin=origin), None
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> tuple[Any, Merged]:
     try:
         import fastexcel
     except ImportError:
@@ -61,9 +103,9 @@ def _open(path: Path) -> Any:
     if not log.handlers:
         log.addHandler(logging.NullHandler())
     require_files([path])
-    require_fitting(path)
+    merged = require_fitting(path)
     try:
-        return fastexcel.read_excel(path)
+        return fastexcel.read_excel(path), merged
     except fastexcel.FastExcelError:
         raise DataError(
             f"{path.name} is not an Excel file, or is damaged or locked with a password.",
@@ -91,34 +133,89 @@ def _chosen(names: Sequence[str], sheet: str | int | None, path: Path) -> str:
     raise DataError(f"{path.name} has no sheet {sheet!r}.", hint=f"it has {listed(quoted)}")
 
 
-def _loaded(workbook: Any, sheet: str, where: str) -> pa.RecordBatch:
+def _loaded(
+    workbook: Any, sheet: Sheet, header: int | None, units: bool | None, merged: Merged
+) -> tuple[pa.RecordBatch, Sheet]:
     import fastexcel
 
+    where = str(sheet)
     try:
-        head = workbook.load_sheet(sheet, header_row=None, n_rows=1, schema_sample_rows=1)
-        body = workbook.load_sheet(sheet, schema_sample_rows=None, skip_whitespace_tail_rows=True)
-        first, (batch, errors) = head.to_arrow(), body.to_arrow_with_errors()
+        rows = _first_rows(workbook, sheet.name)
+        if not rows:
+            raise DataError(f"{where} is empty.", hint="name another sheet with sheet=")
+        found, start, skipped = _layout(rows, sheet, header, units)
+        require_unmerged(sheet.path, sheet.name, start, merged, where)
+        names_row = start - 1 if found.header else None
+        body = workbook.load_sheet(
+            sheet.name, header_row=names_row, skip_rows=start - 1 if names_row is None else skipped,
+            schema_sample_rows=None, skip_whitespace_tail_rows=True,
+        )  # fmt: skip
+        batch, errors = body.to_arrow_with_errors()
     except fastexcel.FastExcelError:
         raise DataError(f"{where} cannot be read.", hint="save it again as a plain .xlsx file") from None
-    names = _names(first, batch, where)
+    if found.header:
+        names = _names(next(row.cells for row in rows if row.line == start), batch, where)
+    else:
+        names = [f"column_{k + 1}" for k in range(batch.num_columns)]
     if errors is not None:
         _tell_errors(errors, [n or "" for n in names], where)
     kept = [i for i, name in enumerate(names) if name is not None]
-    arrays = [_typed(batch.column(i)) for i in kept]
-    return pa.RecordBatch.from_arrays(arrays, names=[names[i] for i in kept])
+    out = pa.RecordBatch.from_arrays([_typed(batch.column(i)) for i in kept], names=[names[i] for i in kept])
+    _tell_remarks(out, where)
+    return out, found
 
 
-def _names(first: pa.RecordBatch, batch: pa.RecordBatch, where: str) -> list[str | None]:
-    """The names in the first row; None for a column that is empty throughout.
+def _first_rows(workbook: Any, sheet: str) -> list[layout.Row]:
+    """The rows at the top that hold cells, as text, with their number from 1."""
+    most = layout.MOST_ABOVE + layout.LOOKED_AT
+    head = workbook.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=most, dtypes="string")
+    columns = [column.to_pylist() for column in head.to_arrow_with_errors()[0].columns]
+    rows = [[str(cell or "").strip() for cell in cells] for cells in zip(*columns, strict=True)]
+    return [layout.Row(k + 1, cells) for k, cells in enumerate(rows) if any(cells)]
+
+
+def _layout(
+    rows: Sequence[layout.Row], sheet: Sheet, header: int | None, units: bool | None
+) -> tuple[Sheet, int, int]:
+    """Where the names are; the first row of the table; how many rows below the names are no data."""
+    where = str(sheet)
+    used = [k for k in range(len(rows[0].cells)) if any(row.cells[k] for row in rows)]
+    narrow = [layout.Row(row.line, [row.cells[k] for k in used]) for row in rows]
+    if header:
+        above = layout.chosen_line(narrow, header, where, "row")
+    elif header == 0:
+        above = 0
+    else:
+        above = layout.lines_above(narrow, where, "row")
+        if len(used) == 1 and len(narrow) > 2 and narrow[1].line > narrow[0].line + 1:
+            raise DataError(
+                f"{where}: row {narrow[0].line} stands apart from the column below it: a title, or the name?",
+                hint=f"say header={narrow[0].line} or header={narrow[1].line}, the row with the name",
+            )
+    table = narrow[above:]
+    start = table[0].line
+    below = units if units is not None else header != 0 and layout.has_units(table, where, "row")
+    if below and header == 0:
+        raise ParameterError(f"{where} has no names, so no units below them.", hint="leave units out")
+    if above and header is None:
+        layout.say_skipped(where, start, start - 1, "row")
+    if below and units is None:
+        layout.say_units(where, table[1].line, "row")
+    skipped = table[1].line - start if below and len(table) > 1 else 0
+    return replace(sheet, header=0 if header == 0 else start, units=bool(below)), start, skipped
+
+
+def _names(cells: Sequence[str], batch: pa.RecordBatch, where: str) -> list[str | None]:
+    """The names in their row; None for a column that is empty throughout.
 
     Nothing of the row is quoted unless it holds names: without a header it is somebody's data.
     """
-    if first.num_columns == 0 or first.num_rows == 0:
-        raise DataError(f"{where} is empty.", hint="name another sheet with sheet=")
-    cells = [column[0].as_py() for column in first.columns]
-    if not any(isinstance(cell, str) for cell in cells):
-        raise DataError(f"{where} has no column names in its first row.", hint="put a header row on top")
-    names = [None if cell is None or str(cell).strip() == "" else _name(cell) for cell in cells]
+    if all(layout.is_quantity(cell) for cell in cells if cell):
+        raise DataError(
+            f"{where} has no column names in its first row.",
+            hint="put a header row on top, or say header=N (the row with the names), or header=0 (none)",
+        )
+    names = [cell or None for cell in cells]
     if len(names) < batch.num_columns:  # wider below than in its first row
         names += [None] * (batch.num_columns - len(names))
     nameless = [
@@ -131,13 +228,29 @@ def _names(first: pa.RecordBatch, batch: pa.RecordBatch, where: str) -> list[str
     faults = [f"column {listed(nameless)} has values but no name"] if nameless else []
     faults += [f"names repeat: {listed([repr(n) for n in repeated])}"] if repeated else []
     if faults:
-        raise DataError(f"{where}: {'; '.join(faults)}.", hint="correct the header row")
+        raise DataError(
+            f"{where}: {'; '.join(faults)}.",
+            hint="correct the header row, or say header=N, the row with the names",
+        )
     return names
 
 
-def _name(cell: object) -> str:
-    """A year as a column name reads 2020, not 2020.0; spaces around a name are seen by nobody."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+def _tell_remarks(batch: pa.RecordBatch, where: str) -> None:
+    """Rows at the end with one filled cell, in a table of several columns, may be remarks and no data."""
+    if batch.num_columns < 3 or batch.num_rows < 3:
+        return
+    tail = batch.slice(max(0, batch.num_rows - 20))
+    filled = [sum(column[k].is_valid for column in tail.columns) for k in range(tail.num_rows)]
+    count = 0
+    while count < len(filled) and filled[-1 - count] <= 1:
+        count += 1
+    if 0 < count < len(filled):
+        rows = "the last row has" if count == 1 else f"the last {count} rows have"
+        warnings.warn(
+            f"{where}: {rows} at most 1 filled cell. If that is a remark below the table, take it away.",
+            SfumatoWarning,
+            stacklevel=5,
+        )
 
 
 def _letters(position: int) -> str:

@@ -51,7 +51,7 @@ def _source(found: Any) -> Source | None:
         return found
     if isinstance(found, Path):
         options = dict.fromkeys(
-            ("separator", "decimal", "encoding", "date_order", "missing", "table", "sheet")
+            ("separator", "decimal", "encoding", "date_order", "missing", "header", "units", "table", "sheet")
         )
         return read_files([found], format_of([found]), None, options)[0]
     return from_frame(found)
@@ -59,4 +59,4 @@ def _source(found: Any) -> Source | None:
 
 def _require_opener(name: str, opens: Any) -> None:
     if not callable(opens):
-        raise ParameterError("it is no function of an address", hint="docs/guests.md")
+        raise ParameterError("it must be a function of an address", hint="docs/guests.md")

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
+import re
+import warnings
+import zipfile
 import zlib
 from pathlib import Path
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoWarning
+from sfumato.io import archives
 from sfumato.io.file_checks import require_files
+from sfumato.io.layout import HEAD
 
-HEAD = 1 << 20
-"""How many bytes are looked at."""
+FALLBACK = "cp1252"
+"""What Windows writes in Western Europe: read where the bytes are no UTF-8 and nobody says what they are."""
+# Cyrillic, Greek, Polish, Asian text and that of old Macs and DOS, read so: many such letters in a row, signs
+# within words, capitals after small letters.
+_STRANGE = re.compile(
+    r"[À-ÿ]{3}|[A-Za-zÀ-ÿ][¡-¿×÷†‡…‰‹›„”“‚•™ˆ˜][a-zÀ-ÿ]|[a-zß-ÿ][À-ÖØ-ÞŠŽŸŒ][a-zß-ÿ]|[A-Z]Ÿ[a-z]|[a-z][§¤¶¬]"
+)
+_HIGH = re.compile(r"[^\x00-\x7f]+")
 
 # First bytes of files that people rename to .csv by mistake, and what they are.
 _MAGIC = (
@@ -31,26 +43,36 @@ _MAGIC = (
 )
 
 
-def is_gzip(path: Path) -> bool:
-    """Whether a file is compressed, whatever its name says."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+def packing(path: Path) -> str:
+    """How a file is packed, whatever its name says: "gzip", "zip", or not at all."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        require_files([path])
+        raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
+    if start[:2] == b"\x1f\x8b":
+        return "gzip"
+    return "zip" if start[:2] == b"PK" and path.name.lower().endswith(".zip") else ""
+
+
+def open_bytes(path: Path) -> io.BufferedIOBase:
+    """The bytes of a file, unpacked."""
+    packed = packing(path)
+    if packed == "zip":
+        return archives.open_member(path)
+    return gzip.open(path) if packed else path.open("rb")
 
 
 def read_head(path: Path, size: int = HEAD) -> tuple[bytes, bool]:
     """The first bytes of a file, unpacked, and whether there are more."""
+    packed = packing(path)
     try:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             data = file.read(size + 1)
-    except OSError as error:
-        require_files([path])
-        raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
-    if data[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(path) as packed:
-                data = packed.read(size + 1)
-        except (OSError, EOFError, zlib.error):
-            raise DataError(f"{path.name} is a damaged gzip file.", hint="copy or pack it again") from None
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile):
+        what = f"a damaged {packed} file" if packed else "damaged"
+        raise DataError(f"{path.name} is {what}.", hint="copy or pack it again") from None
     return data[:size], len(data) > size
 
 
@@ -83,7 +105,7 @@ def encoding_of(data: bytes, path: Path, given: str | None, more: bool) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=not more)
     except UnicodeDecodeError:
-        return "cp1252"
+        return FALLBACK
     return "utf-8"
 
 
@@ -95,3 +117,20 @@ def decoded(data: bytes, encoding: str, path: Path, more: bool) -> str:
         raise DataError(
             f"{path.name} is not {encoding} text.", hint="say encoding='...', for example 'latin-1'"
         ) from None
+
+
+def require_plausible(text: str, name: str) -> None:
+    """Say that the encoding is a guess; refuse where what it gives is no language of Western Europe."""
+    high = len(_HIGH.findall(text))
+    if len(_STRANGE.findall(text)) > 0.1 * high:
+        raise DataError(
+            f"{name} is not UTF-8, and its letters make no words in {FALLBACK} either.",
+            hint="say encoding='...': usual are cp1250 (Polish, Czech), cp1251 (Cyrillic), cp1253 (Greek), "
+            "mac_roman, cp850 (DOS), shift_jis, gb18030, euc_kr",
+        )
+    warnings.warn(
+        f"{name} is not UTF-8: its letters are read as {FALLBACK} (Western Europe). "
+        "Say encoding='...' if names look wrong.",
+        SfumatoWarning,
+        stacklevel=4,
+    )

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, listed
 from sfumato.io import file_checks
+from sfumato.io.partitions import NO_PARTITIONS, Partitions
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource, is_text
 
@@ -35,37 +36,24 @@ class _File(file_checks.StoredColumns):
     metadata: pq.FileMetaData
 
 
-def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
-    """Files of the same columns as one source, and the schema they carry if Sfumato wrote it."""
-    files = [_footer(file) for path in paths for file in _files(Path(path))]
+def read(paths: Sequence[Path], partitions: Partitions = NO_PARTITIONS) -> tuple[BatchSource, Schema | None]:
+    """Files of the same columns as one source, and the schema they carry if Sfumato wrote it.
+
+    partitions: columns that the names of their folders hold.
+    """
+    files = [_footer(Path(path)) for path in paths]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
     file_checks.require_same_columns(files)
     dictionaries = _worth_a_dictionary(files)
-    schema = _as_read(files, dictionaries)
+    schema = partitions.widened(_as_read(files, dictionaries))
     source = BatchSource(
         arrow_schema=schema,
-        open=lambda columns: _open(files, dictionaries, list(columns)),
+        open=lambda columns: _open(files, dictionaries, list(columns), partitions),
         rows=sum(file.metadata.num_rows for file in files),
         origin=tuple(file.path for file in files),
     )
-    return source, file_checks.stored_schema(files)
-
-
-def _files(path: Path) -> list[Path]:
-    """A file, or the part files of a folder in the order of their names, as Spark writes them."""
-    if not path.is_dir():
-        return [path]
-    found = sorted(p for p in path.glob("*.parquet") if not p.name.startswith((".", "_")))
-    if not found:
-        deeper = any(path.glob("*/**/*.parquet"))
-        raise DataError(
-            f"the folder {path.name} holds no Parquet file{' but in folders of its own' * deeper}.",
-            hint=f"'{path.name}/**/*.parquet' reads those, without what the folders' names say"
-            if deeper
-            else "name a file, or its folder",
-        )
-    return found
+    return source, None if partitions.fields else file_checks.stored_schema(files)
 
 
 # -- footers -------------------------------------------------------------------------------------
@@ -135,8 +123,10 @@ def _as_read(files: Sequence[_File], dictionaries: Sequence[str]) -> pa.Schema:
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    known = files[0].schema.names
+def _open(
+    files: Sequence[_File], dictionaries: list[str], columns: list[str], partitions: Partitions
+) -> Iterator[pa.RecordBatch]:
+    known = [*files[0].schema.names, *partitions.names]
     unknown = [repr(name) for name in columns if name not in known]
     if unknown:
         raise DataError(
@@ -146,14 +136,19 @@ def _open(files: Sequence[_File], dictionaries: list[str], columns: list[str]) -
     if not columns:
         return iter(())
     wanted = _as_read(files, dictionaries)
-    schema = pa.schema([wanted.field(name) for name in columns])
+    inside = partitions.stored(columns) or files[0].schema.names[:1]  # one of them counts the rows
+    schema = pa.schema([wanted.field(name) for name in inside])
     rows = sum(file.metadata.num_rows for file in files)
-    batches = _decode(files, dictionaries, schema)
+    batches = _decode(files, dictionaries, schema, partitions, columns)
     return batches if rows <= BATCH_ROWS else _ahead(batches)
 
 
 def _decode(
-    files: Sequence[_File], dictionaries: list[str], schema: pa.Schema
+    files: Sequence[_File],
+    dictionaries: list[str],
+    schema: pa.Schema,
+    partitions: Partitions,
+    columns: list[str],
 ) -> Generator[pa.RecordBatch, None, None]:
     for file in files:
         done = 0
@@ -168,7 +163,8 @@ def _decode(
                 for batch in opened.iter_batches(
                     batch_size=_batch_rows(file), columns=schema.names, use_threads=True
                 ):
-                    yield _ordered(batch, schema)
+                    ordered = _ordered(batch, schema)
+                    yield partitions.filled(ordered, file.path, columns) if partitions.fields else ordered
                     done += batch.num_rows
             except (pa.ArrowException, OSError, ValueError, MemoryError):
                 raise DataError(

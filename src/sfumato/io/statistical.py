@@ -115,7 +115,7 @@ class _Reader:
         if isinstance(error, UserWarning):
             return DataError(f"{name}: a column name repeats.", hint="rename one of the variables")
         if self.encoding is not None and not _is_encoding(self.encoding):
-            return DataError(f"'{self.encoding}' is no encoding that is known.", hint='encoding="latin1"')
+            return DataError(f"'{self.encoding}' is not a known encoding.", hint='encoding="latin1"')
         if isinstance(error, UnicodeDecodeError) or "encod" in words or "convert" in words:
             return DataError(f"{name}: text is not in the encoding it claims.", hint='encoding="latin1"')
         return DataError(f"{name} is damaged, or is not what its suffix says.", hint="export it again")

@@ -24,30 +24,42 @@ _CHUNK = 2**20
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*?\br=[\"'](\d{1,9})[\"']")
 _WIDE = re.compile(rb"\br=[\"']([A-Z]{2,3})\d")  # up to Z every sheet may be wide
 _CELL = re.compile(rb"<(?:\w+:)?c[ />]")
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*?\bref=[\"']\$?[A-Z]+\$?(\d{1,9}):\$?[A-Z]+\$?(\d{1,9})")
 _OVERLAP = 256  # bytes of a tag that two chunks may share
 
+Merged = dict[str, set[tuple[int, int]]]
+"""By the file of a sheet in its archive: from which row to which cells are merged."""
 
-def require_fitting(path: Path) -> None:
-    """Refuse a workbook that unpacks to far more than it should; what is no archive is left to others."""
+
+def require_fitting(path: Path) -> Merged:
+    """Refuse a workbook that unpacks to far more than it should; what is no archive is left to others.
+
+    Gives the merged cells that were seen on the way.
+    """
+    merged: Merged = {}
     if not zipfile.is_zipfile(path):
-        return
+        return merged
     packed = path.stat().st_size
     allowed = min(MOST_BYTES, max(_HARMLESS, MOST_RATIO * packed))
     try:
         with zipfile.ZipFile(path) as archive, open(path, "rb") as raw:
             for entry in archive.infolist():
-                allowed -= _measured(entry, raw, allowed, path.name)
+                sheet = _Rectangle(path.name)
+                allowed -= _measured(entry, raw, allowed, path.name, sheet)
+                if sheet.merged:
+                    merged[entry.filename] = sheet.merged
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
-        return  # damaged: whoever reads it says so
+        pass  # damaged: whoever reads it says so
+    return merged
 
 
-def _measured(entry: zipfile.ZipInfo, raw: IO[bytes], allowed: int, name: str) -> int:
+def _measured(entry: zipfile.ZipInfo, raw: IO[bytes], allowed: int, name: str, sheet: _Rectangle) -> int:
     """The bytes that an entry unpacks to, its rectangle of cells looked at on the way."""
     raw.seek(entry.header_offset)
     head = raw.read(30)
     raw.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
     unpack = zlib.decompressobj(-zlib.MAX_WBITS) if entry.compress_type == zipfile.ZIP_DEFLATED else None
-    left, size, sheet = entry.compress_size, 0, _Rectangle(name)
+    left, size = entry.compress_size, 0
     is_sheet = "sheet" in entry.filename.lower() and entry.filename.lower().endswith(".xml")
     while left > 0 and (data := raw.read(min(_CHUNK, left))):
         left -= len(data)
@@ -71,6 +83,7 @@ class _Rectangle:
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows, self.columns, self.cells = 0, 26, 0
+        self.merged: set[tuple[int, int]] = set()
         self._before = b""
 
     def look(self, data: bytes) -> None:
@@ -79,6 +92,7 @@ class _Rectangle:
         self.cells += len(_CELL.findall(data))
         self.rows = max([self.rows, *(int(n) for n in _ROW.findall(text))])
         self.columns = max([self.columns, *(_position(n) for n in set(_WIDE.findall(text)))])
+        self.merged |= {(int(first), int(last)) for first, last in _MERGED.findall(text)}
         self._before = data[-_OVERLAP:]
         area = self.rows * self.columns
         if area > _MOST_CELLS and area > _MOST_EMPTY * (self.cells + self.rows):

@@ -91,7 +91,7 @@ def register(kind: type) -> type:
 def _require_method(name: str, kind: Any) -> None:
     """What an entry point must give: a class that declares the same name."""
     if not isinstance(kind, type):
-        raise ParameterError("it is no class", hint="name the class of the method")
+        raise ParameterError("it must be a class", hint="name the class of the method")
     declared = declaration_of(kind).name
     if declared != name:
         raise ParameterError(f"it declares itself as '{declared}'", hint="use one name")

@@ -22,6 +22,7 @@ from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.plan.workplace import SPLIT_KEY
 from sfumato.privacy import Guarantee
+from sfumato.privacy.together import sum_of, whole_of
 from sfumato.release import Release, fingerprint, manifest, read_key, verify, write_key
 from sfumato.report import Page
 from sfumato.report.json import to_json
@@ -48,6 +49,7 @@ def written(
         notes = (*found.notes, *said)
         return replace(found, refused=True, notes=notes, reports=tuple(_refused(bench, found)))
     shutil.rmtree(place.draft, ignore_errors=True)
+    found = replace(found, whole=_whole(bench))
     parts = folders(plan, place.draft)
     if len(parts) > 1:
         place.draft.mkdir()
@@ -56,7 +58,7 @@ def written(
         _assemble(bench, step, parts[step.name], found, opened.table, previous)
         drifting.write(parts[step.name] / "internal", profile)
         manifest.seal(parts[step.name], read_key(parts[step.name] / "internal" / KEY))
-        if not verify(parts[step.name]).ok:
+        if not verify(parts[step.name], trusted=[]).ok:
             raise VerificationError(
                 f"the release of '{step.name}' does not verify, and was not written.",
                 hint="please report this: it is a fault of Sfumato",
@@ -88,7 +90,7 @@ def _assemble(
         release,
         about=_about(plan, step, release.about, found),
         draft=_public_draft(plan, found),
-        guarantee=_promised(plan, release, found.met),
+        guarantee=_promised(bench, release, found),
     )
     stamped.save(folder, format=outputs.get("format", "parquet"))
     internal = folder / "internal"
@@ -131,16 +133,31 @@ def _assemble(
     owner_only(internal)
 
 
-def _promised(plan: PlanDocument, release: Release, met: bool) -> Guarantee:
-    """A release that would be a draft otherwise tells, by being none, that it met its limits on the data."""
+def _whole(bench: Workbench) -> Guarantee | None:
+    """What the releases of a run promise together; what was made of one result costs what that did."""
+    return whole_of(list(_uses(bench).values()))
+
+
+def _uses(bench: Workbench) -> dict[str, Guarantee]:
+    """{first step: what a release that goes back to it promises}: each use of the data once."""
+    plan = bench.plan
+    return {(plan.before(s) or (s,))[0].name: result(bench, s).guarantee for s in plan.released}
+
+
+def _promised(bench: Workbench, release: Release, found: Run) -> Guarantee:
+    """What a release says when it leaves: with what all that leave together cost; and, as one that would
+    be a draft otherwise tells by being none that it met its limits on the data, that this is not covered."""
+    plan, met, promised = bench.plan, found.met, release.guarantee
+    if any(c.differential for c in promised.claims):
+        promised &= Guarantee(sum_of(list(_uses(bench).values()), len(plan.released)))
     if not plan.limits and "aggregates" not in plan.document:
-        return release.guarantee
+        return promised
     chosen = (
         "That it was released says that it met limits that were measured on the data; that is not covered"
         if met
         else "That it says it missed limits tells what was measured on the data; that is not covered"
     )
-    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in release.guarantee.claims))
+    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in promised.claims))
 
 
 def _public_draft(plan: PlanDocument, found: Run) -> str:

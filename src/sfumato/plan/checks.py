@@ -12,12 +12,14 @@ from sfumato.io.addresses import has_secret, is_url
 from sfumato.methods.declaration import Does
 from sfumato.methods.shapes import Fault
 from sfumato.plan.document import FORM, INPUT, PlanDocument, said
+from sfumato.plan.domain_search import faults_of_search
 from sfumato.plan.limits import ACCEPTED
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
 from sfumato.report.determination import Said
 from sfumato.schema import Kind, Role, Schema
+from sfumato.schema.domains import ADVICE, without_public_domain
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CLASSES = (Does.GENERALIZE, Does.EXCHANGE)
@@ -56,6 +58,7 @@ def faults_of(plan: PlanDocument) -> Iterator[Fault]:
         return
     except SfumatoError:
         return  # said among the files
+    yield from faults_of_search(plan, schema)
     yield from _columns(plan, schema)
     yield from _named(plan, schema)
 
@@ -323,20 +326,16 @@ def _criteria(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]
 
 
 def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
-    """Differential privacy waits until a person has confirmed that the domains are public."""
+    """Differential privacy waits until every domain is public, declared or paid for."""
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
+    found = set(plan.table("domains").get("columns", ()))
     wanted = step.settings.get("columns") or [
         c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
     ]
-    waiting = [repr(n) for n in wanted if n in schema and not schema[n].public]
+    waiting = without_public_domain(schema[n] for n in wanted if n in schema and n not in found)
     if waiting:
-        n = len(waiting)
-        yield (
-            ("steps", step.place),
-            f"waits for confirmed domains of {n} column{'s' * (n > 1)}: {listed(waiting)} (set confirmed = "
-            f"true in the schema where levels or edges are public)",
-        )
+        yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
 
 
 def contradictions(plan: PlanDocument) -> list[str]:

@@ -164,6 +164,8 @@ class PlanDocument:
         chain = [(s.method, dict(s.settings)) for s in (*self.before(step), step)]
         reading = {k: v for k, v in self.table(INPUT).items() if k not in ("data", "schema")}
         parts: dict[str, Any] = {"steps": chain, "columns": self._columns(), "prepare": self.table("prepare")}
+        if self.table("domains"):
+            parts["domains"] = self.table("domains")
         if "hold_back" in self.table("assess"):
             parts["hold_back"] = self.table("assess")["hold_back"]
         return _digest({**parts, "reading": reading, "files": self._files})

@@ -1,7 +1,7 @@
 """People who are held back before the release is made: the control that its attacks are compared with.
 
 They are drawn by a key of their own before anything of the plan is done, and no step ever sees them: neither
-the preparation nor the method, nor levels that nobody has confirmed. So what an attack reaches on them it
+the preparation nor the method, nor levels that were read off all rows. So what an attack reaches on them it
 reaches without their being in the release.
 
 Guarantee: nobody who is held back is in the input of a step; all rows of a person are on one side.
@@ -29,10 +29,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.counts import canonical_type
+from sfumato.counts import canonical_type, person_ids
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.spark import is_spark
-from sfumato.schema import Kind, Role, Schema
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, EngineSource
 from sfumato.table import Table
@@ -94,7 +94,7 @@ def split(table: Table, wanted: float | None, key: Key) -> Split:
     people = _people(table, person)
     unit = "row" if person is None else "person"
     share = _share(wanted, people, unit)
-    drawn = _Draw(person, share, key)
+    drawn = _Draw(None if person is None else table.schema[person], share, key)
     rows, rows_held, held = drawn.sizes(table)
     if not 0 < rows_held < rows:
         raise DataError(
@@ -119,13 +119,13 @@ def _share(wanted: float, people: int, unit: str) -> float:
 
 
 def _people(table: Table, person: str | None) -> int:
-    """How many people there are; a row of nobody known counts as one."""
+    """How many people there are; a row without a person counts as one."""
     if person is None:
         return table.rows()
     found: set[object] = set()
     unknown = 0
     for batch in table.batches([person]):
-        column = batch.column(0)
+        column = person_ids(table.schema[person], batch.column(0))
         unknown += column.null_count
         found.update(pc.unique(column).drop_null().to_pylist())
     return len(found) + unknown
@@ -134,8 +134,9 @@ def _people(table: Table, person: str | None) -> int:
 class _Draw:
     """Who is held back: asked again and again, the answer is the same."""
 
-    def __init__(self, person: str | None, share: float, key: Key) -> None:
-        self._person, self._share = person, share
+    def __init__(self, person: Column | None, share: float, key: Key) -> None:
+        self._column, self._share = person, share
+        self._person = None if person is None else person.name
         self._rows = key.derive("row")
         self._secret = key.derive("person").to_bytes()
         self._known: dict[object, bool] = {}
@@ -149,13 +150,18 @@ class _Draw:
             words = self._rows.words(0, first, batch.num_rows)
             mask: Mask = self._below(words)
             if at is not None:
-                codes = batch.column(at).dictionary_encode()
+                codes = self._ids(batch.column(at)).dictionary_encode()
                 sides = np.array([self._of(v) for v in codes.dictionary.to_pylist()] + [False])
                 known = codes.indices.is_valid().to_numpy(zero_copy_only=False)
                 place = codes.indices.fill_null(0).to_numpy(zero_copy_only=False)
                 mask = np.where(known, sides[place], mask)
             first += batch.num_rows
             yield batch, mask
+
+    def _ids(self, ids: pa.Array) -> pa.Array:
+        """Equal where it is the same person, however the id was typed."""
+        assert self._column is not None
+        return person_ids(self._column, ids)
 
     def _below(self, words: NDArray[np.uint64]) -> Mask:
         return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self._share)
@@ -175,7 +181,9 @@ class _Draw:
             rows += batch.num_rows
             held += int(mask.sum())
             if self._person is not None:
-                alone += int((mask & batch.column(0).is_null().to_numpy(zero_copy_only=False)).sum())
+                alone += int(
+                    (mask & self._ids(batch.column(0)).is_null().to_numpy(zero_copy_only=False)).sum()
+                )
         people = held if self._person is None else alone + sum(self._known.values())
         return rows, held, people
 
@@ -206,8 +214,8 @@ def _plain(schema: Schema) -> Schema:
 
 
 def _narrowed(table: Table) -> Table:
-    """Levels that nobody has confirmed were read off all rows: those that only others have are left out."""
-    open_ = [c for c in table.schema if c.levels is not None and not c.confirmed and c.kind is not Kind.CODES]
+    """Levels that nobody answers for were read off all rows: those that only others have are left out."""
+    open_ = [c for c in table.schema if c.levels is not None and not c.public and c.kind is not Kind.CODES]
     if not open_:
         return table
     names = [c.name for c in open_]

@@ -24,7 +24,7 @@ from sfumato.methods.requests import ASKING
 from sfumato.plan.baselines import BASELINES
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.proposal import suggested_hierarchies
-from sfumato.plan.proposed_domain import is_confirmed, with_proposed_domain, without_promise
+from sfumato.plan.proposed_domain import is_public, with_proposed_domain, without_promise
 from sfumato.plan.step import Step, step
 from sfumato.release import Release
 from sfumato.schema import Kind, Role
@@ -52,7 +52,7 @@ def frontier(
     methods: any methods of the library as they are, steps (`sf.step(method, k=10)`), or candidates of your
         own, `Candidate(name, function, settings)`; by default a small grid between two end posts: pseudonyms
         only, and independent columns. Where nothing else is asked, classes have at least 5 people, and as
-        many rows are synthesized as there are. Where a domain is not confirmed, it is proposed from the
+        many rows are synthesized as there are. Where a domain is not public, it is proposed from the
         data, and the release promises nothing.
     hierarchies: of the quasi-identifiers, or a folder of level tables; by default suggested from the values.
     quasi_identifiers: what an intruder may know; by their role if not given; where none has it, the columns
@@ -130,7 +130,7 @@ def as_candidate(method: Any, around: _Around) -> Any:
     one = method if isinstance(method, Step) else step(method)
     declared = one.declaration
     if declared.does is Does.FIT or "map" in declared.closed:
-        why = declared.closed.get("map", "a score is no file of rows")
+        why = declared.closed.get("map", "a score is not a file of rows")
         raise ParameterError(
             f"{one.method} has no place on the map: {why}.", hint="methods that make a release"
         )
@@ -152,7 +152,7 @@ def _made(table: Table, key: Key, *, method: str, around: _Around, **settings: A
     if one.declaration.does is Does.SYNTHESIZE:
         if "columns" not in settings:  # cells of several codes and texts are left out
             table = table.select([c.name for c in table.schema if c.kind not in (Kind.CODES, Kind.TEXT)])
-        proposed = Need.PUBLIC_DOMAIN in one.declaration.needs and not is_confirmed(table)
+        proposed = Need.PUBLIC_DOMAIN in one.declaration.needs and not is_public(table)
         if proposed:
             table = with_proposed_domain(table)
         if not one.declaration.own_rows or method == "private":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.plan.drift import Drift
 from sfumato.plan.holdback import Split
 from sfumato.plan.preparation import Prepared
+from sfumato.privacy import Guarantee
 from sfumato.release import Release
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Run:
     aggregates: what aggregates give away that are to be published beside it.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
     together: whose release the earlier one is, with which this one was attacked.
+    whole: what releases that claim an epsilon promise together, where there are several.
     """
 
     out: Path
@@ -45,6 +47,7 @@ class Run:
     split: Split | None = None
     notes: tuple[str, ...] = ()
     together: str = ""
+    whole: Guarantee | None = None
 
     @property
     def passed(self) -> bool:

@@ -20,6 +20,8 @@ from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
+from sfumato.io.addresses import require_consent
+from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
@@ -59,12 +61,19 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
+    if data is None:
+        require_consent(where, f"the data of {plan.name}")
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
 def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+    with one_copy():
+        return _looked_at(plan, data, options)
+
+
+def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -81,10 +90,12 @@ def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
 
 
 def as_read(schema: Schema) -> Schema:
-    """The schema with unconfirmed edges read as suggestions: numbers beyond them are not refused."""
+    """The schema with edges that nobody answers for as suggestions: numbers beyond are not refused."""
     return Schema(
         tuple(
-            replace(c, clamp=True) if c.edges is not None and not c.confirmed and not c.clamp else c
+            replace(c, clamp=True)
+            if c.edges is not None and not (c.confirmed or c.public) and not c.clamp
+            else c
             for c in schema
         )
     )

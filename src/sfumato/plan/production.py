@@ -23,7 +23,7 @@ from sfumato.table import Table
 if TYPE_CHECKING:
     from sfumato.anonymization.register import Register
     from sfumato.criteria import Criterion
-    from sfumato.privacy import Ledger
+    from sfumato.privacy.ledger import Payer
 
 
 def _as_it_is(population: Table) -> Table:
@@ -57,7 +57,7 @@ def produce(
     *,
     key: Key | None = None,
     seed: int | None = None,
-    ledger: Ledger | None = None,
+    ledger: Payer | None = None,
 ) -> Release:
     """Do one step with a table.
 
@@ -83,7 +83,7 @@ def produce(
         release: Release = method.release(table, key=own.derive("pseudonyms"))
         return release
     raise ParameterError(
-        f"{step.method} learns a score, which is no release of rows.", hint="sfumato fit, or its own fit()"
+        f"{step.method} learns a score, which is not a release of rows.", hint="sfumato fit, or its own fit()"
     )
 
 

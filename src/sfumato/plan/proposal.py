@@ -104,9 +104,11 @@ def propose(
     nodes = _nodes(guesses, values)
     step = ProposedStep(settings or {}, diverse(guesses, values), nodes, keep_text)
 
+    reading = getattr(table.source.origin, "reading", "")
+
     def text(method: str | None = None) -> str:
         own = step if method is None else replace(step, settings={**step.settings, "method": method})
-        return plan_text(guesses, where, schema, options, asked, rows, own)
+        return plan_text(guesses, where, schema, options, asked, rows, own, reading)
 
     return Proposal(
         guesses,

@@ -21,7 +21,7 @@ _IN_THE_SCHEMA = ("levels read off", "edges suggested")  # said there, where the
 _SCHEMA_HEAD = """\
 # What the columns mean, as sfumato init took them. Levels and edges were read off the data and may hold
 # values of single persons: keep this file as safe as the data. Methods with an epsilon wait until levels and
-# edges that do not come from the data are declared, and marked `confirmed = true`.
+# edges come from elsewhere: a public list, a person who answers for them, or a part of the budget.
 
 """
 
@@ -51,7 +51,7 @@ _STEPS = """\
 #   method = "optimal"       # the best there is; "mondrian": groups of rows, quick with many columns
 #   k = {k}
 #
-#   [[steps]]                # new rows under one promise of differential privacy; waits for confirmed domains
+#   [[steps]]                # new rows under one promise of differential privacy; waits for public domains
 #   method = "private"
 #   epsilon = 1.0
 [[steps]]
@@ -140,15 +140,16 @@ def plan_text(
     asked: Asked,
     rows: int,
     step: ProposedStep,
+    reading: str = "",
 ) -> str:
-    """The plan as a person reads it."""
+    """The plan as a person reads it. reading: how a file was read."""
     persons = any(g.column.role is Role.PERSON for g in guesses)
     known = sum(g.column.role is Role.QUASI_IDENTIFIER and not g.drop for g in guesses)
     large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
     k = asked.k
     parts = [
         _HEAD.format(name=NAME, version=VERSION, promise=_promise(step, k)),
-        *_input(data, schema, options),
+        *_input(data, schema, options, reading),
         *_columns(guesses),
         _STEPS.format(
             k=k,
@@ -231,7 +232,9 @@ def schema_text(schema: Schema) -> str:
     return _SCHEMA_HEAD + schema.to_toml()
 
 
-def _input(data: str, schema: str, options: Mapping[str, Any]) -> Iterator[str]:
+def _input(data: str, schema: str, options: Mapping[str, Any], reading: str) -> Iterator[str]:
+    if reading:
+        yield f"# Read with {_one_line(reading)}. Found by looking; options such as header = 3 overrule it.\n"
     yield f"[input]\ndata = {value(data)}\nschema = {value(schema)}\n"
     yield from (f"{name} = {value(given)}\n" for name, given in options.items())
     yield "\n"

@@ -1,7 +1,7 @@
 """A domain for every column of a table where nobody declared one: for the map, and for nothing else.
 
 A synthesizer needs to know what a cell may hold. On the map the domain is proposed from the data, as
-`sfumato init` proposes it, and taken as if a person had confirmed it. That gives a point to look at. It gives
+`sfumato init` proposes it, and taken as if somebody answered for it. That gives a point to look at. It gives
 no promise: a value that only one person has shows in the domain, whatever noise is added afterwards.
 """
 
@@ -15,13 +15,14 @@ from sfumato.description.one_way import one_way, open_table
 from sfumato.errors import DataError
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.release import Release
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.schema import Column, Kind, Provenance, Role, Schema
 from sfumato.table import Table
 
-MARK = "domain proposed from the data, not confirmed: no promise of epsilon"
+MARK = "domain proposed from the data: no promise of epsilon"
+_LOOK = Provenance.declared("the map", "proposed from the data for a point to look at: no promise")
 _DETAIL = (
-    "What a cell may hold was read off the data itself. Declare levels and edges that are public and set "
-    "confirmed = true: then the method gives its promise."
+    "What a cell may hold was read off the data itself. Name a public list, declare the domain, or find it "
+    "with a part of the budget (docs/domains.md): then the method gives its promise."
 )
 _NOT_DRAWN = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
 _HEAVY = 0.05  # share of the rows from which on a number is a bin by itself
@@ -30,8 +31,8 @@ _MOST_LEVELS = (
 )
 
 
-def is_confirmed(table: Table) -> bool:
-    """Whether every column that would be synthesized has a domain that a person confirmed."""
+def is_public(table: Table) -> bool:
+    """Whether every column that would be synthesized has a public domain."""
     return all(c.public for c in table.schema if c.role not in _NOT_DRAWN)
 
 
@@ -69,7 +70,7 @@ def _with_heavy_values(proposed: Schema, table: Table) -> Schema:
 
 
 def _usable(column: Column) -> Column | None:
-    """The column with its domain taken as confirmed; None where there is none."""
+    """The column with its domain taken as public; None where there is none."""
     if column.role in _NOT_DRAWN:
         return column
     if column.kind in (Kind.CODES, Kind.TEXT) or not column.declared:
@@ -80,7 +81,7 @@ def _usable(column: Column) -> Column | None:
     # Of a column that is always the same, missing is the second thing to draw; infinite is the outer bin.
     return replace(
         column,
-        confirmed=True,
+        provenance=column.provenance if column.public and size > 1 else _LOOK,
         missing=column.missing or size < 2,
         clamp=column.clamp or column.edges is not None,
     )

@@ -104,7 +104,7 @@ class Bands:
         odd = [v for v, b in found.items() if b is None]
         if odd:
             raise DataError(
-                f"{len(odd)} of {len(found)} values are no bands of numbers.",
+                f"{len(odd)} of {len(found)} values are not bands of numbers.",
                 hint="recipe = 'suppress'",
                 values=odd,
             )

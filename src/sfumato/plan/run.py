@@ -25,6 +25,7 @@ from sfumato.plan.assembly import written
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
+from sfumato.plan.found_domains import with_found_domains
 from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
 from sfumato.plan.judging import judged
@@ -103,9 +104,10 @@ def run(
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(opened.table, wanted, place.split_key)
-        prepared = prepare(plan, split.steps)
+        prepared = with_found_domains(bench, prepare(plan, split.steps))
         resumed = tuple(_do_steps(bench, prepared.table))
-        earlier = before(plan, opened.table, previous, other_input=input is not None)
+        other = input is not None and plan.source(input) != plan.source()
+        earlier = before(plan, opened.table, previous, other_input=other)
         found_by_step = _judged(bench, split, prepared, earlier.given)
         said = tuple(n for n in (*notes, earlier.note) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
@@ -125,7 +127,7 @@ def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> 
     earlier = [folder for folder, _ in records(Path(previous))]
     if not earlier:
         raise DataError(
-            f"'{Path(previous).name}' is no release that a run has made.", hint="--previous release/"
+            f"'{Path(previous).name}' is not a release that a run has made.", hint="--previous release/"
         )
     found = drifting.compare(drifting.read(earlier[0]), table)
     wanted = plan.table("drift")

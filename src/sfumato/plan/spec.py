@@ -53,6 +53,10 @@ PLAN = Record(
                 "encoding": Text("Such as utf-8, cp1252, latin-1."),
                 "dates": Text("Order of dates.", ("YMD", "DMY", "MDY")),
                 "missing": ListOf(Text(empty=True), "Cells that stand for missing."),
+                "header": Number(
+                    "The line (of a sheet: the row) with the names, from 1; 0: no names.", 0, whole=True
+                ),
+                "units": Flag("Whether the row below the names holds units, and is skipped."),
                 "table": Text("Of a database: a table, or a SELECT."),
                 "sheet": Text("Of a workbook."),
                 "memory_limit": Text("What counting may use before it spills to disk, as 4GB."),
@@ -74,6 +78,20 @@ PLAN = Record(
             },
             "Before the steps.",
         ),
+        "domains": Record(
+            {
+                "columns": ListOf(Text(), "The columns."),
+                "epsilon": Number("For each column.", 0.001, 100),
+                "delta": Number("For each column with levels.", 1e-15, 0.001),
+                "other": Text("The level that values are read as which are not found."),
+                "bins": Number("Of numbers and days, at most.", 1, 1000, whole=True),
+                "grid": ListOf(Number(), "Public marks that numbers are counted between."),
+                "max_rows_per_person": Number("A public number: rows that count.", 1, 1000, whole=True),
+                "rows": Flag("Promise to rows, though there is a column of persons."),
+            },
+            "Domains to be found in the data before the steps, with a part of the budget.",
+            ("columns",),
+        ),
         "steps": ListOf(
             Tagged(
                 "method",
@@ -94,6 +112,7 @@ PLAN = Record(
                 "ledger": Text("What was spent on this data: a file, or a PostgreSQL address."),
                 "epsilon": Number("The budget a new ledger starts with.", 0, 1000, above=True),
                 "rho": Number("The same in zCDP, which also pays for (epsilon, delta).", 0, 1000, above=True),
+                "delta": Number("What mechanisms with a chance of failure may add up to.", 0, 0.1),
             },
             "What may be spent on this data in all runs together.",
             ("ledger",),

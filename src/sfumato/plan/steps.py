@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError
-from sfumato.io.addresses import is_url
+from sfumato.io.addresses import is_url, require_consent
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import INPUT, PlanDocument
+from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
+from sfumato.privacy.account import Account
 from sfumato.privacy.base import ROW
+from sfumato.privacy.ledger.debit import store_at
 from sfumato.privacy.rounding import shown
 from sfumato.release import Release
+from sfumato.release.kept import kept, take_back
+from sfumato.release.people import known_people, people_of
 from sfumato.schema import Role
 from sfumato.table import Table
+
+_UNKNOWN = 1.0  # an amount that is known when the data were counted: only its kind, unit and neighbours count
 
 
 @dataclass(frozen=True)
@@ -51,24 +57,26 @@ class Workbench:
         return self.place.steps / self.name(step)
 
     def done(self, step: Step) -> bool:
-        """Whether a step was finished before."""
-        return self.place.finished(self.name(step))
+        """Whether a step was finished before; one that found no room here is taken from where it is kept."""
+        name = self.name(step)
+        return self.place.finished(name) or take_back(self.folder(step), name)
 
 
 def work(bench: Workbench, step: Step, table: Table) -> None:
     """Do a step and keep its result in the workplace, whole or not at all."""
     name = bench.name(step)
     key = bench.place.key.derive("plan", name)
-    attempts = _pay(bench, step)
+    payer = _payer(bench, step, table)
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = step.build(bench.plan.folder)
     if isinstance(method, PrivateSynthesizer):
-        release = _noised_once(bench, step, table, method, key)
+        release = noised_once(_model(bench, step), step, table, method, payer, key=key)
     else:
-        release = produce(step, table, _around(bench, step, table), key=key)
-    release = replace(release, guarantee=_promise(bench, step, release.guarantee, attempts))
-    release.save(bench.folder(step))
+        release = produce(step, table, _around(bench, step, table), key=key, ledger=payer)
+    own = of_attempts(release.guarantee, bench.place.attempts(name))
+    release = replace(release, guarantee=_promise(bench, step, own))
+    kept(release.save, bench.folder(step))
 
 
 def result(bench: Workbench, step: Step) -> Release:
@@ -79,46 +87,45 @@ def result(bench: Workbench, step: Step) -> Release:
 # -- what it costs -----------------------------------------------------------------------------------
 
 
-def _pay(bench: Workbench, step: Step) -> int:
-    """Write down what a step is about to spend; how often it was spent in all."""
+def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
+    """What pays for a step when it is about to draw; None where nothing is claimed of the data themselves."""
     spending = step.spends(bench.plan.folder)
-    if not spending.claimed or step.of != INPUT:
-        return 1
+    if not spending.claimed or step.of != INPUT or _model(bench, step).exists():
+        return None  # a model that a stopped run has fitted: what was drawn is still there
     cost = spending.amounts()
-    model = _model(bench, step)
-    if model.exists():  # fitted by a run that was stopped later: what was drawn is still there
-        return bench.place.attempts(bench.name(step))
     words = ", ".join(f"{kind} = {shown(amount)}" for kind, amount in cost.items()) or "its epsilon"
-    if bench.place.attempts(bench.name(step)) and not bench.spend_again:
-        bench.place.attempt(bench.name(step), words, again=False)
-    _charge(bench, step, cost)
-    return bench.place.attempt(bench.name(step), words, bench.spend_again)
+    bench.place.require_undrawn(bench.name(step), words, bench.spend_again)
+    method = step.build(bench.plan.folder)
+    unit = method.unit(bench.plan.schema) if hasattr(method, "unit") else None
+    wanted = Budget(
+        **(cost or {"epsilon": _UNKNOWN}), unit=unit or ROW,
+        neighbours=getattr(method, "neighbours", Neighbours.ADD_REMOVE),
+    )  # fmt: skip
+    what = f"{bench.plan.name}: {step.name} ({step.method})"
+    return PaidOnce(
+        bench.place, bench.name(step), what, wanted, ledger_of(bench, unit, table), bench.spend_again
+    )
 
 
-def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
-    """Debit the plan's ledger, if it has one; the grant stands for the noise that the method draws itself."""
-    from sfumato.privacy import Budget, Ledger
-
+def ledger_of(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
+    """The plan's ledger, if it has one; started where there is none yet."""
     plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:
-        payer = Ledger.payer_of(bench.source) if bench.source and not bench.other_people else ""
+        payer = "" if bench.other_people else Ledger.payer_of(bench.source, known_people(table))
         if payer:
             raise BudgetError(
                 f"what was learnt from this data was paid from ledger {payer}; without it this would not be "
                 "counted. Nothing was spent.",
                 hint="[budget] ledger; if other people are in it now: --other-people",
             )
-        return
-    from sfumato.privacy.ledger.debit import store_at
-
-    method = step.build(plan.folder)
-    unit = method.unit(plan.schema) if hasattr(method, "unit") else None
+        return None
+    require_consent(wanted["ledger"], f"the ledger of {plan.name}")
     where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
     if not store_at(where).exists():
-        amounts = {k: wanted[k] for k in ("epsilon", "rho") if k in wanted}
-        if not amounts:
+        amounts = {k: wanted[k] for k in ("epsilon", "rho", "delta") if k in wanted}
+        if not {"epsilon", "rho"} & set(amounts):
             raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
         budget = Budget(**amounts, unit=unit or ROW)
     ledger = Ledger.open(where, budget)
@@ -127,35 +134,23 @@ def _charge(bench: Workbench, step: Step, cost: Mapping[str, float]) -> None:
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",
             hint="a ledger is for one kind of promise",
         )
-    if bench.source is not None:
-        ledger.pay_for(bench.source, other_people=bench.other_people)
-    ledger.grant(
-        epsilon=cost.get("epsilon"),
-        rho=cost.get("rho"),
-        delta=cost.get("delta", 0.0),
-        purpose=f"{plan.name}: {step.name} ({step.method})",
-    ).burn()
+    ledger.pay_for(bench.source, people_of(table), other_people=bench.other_people)
+    return ledger
 
 
-def _promise(bench: Workbench, step: Step, own: Guarantee, attempts: int) -> Guarantee:
+def _promise(bench: Workbench, step: Step, own: Guarantee) -> Guarantee:
     """What the result promises about the input.
 
     Because: a step on top of another looks at the other's result only. What was differentially private stays
     so (post-processing). An epsilon of the later step is about rows of the earlier result, and one person may
-    have moved many of those: it promises nothing about persons, and is not claimed. Noise that was drawn
-    several times, and lost, counts each time.
+    have moved many of those: it promises nothing about persons, and is not claimed.
     Tested by: tests/plan/test_run.py::test_a_chain_promises_what_holds_of_the_input
     """
-    if attempts > 1:
-        total = own.compose(*[own] * (attempts - 1))
-        spent = f"The noise was drawn {attempts} times, of which only the last was kept; all of it counts"
-        paid = tuple(c.assuming(spent) for c in total.claims if c.differential and not c.scope)
-        own = Guarantee((*paid, *(c for c in own.claims if not c.differential)))
     before = bench.plan.before(step)
     if not before:
         return own
     first = result(bench, before[-1]).guarantee.post_processed()
-    kept = tuple(c for c in own.claims if not c.differential)
+    kept = tuple(c for c in own.claims if not c.differential and not isinstance(c, Account))
     lost = [c for c in own.claims if c.differential]
     if lost and not any(c.differential for c in first.claims):
         titles = ", ".join(c.title for c in lost)
@@ -187,18 +182,6 @@ def _around(bench: Workbench, step: Step, table: Table) -> Surroundings:
         read_as=as_read(plan.schema),
         prepared=partial(cut_off, plan),
     )
-
-
-def _noised_once(bench: Workbench, step: Step, table: Table, method: Any, key: Any) -> Release:
-    """A model that was noised is kept before anything else is done with it: noise is not drawn twice."""
-    from sfumato.synthesis.private import PrivateModel
-    from sfumato.synthesis.synthesize import where_it_lives
-
-    path = _model(bench, step)
-    model = PrivateModel.load(path) if path.exists() else method.fit(table)
-    if not path.exists():  # what was drawn is kept before anything else is done with it
-        model.save(path)
-    return where_it_lives(model.sample(step.settings.get("rows"), key=key), table)
 
 
 def _model(bench: Workbench, step: Step) -> Path:

@@ -4,7 +4,8 @@
       run.key          the secret everything of this run is drawn from
       held-back.key    who is held back, where that was decided by an earlier release
       steps/DIGEST     a finished step: a release by itself
-      steps/DIGEST.log one line for each time privacy noise was about to be drawn for it
+      steps/DIGEST.log one sign for each time privacy noise was about to be drawn for it
+      steps/DIGEST.pay the number of the attempt that is about to be paid for
       draft/           the release while it is put together; renamed into place when it is whole
       replaced/        the release it takes the place of, for the moment between two renames
 
@@ -89,24 +90,53 @@ class Workplace:
         except FileNotFoundError:
             return 0
 
-    def attempt(self, name: str, cost: str, again: bool) -> int:
-        """Write down, on disk, that noise will be drawn now; refused if it was before, unless `again`."""
-        before = self.attempts(name)
-        if before and not again:
+    def require_undrawn(self, name: str, cost: str, again: bool) -> None:
+        """Refuse to draw noise that a stopped run had begun to draw, unless it is to be paid for `again`."""
+        if self.attempts(name) and not again:
             raise BudgetError(
                 f"a run that was stopped had begun to draw noise for {cost}, and what it drew is gone. "
                 f"Drawing again spends it again.",
-                hint="sfumato run --spend-again: the release will then promise what was spent in all",
+                hint="--spend-again: the release will then promise what was spent in all",
             )
+
+    def intend(self, name: str, number: int) -> bool:
+        """Write down, on disk, that an attempt will be paid for now; whether that was written down before."""
+        path = self.steps / f"{name}.pay"
+        if path.exists() and path.read_text("ascii", "replace") == str(number):
+            return True
+        fresh = self.steps / f"{name}.new"
+        fresh.write_text(str(number), "ascii")
+        _to_disk(fresh)
+        os.replace(fresh, path)
+        _to_disk(self.steps)
+        return False
+
+    def give_up(self, name: str) -> None:
+        """An attempt that was refused, and not paid for, is not begun."""
+        (self.steps / f"{name}.pay").unlink(missing_ok=True)
+
+    def attempt(self, name: str) -> None:
+        """Write down, on disk, that noise will be drawn now."""
         path = self.steps / f"{name}.log"
         with path.open("ab") as file:
             file.write(b"+")
             file.flush()
             os.fsync(file.fileno())
         _to_disk(self.steps)
-        return before + 1
 
     # -- the end ---------------------------------------------------------------------------------------
+
+    def placed(self, name: str) -> bool:
+        """Whether a finished step is in its place already, put there by a run that was killed right after."""
+        return (self.steps / f"{name}.placed").exists() and not self.finished(name) and self.target.exists()
+
+    def place(self, name: str) -> None:
+        """A finished step becomes the release, as it is: until then it stays where it is found again."""
+        mark = self.steps / f"{name}.placed"
+        mark.touch()
+        _to_disk(mark)
+        _to_disk(self.steps)
+        self._swap(self.steps / name)
 
     def put_in_place(self) -> None:
         """The draft becomes the release: whole or not at all."""
@@ -114,9 +144,12 @@ class Workplace:
             for name in files:
                 _to_disk(Path(folder, name))
             _to_disk(Path(folder))
+        self._swap(self.draft)
+
+    def _swap(self, folder: Path) -> None:
         if self.target.exists():
             os.rename(self.target, self._replaced)
-        os.rename(self.draft, self.target)
+        os.rename(folder, self.target)
         _to_disk(self.target.parent)
 
     def recover(self) -> None:
@@ -135,6 +168,11 @@ class Workplace:
         shutil.rmtree(self.draft, ignore_errors=True)
         if not any(self.steps.iterdir()):
             self.remove()
+
+
+def left_behind(target: Path) -> bool:
+    """Whether a run that was stopped has left what it needs to go on."""
+    return bool(target.name) and Workplace(target.absolute()).folder.exists()
 
 
 @contextmanager

@@ -52,7 +52,7 @@ Ints = NDArray[np.int64]
         Does.FIT,
         "A private risk score that adds up one number per feature.",
         page="additive-score.md",
-        claims=("PureDP",),
+        claims=("PureDP", "ApproxDP"),
         needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
         closed=declared.CLOSED,
     )

@@ -24,7 +24,7 @@ from sfumato.io.atomic import atomic_file
 from sfumato.prediction.content import content_of, model_of
 from sfumato.prediction.inputs import Feature, FeatureError
 from sfumato.prediction.models import ReleasedModel, Scored, ScoreExplanation
-from sfumato.prediction.signing_key import SigningKey, signed
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, canonical, signed
 
 __all__ = [
     "ArtefactError",
@@ -78,18 +78,20 @@ def write(
     return replace(model, signer=key.public)
 
 
-def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedModel:
+def load(path: str | Path, trusted: Trust | str | Path | Sequence[str | Path] | None = None) -> ReleasedModel:
     """Read a released model and check everything that can be checked.
 
-    trusted: public keys (hex); a model signed by anybody else is refused. None accepts any signer, whom
-        `model.signer` then names: the caller decides.
+    trusted: public keys, their files or trust files; a model signed by anybody else is refused. A model's
+        signature bears no day, so a key counts while it is neither retired nor revoked. None accepts any
+        signer, whom `model.signer` then names: the caller decides.
     """
+    trust = None if trusted is None else Trust.of(trusted)
     path = Path(path)
     raw = _bytes(path)
     document = _json(path, raw)
     faults = []
     if not isinstance(document, dict) or "sfumato_model" not in document:
-        raise ArtefactError(path.name, ["it is no released model of Sfumato"], "give a .sfm file")
+        raise ArtefactError(path.name, ["it is not a released model of Sfumato"], "give a .sfm file")
     if type(document["sfumato_model"]) is not int or document["sfumato_model"] != FORMAT:
         raise ArtefactError(path.name, [f"its format is another than {FORMAT}"], "upgrade Sfumato")
     if set(document) != _KEYS:
@@ -101,8 +103,11 @@ def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedMode
         faults.append("the checksum is another: the content was changed")
     signer, unsigned = _signer(document["signature"], content)
     faults += unsigned
-    if trusted is not None and signer not in [str(t).lower() for t in trusted]:
-        faults.append("its signer is not among the trusted keys")
+    if trust is not None:
+        known = trust.find(signer)
+        refusal = "" if known is None else known.refusal(Purpose.MODEL, None)
+        if known is None or refusal:
+            faults.append(f"its signer is not among the trusted keys{': ' * bool(refusal)}{refusal}")
     try:
         model = _parsed(document["content"], content)
     except ArtefactError as error:
@@ -113,13 +118,6 @@ def load(path: str | Path, trusted: Sequence[str] | None = None) -> ReleasedMode
 
 
 load_model = load  # its name among the package's own
-
-
-def canonical(document: object) -> bytes:
-    """The one spelling of a document."""
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")  # fmt: skip
 
 
 def _checksum(content: bytes) -> str:
@@ -156,7 +154,7 @@ def _bytes(path: Path) -> bytes:
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):  # a device or a pipe has no end
-            raise ArtefactError(path.name, ["it is no ordinary file"], "give a .sfm file")
+            raise ArtefactError(path.name, ["it is not an ordinary file"], "give a .sfm file")
         if about.st_size > MOST_BYTES:
             raise ArtefactError(path.name, [f"it is larger than {MOST_BYTES >> 20} MiB"], "give a .sfm file")
         with path.open("rb") as source:
@@ -178,5 +176,5 @@ def _json(path: Path, raw: bytes) -> Any:
         return json.loads(raw.decode("ascii"), parse_constant=no_constant)
     except (ValueError, RecursionError):
         raise ArtefactError(
-            path.name, ["it is no valid JSON of finite numbers"], "give a .sfm file"
+            path.name, ["it is not valid JSON of finite numbers"], "give a .sfm file"
         ) from None

@@ -35,6 +35,7 @@ from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import laplace
 from sfumato.schema import Kind
+from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
 
 Ints = NDArray[np.int64]
@@ -49,7 +50,7 @@ def evaluated(
     """The model with an evaluation in its card, and a guarantee that covers the test set as well.
 
     epsilon: what the test set may cost; None says that it is public, and nothing is promised to its rows.
-    subgroups: columns of the test set with confirmed public levels.
+    subgroups: columns of the test set with public levels.
     disjoint: the public rule by which no person is both in the test set and in the training data.
     """
     private = epsilon is not None
@@ -57,8 +58,15 @@ def evaluated(
         test, target, model.features, subgroups, private=private, max_rows_per_person=max_rows_per_person
     )
     _require_classes(model, test, target)
+    features = {f.name for f in model.features}
+    shown = [test.schema[n] for n in (target, *subgroups)]
+    found: tuple[DifferentialPrivacy, ...] = ()
     if epsilon is not None:
-        _require_unit(model, budget_for(epsilon, max_rows_per_person))
+        budget = budget_for(epsilon, max_rows_per_person)
+        _require_unit(model, budget)
+        # Of features, and of the outcome, the model's own claim has it already.
+        more = [c for c in shown[1:] if c.name not in features]
+        found = search_cost(more, budget.unit, budget.neighbours)
     groups, outcome, codes = rows.groups, rows.outcome, rows.codes
     scores = np.array([s.probability for s in model.score(rows.features)])
     cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
@@ -73,10 +81,13 @@ def evaluated(
         guarantee = _assuming(model.guarantee, _PUBLIC)
     else:
         grant = debit(ledger, budget_for(epsilon, max_rows_per_person), "model card")
-        own = grant.claim("The subgroups of the model card and their levels are public")
+        own = grant.claim("The subgroups of the model card and their levels are public", *grounds(shown))
         noisy = laplace(counts, max_rows_per_person * len(sizes), grant)
         counts, scale = noisy.values, noisy.scale
-        guarantee = model.guarantee.compose(Guarantee.of(own), disjoint=disjoint)
+        guarantee = model.guarantee.compose(Guarantee.of(own, grant.account), disjoint=disjoint)
+        guarantee = Guarantee(
+            tuple(with_search(c, found) if isinstance(c, DifferentialPrivacy) else c for c in guarantee)
+        )
     tables = [p.reshape(-1, BINS, 2) for p in np.split(counts, np.cumsum([2 * BINS * s for s in sizes])[:-1])]
     entry: dict[str, Any] = {
         "source": "a public test set" if epsilon is None else "a private test set, counted with noise",
@@ -134,21 +145,21 @@ def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bo
     wrong = [repr(n) for n in subgroups if not test.schema[n].public or test.schema[n].kind is Kind.CODES]
     if wrong or target in subgroups or len(set(subgroups)) < len(subgroups):
         raise SchemaError(
-            f"subgroups need confirmed public levels, once each, and are not the target: {listed(wrong)}.",
-            hint="declare levels or edges, and set confirmed = true",
+            f"subgroups need public levels, once each, and are not the target: {listed(wrong)}.",
+            hint=ADVICE,
         )
     column = test.schema[target]
     if column.levels is None or len(column.levels) != 2:
         raise SchemaError(f"the target '{target}' needs two levels.", hint="declare them in the schema")
     if private and not column.public:
         raise SchemaError(
-            f"the levels of the target '{target}' are not confirmed as public.", hint="set confirmed = true"
+            f"the levels of the target '{target}' are not public: {column.origin}.", hint=ADVICE
         )
     return {name: len(_levels(test, name)) for name in subgroups}
 
 
 def _assuming(guarantee: Guarantee, assumption: str) -> Guarantee:
-    return Guarantee(tuple(c.assuming(assumption) for c in guarantee))
+    return Guarantee(tuple(c.assuming(assumption) if c.differential else c for c in guarantee))
 
 
 def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:

@@ -241,7 +241,7 @@ def _document(name: str, raw: bytes) -> dict[str, Any]:
         raise DataError(f"{name} is not JSON.", hint=hint) from None
     keys = {"CONFIDENTIAL", "sfumato_noisy_model", "checksum", *_KEYS}
     if not isinstance(document, dict) or set(document) != keys:
-        raise DataError(f"{name} is no confidential model, or has other fields.", hint=hint)
+        raise DataError(f"{name} is not a confidential model, or has other fields.", hint=hint)
     if document["sfumato_noisy_model"] != FORMAT or document["CONFIDENTIAL"] != MARK:
         raise DataError(f"{name} is of another version than {FORMAT}.", hint="make the file anew")
     return document
@@ -254,7 +254,7 @@ def _model(content: Mapping[str, Any]) -> NoisyModel:
     )
     faults = []
     if not isinstance(content["name"], str) or not _NAME.fullmatch(content["name"]):
-        faults.append("its name is no name")
+        faults.append("the name must be a name")
     if content["method"] not in _METHODS:
         faults.append(f"its method is none of {', '.join(_METHODS)}")
     if not all(isinstance(content[k], str) and content[k] for k in ("target", "nonce")):

@@ -52,15 +52,15 @@ def model_of(content: object) -> tuple[ReleasedModel | None, list[str]]:
     faults: list[str] = []
     for part in ("name", "target"):
         if not isinstance(content[part], str) or not 0 < len(content[part]) <= _LONGEST:
-            faults.append(f"its {part} is no text of 1 to {_LONGEST} characters")
+            faults.append(f"the {part} must be text of 1 to {_LONGEST} characters")
     features = _features(content["features"], faults)
     guarantee = _guarantee(content["guarantee"], faults)
     if not isinstance(content["card"], dict) or not plain(content["card"]):
-        faults.append("its card is no table of plain values")
+        faults.append("the card must be a table of plain values")
     if not isinstance(content["versions"], dict) or not all(
         isinstance(v, str) for v in content["versions"].values()
     ):
-        faults.append("its versions are no texts")
+        faults.append("the versions must be text")
     reader = READERS.get(content["kind"]) if isinstance(content["kind"], str) else None
     if reader is None:
         faults.append("its kind is not known to this version")
@@ -69,7 +69,7 @@ def model_of(content: object) -> tuple[ReleasedModel | None, list[str]]:
     shared = {"name": content["name"], "target": content["target"], "features": features,
               "guarantee": guarantee, "card": content["card"], "versions": content["versions"]}  # fmt: skip
     if not isinstance(content["parameters"], dict):
-        return None, ["its parameters are no table"]
+        return None, ["the parameters must be a table"]
     return reader(content["parameters"], shared)
 
 
@@ -99,7 +99,7 @@ def finite(value: object) -> bool:
 def _features(entries: object, faults: list[str]) -> tuple[Feature, ...]:
     known = {f.name for f in fields(Feature)}
     if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_FEATURES:
-        faults.append(f"its features are no list of 1 to {_MOST_FEATURES}")
+        faults.append(f"the features must be a list of 1 to {_MOST_FEATURES}")
         return ()
     found = []
     for place, entry in enumerate(entries, 1):
@@ -154,7 +154,7 @@ def _additive(
     if set(parameters) != {"base", "weights"}:
         return None, ["its parameters are not base and weights"]
     if not finite(parameters["base"]):
-        faults.append("its base is no finite number")
+        faults.append("the base must be a finite number")
     if not _weights(parameters["weights"], shared["features"]):
         faults.append("its weights are not one finite number for each bin of each feature")
     if faults:
@@ -166,7 +166,7 @@ def _additive(
 def _forest(parameters: Mapping[str, Any], shared: dict[str, Any]) -> tuple[ReleasedModel | None, list[str]]:
     if set(parameters) != {"base", "trees"} or not isinstance(parameters["trees"], list):
         return None, ["its parameters are not base and trees"]
-    faults = [] if finite(parameters["base"]) else ["its base is no finite number"]
+    faults = [] if finite(parameters["base"]) else ["the base must be a finite number"]
     if not 0 < len(parameters["trees"]) <= _MOST_TREES:
         faults.append(f"it has not 1 to {_MOST_TREES} trees")
     trees = []

@@ -58,8 +58,8 @@ class NoisyTrees(Learner):
     def answer(self, X: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
         """What the calls answer, one for each row: share plus Laplace noise; may lie outside [0, 1].
 
-        ledger: debited the claimed epsilon for each row before any noise is drawn; refused if it does not
-            cover all. Without one nobody counts the calls, which is for experiments only.
+        ledger: debited the claimed epsilon of all rows, at once, before any noise is drawn; refused if it
+            does not cover all. Without one nobody counts the calls, which is for experiments only.
         """
         codes = self._codes(X)
         reached = np.array([t.leaf_of(codes) for t in self.trees_])
@@ -69,10 +69,15 @@ class NoisyTrees(Learner):
             return np.array([o.chance for o in outputs])[which.ravel()]
         answers = np.empty(codes.shape[1])
         plan = list(self._payments(which.ravel(), len(outputs)))
-        if ledger is not None:
-            _affordable(ledger, [cost for _, _, cost in plan], codes.shape[1])
+        purse = None
+        if ledger is not None and plan:  # one debit: others may spend of it while these are answered
+            calls = codes.shape[1]
+            whole = _affordable(ledger, [cost for _, _, cost in plan], calls)
+            purse = Ledger.within(
+                ledger.grant(epsilon=whole, purpose=f"{calls} calls of {type(self).__name__}")
+            )
         for i, rows, cost in plan:
-            book = ledger if ledger is not None else Ledger.in_memory(_MOST)
+            book = purse if purse is not None else Ledger.in_memory(_MOST)
             grant = book.grant(epsilon=up(cost), purpose=f"{len(rows)} calls of {type(self).__name__}")
             answers[rows] = noised(outputs[i], len(rows), grant)
         return answers
@@ -207,14 +212,15 @@ class EDPaT(NoisyTrees):
         return real_alphas(self.alphas)
 
 
-def _affordable(ledger: Ledger, costs: Sequence[Fraction], calls: int) -> None:
-    """Refuse before the first debit what the last one could not pay."""
+def _affordable(ledger: Ledger, costs: Sequence[Fraction], calls: int) -> float:
+    """What all calls cost; refused, before anything is debited, where that is more than is left."""
     if ledger.budget.kind != "epsilon":
         raise BudgetError("calls are paid in epsilon.", hint="a ledger with Budget(epsilon=...)")
     if sum(costs) > exact(ledger.left):
         raise BudgetError(
             f"{calls} calls cost more than what is left of the budget.", hint="ask for fewer rows"
         )
+    return up(sum(costs, Fraction(0)))
 
 
 def _check_epsilon(epsilon: object) -> None:

@@ -25,11 +25,12 @@ from sfumato.prediction.grid import Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
-from sfumato.prediction.signing_key import SigningKey
 from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
-from sfumato.privacy.ledger import Ledger
-from sfumato.schema import Kind, Schema
+from sfumato.privacy.ledger import Payer
+from sfumato.privacy.signatures import SigningKey
+from sfumato.schema import Column, Kind, Schema
+from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
 
 Floats = NDArray[np.float64]
@@ -37,13 +38,17 @@ _SMALLEST, _LARGEST = 0.001, 100.0
 
 
 class Training(NamedTuple):
-    """Rows as a fit sees them. grid: the features; codes: (features, rows), finest; outcome: 0 or 1."""
+    """Rows as a fit sees them. grid: the features; codes: (features, rows), finest; outcome: 0 or 1.
+
+    domains: the columns as the schema has them, with where their domains come from.
+    """
 
     grid: FeatureGrid
     codes: Codes
     outcome: Codes
     classes: tuple[Any, Any]
     target: str
+    domains: tuple[Column, ...]
 
 
 class PrivateClassifier(SklearnApi):
@@ -64,7 +69,7 @@ class PrivateClassifier(SklearnApi):
         """What the fit costs, however many rows are scored."""
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, X: Any, y: Any, *, ledger: Ledger | FitAndCard | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, ledger: Payer | FitAndCard | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
 
         X: a data frame whose columns the schema names; an array, in the schema's order; or a `Table`, which
@@ -82,8 +87,10 @@ class PrivateClassifier(SklearnApi):
         self._check_monotone(training.grid)
         self._plan_before(training)
         budget = budget_for(float(self.epsilon), self.max_rows_per_person)
+        cost = search_cost(training.domains, budget.unit, budget.neighbours)
         grant = debit(ledger, budget, self._purpose)
-        guarantee = Guarantee.of(grant.claim(*self._assumptions()))
+        claim = grant.claim(*self._assumptions(training.domains))
+        guarantee = Guarantee.of(with_search(claim, cost), grant.account)
         model = self._learn(training, FitBudget(grant), guarantee)
         self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
         self.classes_ = np.array(training.classes)
@@ -181,13 +188,13 @@ class PrivateClassifier(SklearnApi):
         wrong = [repr(n) for n in self.monotone or {} if n not in ordered]
         if wrong:
             raise ParameterError(
-                f"monotone names what is no ordered feature: {listed(wrong)}.", hint="numbers and ordinals"
+                f"monotone names features without an order: {listed(wrong)}.", hint="numbers and ordinals"
             )
 
-    def _assumptions(self) -> list[str]:
+    def _assumptions(self, domains: Sequence[Column]) -> list[str]:
         assumptions = [
-            "The bounds and levels of all features, and the two outcomes, are public and do not come from "
-            "the data; numbers beyond the bounds count as the bound",
+            *grounds(domains),
+            "The two outcomes are public; numbers beyond the bounds count as the bound",
             "The features, epsilon and all other settings were chosen without looking at the data",
         ]
         if self.declared_rows is not None:
@@ -209,18 +216,21 @@ class PrivateClassifier(SklearnApi):
         if _is_frame(X):
             schema = self._schema_for([str(c) for c in X.columns])
             grid = FeatureGrid.of(schema)
+            domains = tuple(schema.select(grid.names))
             validate_data(self, X, skip_check_array=True)
             codes = grid.encode(_scanned(X, grid.schema))
         else:
             X, y = validate_data(
                 self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=1
             )  # fmt: skip
-            grid = FeatureGrid.of(self._schema_for([f"x{j}" for j in range(X.shape[1])]))
+            schema = self._schema_for([f"x{j}" for j in range(X.shape[1])])
+            grid = FeatureGrid.of(schema)
+            domains = tuple(schema.select(grid.names))
             codes = grid.encode_array(X)
         outcome = _outcomes(y, classes)
         if len(outcome) != codes.shape[1]:
             raise DataError("features and outcomes have different numbers of rows.", hint="one outcome a row")
-        return Training(grid, codes, outcome, classes, str(getattr(y, "name", None) or "outcome"))
+        return Training(grid, codes, outcome, classes, str(getattr(y, "name", None) or "outcome"), domains)
 
     def _of_table(self, table: Table, target: Any) -> Training:
         if not isinstance(target, str):
@@ -230,15 +240,17 @@ class PrivateClassifier(SklearnApi):
         column = table.schema[target]
         if column.levels is None or len(column.levels) != 2 or not column.public or column.kind is Kind.CODES:
             raise SchemaError(
-                f"the target '{target}' needs two levels that are confirmed as public.",
-                hint="declare levels, and set confirmed = true",
+                f"the target '{target}' needs two public levels: {column.origin}.",
+                hint=ADVICE,
             )
         grid = FeatureGrid.of(table.schema, target=target)
         require_rows_per_person(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)
         kept = coded[:, coded[-1] < 2]  # rows without an outcome count nowhere: each on its own
-        return Training(grid, kept[:-1], kept[-1], tuple(column.levels), target)  # type: ignore[arg-type]
+        domains = tuple(table.schema.select([*grid.names, target]))
+        outcomes: Any = tuple(column.levels)
+        return Training(grid, kept[:-1], kept[-1], outcomes, target, domains)
 
     def _schema_for(self, names: list[str]) -> Schema:
         if isinstance(self.schema, Schema):
@@ -247,7 +259,7 @@ class PrivateClassifier(SklearnApi):
             return bounded(names, self.schema)
         raise ParameterError(
             "bounds and levels are needed, and never read off the data.",
-            hint="schema=Schema((Column('age', 'numeric', edges=(18, 90), confirmed=True), ...))",
+            hint="schema=Schema((Column('age', 'numeric', edges=(18, 90), provenance=...), ...))",
         )
 
     def _encoded(self, X: Any) -> Codes:

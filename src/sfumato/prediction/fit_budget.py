@@ -31,7 +31,7 @@ from fractions import Fraction
 from sfumato.errors import BudgetError
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import UNIT, Budget, Grant
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger import Ledger, Payer
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 
@@ -48,7 +48,7 @@ class FitAndCard:
     epsilon: of the card. rest: the purse that is left for it once the fit has paid.
     """
 
-    def __init__(self, ledger: Ledger, epsilon: float) -> None:
+    def __init__(self, ledger: Payer, epsilon: float) -> None:
         self.ledger = ledger
         self.epsilon = epsilon
         self.rest: Ledger | None = None
@@ -62,7 +62,7 @@ class FitAndCard:
         return purse.grant(epsilon=budget.amount, purpose=purpose)
 
 
-def debit(ledger: Ledger | FitAndCard | None, budget: Budget, purpose: str) -> Grant:
+def debit(ledger: Payer | FitAndCard | None, budget: Budget, purpose: str) -> Grant:
     """One grant for the whole fit, on disk before anything is drawn; without a ledger one for this fit."""
     if isinstance(ledger, FitAndCard):
         return ledger.grant(budget, purpose)

@@ -54,7 +54,7 @@ EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
         Does.FIT,
         "A private forest of alpha-impurity trees.",
         page="alpha-forest.md",
-        claims=("PureDP",),
+        claims=("PureDP", "ApproxDP"),
         needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
         closed=declared.CLOSED,
     )

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.prediction.inputs import Feature
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.schema import Column, Kind, Provenance, Role, Schema
+from sfumato.schema.domains import ADVICE, without_public_domain
 from sfumato.table import Table
 
 Codes = NDArray[np.int64]
@@ -75,7 +76,7 @@ class FeatureGrid:
 
     @classmethod
     def of(cls, schema: Schema, names: Sequence[str] | None = None, target: str | None = None) -> FeatureGrid:
-        """From declared and confirmed domains; everything wrong with them is said at once.
+        """From public domains; everything wrong with them is said at once.
 
         names: by default all columns but the target, identifiers, persons and weights.
         """
@@ -86,7 +87,8 @@ class FeatureGrid:
         )
         faults = _faults(chosen, target)
         if faults:
-            raise SchemaError(f"{'; '.join(faults)}.", hint="correct the schema, or choose columns")
+            hint = ADVICE if "public domain" in faults[-1] else "correct the schema, or choose columns"
+            raise SchemaError(f"{'; '.join(faults)}.", hint=hint)
         grid = cls(tuple(_axis(c) for c in chosen))
         odd = [repr(a.book.name) for a in grid.axes if not _publishable(a)]
         if odd:  # said now, and not when the budget is spent and the model is made
@@ -162,17 +164,14 @@ def _faults(chosen: Sequence[Column], target: str | None) -> list[str]:
     odd = [repr(c.name) for c in chosen if c.kind not in _KINDS]
     if odd:
         faults.append(
-            f"days, lists of codes and free text are no features: {listed(odd)} (make numbers of them)"
+            f"days, lists of codes and free text cannot be features: {listed(odd)} (make numbers of them)"
         )
     naming = [repr(c.name) for c in chosen if c.role in _LEFT_OUT]
     if naming:
-        faults.append(f"columns that name people, and weights, are no features: {listed(naming)}")
-    private = [repr(c.name) for c in chosen if c.kind in _KINDS and not c.public]
+        faults.append(f"columns that name people, and weights, cannot be features: {listed(naming)}")
+    private = without_public_domain(c for c in chosen if c.kind in _KINDS)
     if private:
-        faults.append(
-            f"{len(private)} without a confirmed public domain: {listed(private)} (declare bounds or levels "
-            "that do not come from the data, and set confirmed = true)"
-        )
+        faults.append(private)
     endless = [
         repr(c.name)
         for c in chosen
@@ -191,6 +190,7 @@ def bounded(names: Sequence[str], bounds: tuple[float, float]) -> Schema:
     low, high = bounds
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ParameterError("bounds are two finite numbers, low below high.", hint="schema=(0, 100)")
+    said = Provenance.declared("who called fit", "bounds given as two numbers, the same for all features")
     return Schema(
-        tuple(Column(n, Kind.NUMERIC, edges=(float(low), float(high)), confirmed=True) for n in names)
+        tuple(Column(n, Kind.NUMERIC, edges=(float(low), float(high)), provenance=said) for n in names)
     )

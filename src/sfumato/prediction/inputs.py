@@ -94,7 +94,7 @@ class Feature:
 def _faults(feature: Feature) -> list[str]:
     faults = []
     if not isinstance(feature.name, str) or not feature.name or len(feature.name) > 500:
-        faults.append("its name is no text of 1 to 500 characters")
+        faults.append("the name must be text of 1 to 500 characters")
     if feature.kind not in KINDS:
         faults.append(f"its kind is none of {', '.join(KINDS)}")
     if not all(isinstance(t, str) for t in (feature.unit, feature.label)):

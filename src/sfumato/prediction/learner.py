@@ -169,7 +169,7 @@ class Learner(SklearnApi):
             check_classification_targets(labels)
         except ValueError:
             raise InputError(
-                "Unknown label type: the labels are no classes, or of several types.",
+                "Unknown label type: the labels are not classes, or of several types.",
                 hint="two classes: all texts, all whole numbers, or true and false",
             ) from None
         if len(labels) != rows:

@@ -15,8 +15,8 @@ def count(doc: str, least: int = 1, most: float | None = None, **more: Any) -> P
 
 # Why a score or a tree does not pass through these doors.
 CLOSED = {
-    "plan": "it is a model and no release of rows: sfumato fit writes one, sfumato tree shows one",
-    "map": "it is no file of rows",
+    "plan": "it is a model, not a release of rows: sfumato fit writes one, sfumato tree shows one",
+    "map": "it is not a file of rows",
 }
 _BY_TABLE = "the schema of a table says it; plain arrays are given in Python"
 

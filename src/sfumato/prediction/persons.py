@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow.compute as pc
 
+from sfumato.counts import person_ids
 from sfumato.errors import DataError
 from sfumato.schema import Role
 from sfumato.table import Table
@@ -18,8 +19,8 @@ def require_rows_per_person(table: Table, most: int) -> None:
     for column in table.schema:
         if column.role is not Role.PERSON:
             continue
-        persons = table.select([column.name]).to_arrow()[column.name]
-        rows = pc.value_counts(persons.combine_chunks().drop_null()).field("counts")
+        persons = person_ids(column, table.select([column.name]).to_arrow()[column.name].combine_chunks())
+        rows = pc.value_counts(persons.drop_null()).field("counts")
         over = int(pc.sum(pc.greater(rows, most)).as_py() or 0)
         if over:
             raise DataError(

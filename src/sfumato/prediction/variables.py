@@ -161,12 +161,12 @@ def variables_of(
 def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: Bounds) -> TreeVariable:
     shared: dict[str, Any] = {
         "name": column.name, "unit": column.unit, "label": column.description,
-        "missing": bool(column.missing if column.confirmed else values.null_count),
+        "missing": bool(column.missing if column.public else values.null_count),
     }  # fmt: skip
     if column.kind is not Kind.NUMERIC:
         if column.levels is not None:
             return TreeVariable(
-                kind=_KINDS[column.kind], levels=column.levels, public=column.confirmed, **shared
+                kind=_KINDS[column.kind], levels=column.levels, public=column.public, **shared
             )
         found = pc.unique(values.drop_null()).to_pylist()
         if len(found) > _MOST_LEVELS:
@@ -184,7 +184,7 @@ def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: 
         inner = finite[1:-1] if len(edges) == len(finite) else finite
         cuts = inner if thresholds is None and inner else steps(low, high, thresholds or STEPS)
         return TreeVariable(
-            kind="number", thresholds=cuts, low=low, high=high, public=column.confirmed, **shared
+            kind="number", thresholds=cuts, low=low, high=high, public=column.public, **shared
         )
     numbers = _numbers(values)
     if given is None:
@@ -219,7 +219,7 @@ def _numbers(values: pa.Array) -> NDArray[np.float64]:
 def _check_bounds(bounds: Bounds, names: Sequence[str]) -> None:
     """All faults of all bounds at once."""
     pairs = dict(bounds) if isinstance(bounds, Mapping) else {} if bounds is None else {"": bounds}
-    faults = [f"'{name}' is no column with numbers" for name in pairs if name and name not in names]
+    faults = [f"'{name}' is not a column with numbers" for name in pairs if name and name not in names]
     for name, pair in pairs.items():
         try:
             low, high = (float(b) for b in pair)

@@ -15,7 +15,11 @@ from sfumato.privacy.rounding import down, exact, up
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom a claim protects: one row, or one person with at most `max_rows` rows (a public number)."""
+    """Whom a claim protects: one row, or one person with at most `max_rows` rows (a public number).
+
+    max_rows: declared, never counted in the data, as a claim is published. None: any number of rows, which
+        is enough where persons are counted in a file, and never for differential privacy.
+    """
 
     of: str = "row"
     max_rows: int | None = None
@@ -25,11 +29,11 @@ class Unit:
             raise ParameterError("a unit is a row or a person.", hint="Unit.row() or Unit.person(max_rows)")
         if self.of == "row" and self.max_rows is not None:
             raise ParameterError("a row has no number of rows.", hint="Unit.person(max_rows)")
-        if self.of == "person":
+        if self.of == "person" and self.max_rows is not None:
             rows = _whole(self.max_rows)
             if rows is None or rows < 1:
                 raise ParameterError(
-                    "a person needs the largest number of rows one may have, at least 1.",
+                    "the largest number of rows a person may have is a whole number from 1 up.",
                     hint="declare a public number and drop rows beyond it; do not count it in the data",
                 )
             object.__setattr__(self, "max_rows", rows)
@@ -40,13 +44,15 @@ class Unit:
         return cls()
 
     @classmethod
-    def person(cls, max_rows: int) -> Unit:
-        """All rows of one person, at most `max_rows`."""
+    def person(cls, max_rows: int | None = None) -> Unit:
+        """All rows of one person, at most `max_rows` if a number is declared."""
         return cls("person", max_rows)
 
     def __str__(self) -> str:
         if self.of == "row":
             return "one row"
+        if self.max_rows is None:
+            return "one person"
         return f"one person (with at most {self.max_rows} row{'s' * (self.max_rows != 1)})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,8 +77,9 @@ class Neighbours(StrEnum):
 
 
 ROW = Unit()
+ONE_ID = "Each person has one id: who has two counts as two persons."
 _LISTS = ("columns", "sensitive", "capped", "assumptions")
-_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha")
+_AMOUNTS = ("epsilon", "delta", "rho", "l", "t", "c", "alpha", "total")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class GroupSize(Claim):
         return faults + column_faults(self.columns)
 
     def _weak(self) -> str:
-        return " With k = 1 this is no protection." if self.k == 1 else ""
+        return " With k = 1 this protects nobody." if self.k == 1 else ""
 
 
 def column_faults(columns: tuple[str, ...], name: str = "columns") -> list[str]:

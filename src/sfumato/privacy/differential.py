@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from sfumato.errors import ParameterError
-from sfumato.privacy.base import Claim, Neighbours, Unit
+from sfumato.privacy.base import ONE_ID, Claim, Neighbours, Unit
 from sfumato.privacy.rounding import exact, shown, shown_factor, sum_up, up
 
 # Transcendental functions of the C library are right to a few units in the last place; results that went
@@ -43,6 +43,11 @@ class DifferentialPrivacy(Claim):
                 hint="see docs/guarantees.md",
             ) from None
         super().__post_init__()
+        if self.unit.of == "person" and self.unit.max_rows is None:
+            raise ParameterError(
+                f"{type(self).__name__}: the largest number of rows of a person must be declared.",
+                hint="Unit.person(max_rows), a public number; rows beyond it are dropped",
+            )
 
     def _change(self) -> str:
         if self.neighbours is Neighbours.ADD_REMOVE:
@@ -210,12 +215,20 @@ def for_person(claim: DifferentialPrivacy, max_rows: int) -> DifferentialPrivacy
 
     Under replace neighbours the person's rows take other values and their number stays.
     """
-    unit = Unit.person(max_rows)
+    unit = Unit("person", max_rows)
+    if unit.max_rows is None:
+        raise ParameterError(
+            "the largest number of rows of a person must be declared.", hint="for_person(max_rows), from 1 up"
+        )
     if claim.unit.of != "row":
         raise ParameterError("the claim is about a person already.", hint="convert the claim about rows")
     rows = unit.max_rows or 1
     shared = {**_shared(claim), "unit": unit}
-    shared["assumptions"] = (*claim.assumptions, f"No person has more than {rows} rows in the data")
+    shared["assumptions"] = (
+        *claim.assumptions,
+        f"No person has more than {rows} rows in the data",
+        ONE_ID,
+    )
     if isinstance(claim, PureDP):
         return PureDP(up(rows * exact(claim.epsilon)), **shared)
     if isinstance(claim, ZCDP):

@@ -142,7 +142,7 @@ def original(claim: ForeignClaim, ours: Collection[str]) -> Claim | None:
 def _require_claim(name: str, kind: Any) -> None:
     """What an entry point must give: a claim's class of that name."""
     if not isinstance(kind, type) or not issubclass(kind, Claim) or kind.__name__ != name:
-        raise ParameterError("it is no claim of that name", hint="name the class of the claim")
+        raise ParameterError("it is not a claim of that name", hint="name the class of the claim")
 
 
 def recounted(claim: ForeignClaim, table: Any, ours: Collection[str]) -> tuple[bool | None, str]:

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, NoReturn, final
 
 from sfumato.errors import BudgetError, ParameterError
-from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP, to_approx, zcdp_epsilon
 from sfumato.privacy.rounding import ceil_units, down, exact, shown, up
 
@@ -26,10 +27,11 @@ _LARGEST = 1000
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be spent on one data set: pure epsilon, or rho of zCDP (with a delta on top, if any).
+    """How much may be spent on one data set: epsilon, or rho of zCDP (with a delta on top, if any).
 
-    delta: what mechanisms with a chance of failure may add up to (approximate zCDP). It is not the delta at
-        which rho is turned into epsilon; that one is chosen when the claim is made.
+    delta: what mechanisms with a chance of failure may add up to. With epsilon, all of it together is
+        (epsilon, delta) by basic composition; with rho, approximate zCDP, and it is not the delta at which
+        rho is turned into epsilon: that one is chosen when the claim is made.
     unit, neighbours: what the amounts are about; all grants of a ledger share them.
     """
 
@@ -44,13 +46,16 @@ class Budget:
             raise ParameterError("a budget is in epsilon or in rho, one of them.", hint="Budget(epsilon=1.0)")
         if not 0 < exact(self.amount, "the budget") <= _LARGEST:
             raise ParameterError(f"a budget is positive and at most {_LARGEST}.", hint="e.g. 1.0")
-        if not 0 <= exact(self.delta, "delta") < 1 or (self.delta and self.rho is None):
-            raise ParameterError(
-                "delta is in [0, 1), and goes with rho only.", hint="Budget(rho=0.5, delta=1e-9)"
-            )
+        if not 0 <= exact(self.delta, "delta") < 1:
+            raise ParameterError("delta is in [0, 1).", hint="Budget(epsilon=1.0, delta=1e-9)")
         if not isinstance(self.unit, Unit) or self.neighbours not in tuple(Neighbours):
             raise ParameterError(
                 "a budget needs a Unit and Neighbours.", hint="Unit.row(), Neighbours.ADD_REMOVE"
+            )
+        if self.unit.of == "person" and self.unit.max_rows is None:
+            raise ParameterError(
+                "a budget for persons needs the largest number of rows one may have.",
+                hint="Unit.person(max_rows), a public number",
             )
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         for name, unit in ((self.kind, UNIT), ("delta", DELTA_UNIT)):  # rounded down to whole units
@@ -102,10 +107,10 @@ def debit(budget: Budget, epsilon: Any, rho: Any, delta: Any) -> tuple[int, int]
         raise ParameterError(
             f"a grant is positive and at most {_LARGEST}, its delta in [0, 1).", hint="e.g. 0.1"
         )
-    if budget.kind == "epsilon" and (rho is not None or spent_delta):
+    if budget.kind == "epsilon" and (rho is not None or (spent_delta and not budget.delta)):
         raise BudgetError(
             "a budget of pure epsilon cannot pay for zCDP or delta: they promise less.",
-            hint="open a ledger with Budget(rho=...), or use a pure mechanism",
+            hint="a ledger with Budget(rho=...) or Budget(epsilon=..., delta=...), or a pure mechanism",
         )
     if budget.kind == "rho" and epsilon is not None:
         asked = Fraction(ceil_units(asked, UNIT), UNIT) ** 2 / 2  # pure epsilon is zCDP with epsilon^2 / 2
@@ -132,12 +137,13 @@ _MINT = object()
 class Grant:
     """The right to one draw, for the loss it names. Only a ledger makes them."""
 
-    __slots__ = ("_ticket", "budget", "delta", "epsilon", "purpose", "rho")
+    __slots__ = ("_ticket", "account", "budget", "delta", "epsilon", "purpose", "rho")
     budget: Budget
     epsilon: float | None
     rho: float | None
     delta: float
     purpose: str
+    account: Account  # the ledger that was debited, as a release may name it; of one in memory there is none
     _ticket: object
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -145,8 +151,9 @@ class Grant:
 
     @classmethod
     def _mint(
-        cls, mint: object, budget: Budget, kind: str, units: int, delta_units: int, purpose: str
-    ) -> Grant:
+        cls, mint: object, budget: Budget, kind: str, units: int, delta_units: int, purpose: str,
+        account: Account = UNACCOUNTED,
+    ) -> Grant:  # fmt: skip
         """Make a grant; the ledger calls this after the debit is on disk."""
         if mint is not _MINT:
             raise BudgetError(
@@ -161,6 +168,7 @@ class Grant:
             ("rho", amount if kind == "rho" else None),
             ("delta", up(Fraction(delta_units, DELTA_UNIT))),
             ("purpose", purpose),
+            ("account", account),
             ("_ticket", ticket),
         ):
             object.__setattr__(grant, name, value)
@@ -222,6 +230,8 @@ def claim_for(
     delta: float | None,
 ) -> PureDP | ZCDP | ApproxDP:
     """The claim for an amount spent; approximate zCDP needs the total delta to be stated at."""
+    if budget.unit.of == "person":
+        assumptions = tuple(dict.fromkeys((*assumptions, ONE_ID)))
     shared: dict[str, Any] = {
         "unit": budget.unit,
         "neighbours": budget.neighbours,

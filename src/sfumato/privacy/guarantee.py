@@ -15,18 +15,20 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoError, listed
 from sfumato.privacy import differential
+from sfumato.privacy.account import UNACCOUNTED, Account, Accounted, Unaccounted, combined
 from sfumato.privacy.base import Claim, Unit
 from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
+from sfumato.privacy.signatures import strict_json
 
 VERSION = 1
 KINDS: dict[str, type[Claim]] = {
     kind.__name__: kind
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
-        DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee,
+        DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
     )
 }  # fmt: skip
 
@@ -66,7 +68,7 @@ class Guarantee:
 
     def post_processed(self) -> Guarantee:
         """After a change of the file that did not look at the original again."""
-        kept = tuple(c for c in self.claims if c.differential or isinstance(c, NoGuarantee))
+        kept = tuple(c for c in self.claims if c.differential or isinstance(c, NoGuarantee | Account))
         return Guarantee(kept + _lost("post-processed", self, lambda c: c not in kept))
 
     def seeded(self) -> Guarantee:
@@ -77,6 +79,16 @@ class Guarantee:
         """
         kept = tuple(c for c in self.claims if not c.rests_on_secret)
         return Guarantee(kept + _lost("seeded", self, lambda c: c.rests_on_secret))
+
+    def accounted(self, account: Account | None = None) -> Guarantee:
+        """The same, saying which ledger has paid; where an epsilon is claimed and none has, `unaccounted`."""
+        if isinstance(account, Accounted):
+            others = tuple(c for c in self.claims if not isinstance(c, Account))
+            own = [c for c in self.claims if isinstance(c, Accounted)]
+            return Guarantee((*others, *combined([*own, account])))
+        claimed = any(c.differential for c in self.claims)
+        said = any(isinstance(c, Account) for c in self.claims)
+        return Guarantee((*self.claims, UNACCOUNTED)) if claimed and not said else self
 
     def for_person(self, max_rows: int) -> Guarantee:
         """Differential privacy of rows as that of persons with at most `max_rows` rows (a public number)."""
@@ -131,8 +143,9 @@ class Guarantee:
     def from_json(cls, text: str) -> Guarantee:
         """Read a guarantee; all faults are listed at once."""
         try:
-            document = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
+            # A key that stands there twice would be two claims for two readers.
+            document = strict_json(text, finite=False)
+        except (ValueError, TypeError):
             raise DataError("the guarantee is not valid JSON.", hint="give a guarantee.json") from None
         if not isinstance(document, dict) or "sfumato_guarantee" not in document:
             raise DataError("this is not a guarantee of Sfumato.", hint="give a guarantee.json")
@@ -184,9 +197,15 @@ def _read_claim(entry: object) -> Claim:
 def _lost(reason: str, guarantee: Guarantee, gone: Any) -> tuple[Claim, ...]:
     """One entry for each claim that no longer holds."""
     return tuple(
-        NoGuarantee(reason, f"Lost: {c.title}.", unit=c.unit, scope=c.scope)
+        NoGuarantee(
+            reason,
+            f"Lost: {c.title}.",
+            unit=c.unit,
+            scope=c.scope,
+            columns=c.columns if isinstance(c, Pseudonymous) else (),
+        )
         for c in guarantee.claims
-        if gone(c) and not isinstance(c, NoGuarantee)
+        if gone(c) and not isinstance(c, NoGuarantee | Account)
     )
 
 
@@ -213,9 +232,11 @@ def _compose(parts: tuple[Guarantee, ...], delta: float | None, disjoint: str) -
             _apart(c, disjoint).about(scope)
             for c in part.claims
             if not (isinstance(c, DifferentialPrivacy) and not c.scope and (c.unit, c.neighbours) in used)
+            and not isinstance(c, Account)
         ]
+    paid = combined([c for part in parts for c in part.claims if isinstance(c, Account)])
     refusals: list[Claim] = [NoGuarantee("not composed", " ".join(missing))] if missing else []
-    return Guarantee((*whole, *own, *refusals, *_overlap(parts, disjoint)))
+    return Guarantee((*whole, *own, *refusals, *_overlap(parts, disjoint), *paid))
 
 
 def _grounds(parts: tuple[Guarantee, ...]) -> list[tuple[Unit, Any]]:
@@ -297,7 +318,7 @@ def _overlap(parts: tuple[Guarantee, ...], disjoint: str) -> tuple[Claim, ...]:
         for part in parts
         for c in part.claims
         if not c.differential
-        and not isinstance(c, NoGuarantee)
+        and not isinstance(c, NoGuarantee | Account)
         # Different persons in every part: nobody has two releases of one person to compare.
         and not (disjoint and c.unit.of == "person")
     ]

@@ -27,14 +27,17 @@ from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.rounding import ceil_units, exact, sqrt_up, up
 
 __all__ = [
+    "Kept",
     "Noisy",
     "gaussian",
     "gaussian_cost",
     "laplace",
     "laplace_cost",
+    "laplace_threshold",
     "noisy_max",
     "permute_and_flip",
     "sqrt_up",
+    "threshold",
 ]
 
 _HIGH = np.iinfo(np.int64).max
@@ -157,6 +160,74 @@ def permute_and_flip(scores: ArrayLike, sensitivity: float, grant: Grant, *, mon
     if grant.epsilon is None:
         raise BudgetError("permute-and-flip needs a grant of epsilon.", hint="noisy_max takes grants of rho")
     return noisy_max(scores, sensitivity, grant, monotone=monotone)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Which counts stayed at or above the threshold. threshold, scale: may be published, exact counts not."""
+
+    kept: NDArray[np.bool_]
+    threshold: int
+    scale: float
+
+
+def laplace_threshold(counts: ArrayLike, max_rows: int, grant: Grant) -> Kept:
+    """Which values occur often: discrete Laplace noise on the counts of *those that occur*, then a threshold.
+
+    Guarantee: (epsilon, delta)-DP of the grant (or delta-approximate rho-zCDP, epsilon = sqrt(2 rho)), for
+               adding or removing one of the unit, who has at most L = max_rows rows, of the values kept.
+    Because:   let D' be D with one person more. That person adds c_v rows to the values v, sum c_v <= L. Call
+               v new if D does not have it, old otherwise; s is the sum of c_v over new ones. Noise Z_v has
+               P(Z = z) proportional to q^|z|, q = exp(-1/b), b = L / epsilon, independent over values.
+               1. Old values: their counts differ by at most L - s in L1, so the laws of what is kept among
+                  them differ by a factor of at most exp((L - s) / b) <= exp(epsilon), both ways.
+               2. New values are never kept for D. For D' let E be the event that none is. Given E, the output
+                  is that of the old values, independent of E: for every set S of outputs
+                  P(M(D') in S) <= P(old' in S) + P(not E) <= e^epsilon P(M(D) in S) + P(not E), and
+                  P(M(D) in S) = P(M(D) in S) (P(E) + P(not E)) <= e^epsilon P(M(D') in S) + P(not E).
+               3. P(not E) <= sum over new v of P(Z >= T - c_v), where for t >= 1 P(Z >= t) = q^t / (1 + q):
+                  ties are kept, so it is >=. q^(T - c) is convex in c, and a sum of convex functions over
+                  whole c_v >= 1 with sum <= L is largest at an end: all rows in one value, or one row in each
+                  of L. So P(not E) <= q^T max(q^-L, L q^-1) / (1 + q), and T is the smallest whole number
+                  above L for which this is at most delta. (T = L + b ln(L / (2 delta)) is the familiar bound
+                  for continuous noise; discrete noise with ties needs the sum above.)
+               The same E shows delta-approximate zCDP with rho = epsilon^2 / 2.
+    Assumes:   max_rows is right; counts are of distinct values that occur; what is done with the values that
+               are not kept does not depend on which they are.
+    Tested by: tests/privacy/test_threshold.py
+    """
+    _require(grant)
+    if grant.budget.neighbours is not Neighbours.ADD_REMOVE:
+        raise ParameterError(
+            "values are found under add/remove neighbours.", hint="use a budget for add/remove neighbours"
+        )
+    if not grant.delta:
+        raise BudgetError(
+            "which values occur cannot be found without a delta.", hint="ledger.grant(epsilon=..., delta=...)"
+        )
+    rows = _whole_sensitivity(max_rows)
+    array = _whole_numbers(counts)
+
+    def make(b: float) -> Any:
+        dp = _opendp()
+        measurement = dp.m.make_laplace(_integers(dp), dp.l1_distance(T="i64"), scale=b)
+        return measurement if grant.epsilon is not None else dp.c.make_pureDP_to_zCDP(measurement)
+
+    start = up(Fraction(rows) / _epsilon_of(grant))
+    measurement, scale = _affordable(make, rows, grant, start, None)
+    least = threshold(scale, rows, grant.delta)
+    return Kept(_released(measurement, array, grant) >= least, least, scale)
+
+
+def threshold(scale: float, max_rows: int, delta: float) -> int:
+    """T of `laplace_threshold`: the smallest above L with q^T max(q^-L, L q^-1) / (1 + q) <= delta.
+
+    Rounded up: the logarithms are right to far fewer parts than the slack that is added.
+    """
+    rows, q = _whole_sensitivity(max_rows), math.exp(-1 / _scale(scale))
+    worst = max(rows / scale, math.log(rows) + 1 / scale)
+    wanted = scale * (worst - math.log(delta) - math.log1p(q))
+    return max(math.ceil(wanted * (1 + 1e-12) + 1e-9), rows + 1)
 
 
 def laplace_cost(sensitivity: int, scale: float) -> float:

@@ -5,7 +5,7 @@ A disclosed seed or key ends the former (`Guarantee.seeded`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sfumato.privacy.base import Claim
@@ -130,10 +130,14 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class NoGuarantee(Claim):
-    """Nothing is promised, and why."""
+    """Nothing is promised, and why.
+
+    columns: those that were pseudonyms before the promise was lost: they still name nobody by themselves.
+    """
 
     reason: str
     detail: str = ""
+    columns: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _faults(self) -> list[str]:
         return [] if self.reason.strip() else ["a reason must be given"]

@@ -20,13 +20,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import DomainWatch, canonical_type
+from sfumato.counts import DomainWatch, canonical_type, person_ids
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
 from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
 from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
 from sfumato.release.shuffle import shuffled
+from sfumato.schema import Schema
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -175,7 +176,9 @@ def _checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
     blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
     for batch in table.batches():
         watch.look(batch)
-        nobody += _without_person(batch.column(recipe.person)) if recipe.person else 0
+        if recipe.person:  # blank ids are nobody's too: one shift for all would tie strangers together
+            whose = table.schema[recipe.person]
+            nobody += person_ids(whose, batch.column(recipe.person)).null_count
         for name in edge:
             days = day_numbers(batch.column(name))
             low, high = _FIRST + recipe.max_days, _LAST - recipe.max_days
@@ -191,12 +194,6 @@ def _counted(batches: Iterator[pa.RecordBatch], seen: list[int]) -> Iterator[pa.
     for batch in batches:
         seen[0] += batch.num_rows
         yield batch
-
-
-def _without_person(ids: pa.Array) -> int:
-    """Blank ids are nobody's too: one shift for all of them would tie strangers together."""
-    blank = _how_many(pc.equal(pc.utf8_trim_whitespace(ids), "")) if pa.types.is_string(ids.type) else 0
-    return int(ids.null_count) + blank
 
 
 def _how_many(mask: pa.Array) -> int:
@@ -250,7 +247,7 @@ def _transformed(table: Table, recipe: PseudonymRecipe, key: Key, rows: int, ord
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         moving = any(n in recipe.shifted for n in names)
         needed = dict.fromkeys([*names, *filter(None, [recipe.person if moving else None])])
-        done = (_transform(batch, names, recipe, key) for batch in table.batches(list(needed)))
+        done = (_transform(batch, names, recipe, key, table.schema) for batch in table.batches(list(needed)))
         if order is None:
             yield from done
         else:  # by the number of each row alone, so that any columns come in the same order
@@ -262,16 +259,18 @@ def _transformed(table: Table, recipe: PseudonymRecipe, key: Key, rows: int, ord
 
 
 def _transform(
-    batch: pa.RecordBatch, names: Sequence[str], recipe: PseudonymRecipe, key: Key
+    batch: pa.RecordBatch, names: Sequence[str], recipe: PseudonymRecipe, key: Key, schema: Schema
 ) -> pa.RecordBatch:
+    """Ids that count as the same person get the same pseudonym and the same shift, blank ones none."""
     days = None
     if recipe.person and any(n in recipe.shifted for n in names):
-        days = shifts(batch.column(recipe.person), key, recipe.max_days, domain=recipe.domain(recipe.person))
+        ids = person_ids(schema[recipe.person], batch.column(recipe.person))
+        days = shifts(ids, key, recipe.max_days, domain=recipe.domain(recipe.person))
     out = []
     for name in names:
         array = batch.column(name)
         if name in recipe.replaced:
-            array = pseudonyms(array, key, domain=recipe.domain(name))
+            array = pseudonyms(person_ids(schema[name], array), key, domain=recipe.domain(name))
         elif name in recipe.shifted and days is not None:
             array = move(array, days)
         out.append(array)

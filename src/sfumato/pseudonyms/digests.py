@@ -12,7 +12,6 @@ Tested by: tests/test_pseudonyms.py
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
@@ -22,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.counts import decimal_text
+from sfumato.counts import decimal_text, same_form, same_forms
 from sfumato.seeds import Key
 
 _BITS = 160
@@ -34,12 +33,12 @@ def canonical_text(value: object) -> str:
     """The text an id is known by, whatever type an engine or a file gave it.
 
     7, 7.0, Decimal("7.00") and "7" are the same id, because in practice one number is stored as each of
-    them; "007" is another one. Text counts as it stands (case, spaces and leading zeros included), but
-    a letter is one letter however Unicode composes it (NFC).
+    them; "007" is another one. Text counts in the form in which persons are told apart
+    (`counts.spelling`): blanks around it and signs without ink do not matter, however Unicode composes it.
     """
     match value:
         case str():
-            return unicodedata.normalize("NFC", value)
+            return same_form(value)
         case bool():
             return str(value).lower()
         case float() if value.is_integer():
@@ -61,8 +60,8 @@ def _texts(values: pa.Array) -> pa.Array:
         values = whole if pc.all(pc.equal(whole.cast(kind), values)).as_py() else values
     if pa.types.is_integer(values.type):
         return values.cast(pa.string())
-    if pa.types.is_string(kind) and pc.all(pc.string_is_ascii(values)).as_py():
-        return values
+    if pa.types.is_string(kind):
+        return same_forms(values)
     return pa.array([canonical_text(v) for v in values.to_pylist()], pa.string())
 
 

@@ -132,9 +132,8 @@ def _after(column: Column, recipe: PseudonymRecipe) -> Column:
         # A pseudonym names nobody by itself, so it is no identifier any more.
         role = Role.PERSON if column.role is Role.PERSON else Role.OTHER
         description = f"{column.description} (pseudonym)".strip()
-        return Column(
-            column.name, Kind.NOMINAL, role, "text", missing=column.missing, description=description
-        )
+        # A blank id is nobody's and has no pseudonym, so a cell may be empty whatever was declared.
+        return Column(column.name, Kind.NOMINAL, role, "text", description=description)
     if column.name in recipe.shifted:
         return replace(
             column, levels=None, labels={}, missing_codes=(), edges=_widened(column, recipe.max_days)

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.counts import Codebook, Counts, canonical
+from sfumato.counts import Codebook, Counts, canonical, merged
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed
 from sfumato.reconstruction.aggregate import AggregateLevel, Aggregates
+from sfumato.schema import Role
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -126,11 +127,32 @@ def match(aggregates: Aggregates, individuals: Table, *, partial: bool = False) 
             hint="leave out the finest level, or the others",
         )
     by = [level.by for level in aggregates.levels]
+    _refuse_divided(aggregates, individuals)
     pairs = [tuple(dict.fromkeys([*a, *b])) for a, b in combinations(by, 2)]
     tables = individuals.tabulate([*dict.fromkeys([*by, *pairs])])
     found = [_at_level(level, aggregates, tables[level.by]) for level in aggregates.levels]
     _refuse(found, partial)
     return _grouping(aggregates, found, tables, partial)
+
+
+def _refuse_divided(aggregates: Aggregates, individuals: Table) -> None:
+    """A person in two groups of one level: A would count them twice, and give them two values."""
+    for person in individuals.schema.of_role(Role.PERSON):
+        parts = [part for part in aggregates.levels if person not in part.by]
+        tables = individuals.tabulate([(*part.by, person) for part in parts]) if parts else {}
+        faults = []
+        for part in parts:
+            counts = merged(tables[(*part.by, person)], person)
+            known = counts.codes[:, -1] < len(counts.codebooks[-1].levels)
+            several = int((np.bincount(counts.codes[known, -1]) > 1).sum())
+            if several:
+                faults.append(f"level '{part.name}': {several} persons are in several groups")
+        if faults:
+            raise DataError(
+                f"by column '{person}', {'; '.join(faults)}.",
+                hint="bring the table to one row a person; if its rows are what the groups are made of, "
+                "give the column another role",
+            )
 
 
 @dataclass
@@ -225,7 +247,7 @@ def _refuse(found: Sequence[_Found], partial: bool) -> None:
         if f.unequal:
             faults.append(f"{name}: {f.unequal} groups have another number of people than was published")
         if f.beyond:
-            faults.append(f"{name}: {f.beyond} counts are no whole number from 0 to the size of their group")
+            faults.append(f"{name}: {f.beyond} counts are not whole numbers up to the size of their group")
         if not ((f.sizes > 0) & ~np.isnan(f.means).any(axis=1)).any():
             faults.append(f"{name}: no published group has people")
     if faults:

@@ -1,14 +1,16 @@
 """Releases: a public part that may leave, an internal record that must not, and a check of both.
 
 Start at `core` (`Release`, what every method returns) and `verification` (`verify`). Public: `dictionary`,
-`manifest`. Internal: `record`, `fingerprint`. `claims` recounts each claim from the file, `checks` is what
-was found. It lies below the methods and knows none: a release is checked by counting alone.
+`manifest`, `signature` (who says so). Internal: `record`, `fingerprint`. `reading` reads the data once,
+`claims` recounts each claim from it, `checks` is what was found. It lies below the methods and knows none: a
+release is checked by counting alone.
 """
 
-from sfumato.release.checks import Outcome, Verification, VerificationCheck
+from sfumato.release.checks import Outcome, Standing, Verification, VerificationCheck
 from sfumato.release.core import Release
 from sfumato.release.fingerprint import fingerprint, fingerprint_batches
 from sfumato.release.record import STANDS_FOR, InternalRecord, read_key, versions, write_key
+from sfumato.release.signature import sign
 from sfumato.release.verification import verify
 
 __all__ = [
@@ -16,11 +18,13 @@ __all__ = [
     "InternalRecord",
     "Outcome",
     "Release",
+    "Standing",
     "Verification",
     "VerificationCheck",
     "fingerprint",
     "fingerprint_batches",
     "read_key",
+    "sign",
     "verify",
     "versions",
     "write_key",

@@ -6,7 +6,7 @@ values as they stand in it. What it cannot show is said to be invisible, with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato import criteria
-from sfumato.counts import Counts
+from sfumato.counts import Counts, merged
 from sfumato.errors import listed, printable
 from sfumato.privacy import (
     ZCDP,
+    Accounted,
     AlphaK,
     ApproxDP,
     BoundedReidentification,
@@ -33,6 +34,7 @@ from sfumato.privacy import (
     Pseudonymous,
     PureDP,
     TCloseness,
+    Unaccounted,
 )
 from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
@@ -57,6 +59,8 @@ _UNSEEN: dict[type[Claim], str] = {
     ApproxDP: _MECHANISM,
     ZCDP: _MECHANISM,
     NoGuarantee: "nothing is promised",
+    Accounted: "the ledger is not part of the release: sfumato ledger check LEDGER --against RELEASE",
+    Unaccounted: "no ledger was debited",
 }
 
 
@@ -124,18 +128,36 @@ def unseen(claim: Claim, reason: str) -> VerificationCheck:
 # -- counting as the file stands -----------------------------------------------------------------
 
 
-def _plain(table: Table, columns: list[str]) -> Table:
-    """Values as they stand: no bins, no missing codes, no order of codes that the schema could give them."""
-    plain = [Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select(columns)]
+def _plain(table: Table, columns: list[str], said: Sequence[str] = ()) -> Table:
+    """Values as they stand: no bins, no missing codes, no order of codes that the schema could give them.
+
+    said: sensitive columns, in which the same codes in another order are the same value.
+    """
+    plain = [
+        Column(
+            c.name,
+            Kind.CODES if c.kind is Kind.CODES and c.name in said else Kind.NOMINAL,
+            type=c.type,
+            separator=c.separator,
+            ignore_case=c.ignore_case,
+        )
+        for c in table.schema.select(columns)
+    ]
     return table.with_schema(Schema(tuple(plain)))
 
 
 def _counted(claim: Claim, table: Table, columns: list[str]) -> Counts:
-    """Rows, or different persons, per combination of values; missing is a value of its own."""
+    """Rows, or different persons, per combination of values; missing is a value of its own.
+
+    Spellings of a sensitive value or of an id are one (`counts.spelling`); quasi-identifiers count as they
+    stand, since an intruder sees them so.
+    """
+    said = [c for c in columns if c in getattr(claim, "sensitive", ())]
     if claim.unit.of == "row":
-        return _plain(table, columns).counts(*columns)
+        return merged(_plain(table, columns, said).counts(*columns), *said)
     person = table.schema.of_role(Role.PERSON)[0]
-    counts = _plain(table, list(dict.fromkeys([*columns, person]))).counts(*columns, person)
+    counts = _plain(table, list(dict.fromkeys([*columns, person])), said).counts(*columns, person)
+    counts = merged(counts, *said, person)
     # Each person once per combination. Rows without a person may be those of one already counted: they
     # count only where nobody is named, and then as one. Missing is the last code and cells are sorted.
     keys, nameless = counts.codes[:, :-1], counts.codes[:, -1] == len(counts.codebooks[-1].levels)
@@ -279,5 +301,5 @@ def _pseudonymous(claim: Pseudonymous, table: Table) -> tuple[bool, str]:
             wrong[name] += len(cells) - alike
     bad = [f"'{name}' ({n})" for name, n in wrong.items() if n]
     if bad:
-        return False, f"cells that are no pseudonyms: {listed(bad)}"
+        return False, f"cells that are not pseudonyms: {listed(bad)}"
     return True, "every value has the form of a pseudonym; that the key is secret shows in no file"

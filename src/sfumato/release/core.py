@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -25,11 +25,11 @@ from sfumato.io.atomic import require_place
 from sfumato.io.formulas import MARK, marked, unmarked_source
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.privacy import Guarantee
+from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest
 from sfumato.release.dictionary import DRAFT_NOTE, LevelsSeen, card, draft_words
 from sfumato.release.fingerprint import in_blocks
-from sfumato.release.record import InternalRecord
+from sfumato.release.record import InternalRecord, versions
 from sfumato.schema import Role, Schema
 from sfumato.table import Table
 
@@ -60,6 +60,17 @@ class Release:
     origin: Source | None = field(default=None, repr=False)
     parts: tuple[Table, Path] | None = field(default=None, repr=False)
     draft: str = ""
+
+    def __post_init__(self) -> None:
+        allowed = {n for c in self.guarantee if isinstance(c, Pseudonymous | NoGuarantee) for n in c.columns}
+        bare = [repr(c) for c in self.schema.of_role(Role.PERSON) if c not in allowed]
+        if bare:
+            raise ParameterError(
+                f"{listed(bare)} says whose rows they are, and no claim says that it holds pseudonyms.",
+                hint="drop it, or replace it with sf.pseudonymize",
+            )
+        # Who claims an epsilon says who has paid for it, whatever method made the release.
+        object.__setattr__(self, "guarantee", self.guarantee.accounted())
 
     @property
     def schema(self) -> Schema:
@@ -166,14 +177,19 @@ class Release:
             schema = _write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
-        page = card(schema, self.guarantee, about=self.about, data=name, draft=self.draft)
-        (folder / "card.md").write_text(page, encoding="utf-8")
-        details = {"sfumato_release": 1, "about": self.about, "data": name}
+        details = {
+            "sfumato_release": manifest.FORMAT,
+            "wording": wording(),
+            "about": self.about,
+            "data": name,
+        }
+        if self.draft:
+            details["draft"] = self.draft
+        (folder / "card.md").write_text(card_of(folder, details), encoding="utf-8")
         if _is_csv(name):
             details["formulas"] = MARK
         if self.draft:  # a file by itself, for who looks at the folder alone
             (folder / DRAFT_NOTE).write_text(f"{draft_words(self.draft)}\n", encoding="utf-8")
-            details["draft"] = self.draft
         manifest.write_public(folder, details)
 
     def _refuse_identifiers(self) -> None:
@@ -200,14 +216,15 @@ class Release:
                 warnings.warn(
                     f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
                 )
-        data, files = read_data(public), public / manifest.data_name(details)
+        data, names = read_data(public), manifest.data_names(details)
+        files = public / names[0]
         return cls(
             data=data,
             guarantee=read_guarantee(public),
             internal=record,
             about=str(details.get("about", "")),
             draft=manifest.draft_of(details),
-            parts=(data, files) if files.is_dir() else None,
+            parts=(data, files) if len(names) == 1 and files.is_dir() else None,
         )
 
 
@@ -235,11 +252,25 @@ def read_guarantee(public: Path) -> Guarantee:
         raise DataError("guarantee.json is not a guarantee.", hint="ask for a fresh copy") from None
 
 
+def wording() -> str:
+    """The version whose words the card has; another one may say the same otherwise."""
+    return versions()["sfumato"]
+
+
+def card_of(public: Path, details: Mapping[str, Any]) -> str:
+    """The card that goes with schema and guarantee as they lie in `public/`, and with nothing else."""
+    return card(
+        Schema.read(public / "schema.toml"), read_guarantee(public), about=str(details.get("about", "")),
+        data=", ".join(manifest.data_names(details)), draft=manifest.draft_of(details),
+    )  # fmt: skip
+
+
 def read_data(public: Path) -> Table:
     """The data of a saved release, not yet read."""
     details, _ = manifest.read_manifest(public / manifest.MANIFEST)
     schema = Schema.read(public / "schema.toml")
-    found = scan(public / manifest.data_name(details), schema, keep_text=True)
+    files = [public / name for name in manifest.data_names(details)]
+    found = scan(files if len(files) > 1 else files[0], schema, keep_text=True)
     if details.get("formulas") != MARK:
         return found
     return Table(unmarked_source(found.source), found.schema)

@@ -4,11 +4,12 @@ A schema is partly a person's knowledge and partly read off the original. The se
 computation on the original that no guarantee covers, so the public schema leaves it out:
 
 - `reason` (it quotes shares and counts) and `missing_codes` (in a release missing is empty): always;
-- of a column that nobody has confirmed: edges, clamp, draw (they follow the data's range), the fact
-  that nothing was missing, and every level and label that does not occur in the *released* data.
+- of a column whose domain is not public (read off the data, or of unknown provenance): edges, clamp, draw
+  (they follow the data's range), the fact that nothing was missing, and every level and label that
+  does not occur in the *released* data.
 
 Kind, role, type, unit, description, separator and the order of the remaining levels stay: without them
-a table cannot be read. A confirmed column keeps its whole domain: a person has said that it is public.
+a table cannot be read. A public domain is kept as a whole, with where it comes from.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _SHOWN = 24  # levels a card lists before it refers to schema.toml
 
 
 class LevelsSeen:
-    """Which levels of unconfirmed columns the released data really holds, gathered as it streams by."""
+    """Which levels without a public provenance the released data holds, gathered as it streams by."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        wanted = [c for c in schema if not c.confirmed and (c.levels is not None or c.labels)]
+        wanted = [c for c in schema if not c.public and (c.levels is not None or c.labels)]
         self._found: dict[str, set[object]] = {c.name: set() for c in wanted}
 
     def watch(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -60,7 +61,7 @@ class LevelsSeen:
 
 def _public_column(column: Column, seen: set[object]) -> Column:
     column = replace(column, reason="", confidence="", missing_codes=())
-    if column.confirmed:
+    if column.public:
         return column
     texts = {str(value) for value in seen}
     levels: tuple[Value, ...] = tuple(v for v in column.levels or () if v in seen or str(v) in texts)
@@ -72,6 +73,8 @@ def _public_column(column: Column, seen: set[object]) -> Column:
         clamp=False,
         draw=Draw.UNIFORM,
         missing=True,
+        other=None,
+        provenance=None,
     )
 
 

@@ -2,8 +2,9 @@
 
 `public/manifest.json` and `public/SHA256SUMS` list the public files with their SHA-256, so that a
 recipient can tell a damaged copy from a whole one, also without Sfumato (`sha256sum -c SHA256SUMS`).
-Whoever changes a file can change those lists too. So `internal/manifest.json` lists both parts again
-under an HMAC with the release's secret key: its owner notices a changed file with a matching list.
+Whoever changes a file can change those lists too. So a person signs them (`signature`), which anybody can
+check who knows the person's key; and `internal/manifest.json` lists both parts again under an HMAC with the
+release's secret key: its owner notices a changed file with a matching list, signed or not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import hmac
 import json
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +21,13 @@ from typing import Any
 
 from sfumato.errors import DataError
 from sfumato.io.atomic import owner_only
+from sfumato.privacy.signatures import strict_json
 from sfumato.seeds import Key
 
+FORMAT = 2  # 1 had no `wording`
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+SIGNATURES = "signatures.intoto.jsonl"  # signs the lists, so it is in none of them
 _BLOCK = 1 << 20
 
 
@@ -61,31 +66,43 @@ def strays(root: Path, listed: Iterable[str]) -> list[str]:
     return [name for name, link in found if name not in known | folders or link]
 
 
+def specials(root: Path) -> list[str]:
+    """Pipes, devices and the like, also behind a link: to read one would wait for ever, or never end."""
+    ordinary = (stat.S_IFREG, stat.S_IFDIR)
+    found = sorted(p for p in root.rglob("*") if p.exists() and stat.S_IFMT(p.stat().st_mode) not in ordinary)
+    return [p.relative_to(root).as_posix() for p in found]
+
+
 # -- the public list -----------------------------------------------------------------------------
 
 
 def write_public(folder: Path, details: Mapping[str, Any]) -> None:
     """List the files of `public/` for a recipient: as JSON, and as `sha256sum` reads it."""
-    document = {**details, "files": _to_json(survey(folder, skip=(MANIFEST, SUMS)))}
-    (folder / MANIFEST).write_text(_text(document), encoding="utf-8")
-    lines = [f"{entry.sha256}  {name}\n" for name, entry in survey(folder, skip=(SUMS,)).items()]
+    listing = survey(folder, skip=(MANIFEST, SUMS, SIGNATURES))
+    (folder / MANIFEST).write_text(_text({**details, "files": _to_json(listing)}), encoding="utf-8")
+    listing[MANIFEST] = measure(folder / MANIFEST)
+    lines = [f"{listing[name].sha256}  {name}\n" for name in sorted(listing)]
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
     """What a file of JSON holds. Whoever sent it may have made it to break who reads it: a ValueError too."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+        return strict_json(path.read_bytes())
+    except UnicodeDecodeError:
+        raise ValueError("no text") from None
 
 
-def data_name(details: Mapping[str, Any]) -> str:
-    """The file or folder of the data, by its plain name: no pattern, and nothing outside `public/`."""
-    name = str(details.get("data", "data.parquet"))
-    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
+def data_names(details: Mapping[str, Any]) -> list[str]:
+    """The files or folders of the data, by plain names: no pattern, and nothing outside `public/`."""
+    given = details.get("data", "data.parquet")
+    names = [given] if isinstance(given, str) else given
+    plain = re.compile(r"\w[\w.-]{0,99}")
+    if not isinstance(names, list) or not names or len({str(n) for n in names}) != len(names):
+        raise DataError("the manifest does not say which files are the data.", hint="do not trust this copy")
+    if any(not isinstance(name, str) or not plain.fullmatch(name) for name in names):
         raise DataError("the manifest names data outside its folder.", hint="do not trust this copy")
-    return name
+    return names
 
 
 def draft_of(details: Mapping[str, Any]) -> str:
@@ -98,6 +115,9 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
     try:
         document = read_json(path)
         listing = {n: FileEntry(str(e["sha256"]), int(e["bytes"])) for n, e in document.pop("files").items()}
+        made = document.get("sfumato_release", 1)
+        if type(made) is not int or made < 1:
+            raise ValueError
     except FileNotFoundError:
         raise DataError(
             f"no {path.name} in {path.parent.name}/.", hint="give a folder that holds a release"
@@ -108,6 +128,8 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:
         raise DataError(
             f"{path.parent.name}/{path.name} is not a manifest.", hint="ask for a fresh copy of the release"
         ) from None
+    if made > FORMAT:
+        raise DataError(f"{path.parent.name}/ was written by a later version.", hint="upgrade Sfumato")
     if any(not _is_inside(name) for name in listing):
         raise DataError(
             f"{path.parent.name}/{path.name} names files outside its folder.", hint="do not trust it"
@@ -125,8 +147,17 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def seal(root: Path, key: Key) -> None:
-    """List both parts under an HMAC; the key itself is not listed, the HMAC proves it."""
-    files = _to_json(survey(root, skip=(f"internal/{MANIFEST}", "internal/release.key")))
+    """List both parts under an HMAC; the key itself is not listed, the HMAC proves it.
+
+    What the public list holds was measured when it was written, and is not read a second time.
+    """
+    public, internal = root / "public", root / "internal"
+    listing = dict(read_manifest(public / MANIFEST)[1])
+    listing |= {name: measure(public / name) for name in (MANIFEST, SUMS)}
+    sealed = {f"public/{name}": entry for name, entry in listing.items()}
+    inner = survey(internal, skip=(MANIFEST, "release.key"))
+    sealed |= {f"internal/{name}": entry for name, entry in inner.items()}
+    files = _to_json(dict(sorted(sealed.items())))
     document = {"note": _NOTE, "files": files, "hmac": _mac(files, key)}
     path = root / "internal" / MANIFEST
     path.write_text(_text(document), encoding="utf-8")

@@ -5,52 +5,91 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from sfumato.counts import DomainWatch, type_name
-from sfumato.errors import SfumatoError
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.counts import type_name
+from sfumato.errors import DataError, SfumatoError
+from sfumato.privacy import Guarantee, NoGuarantee, Unaccounted
+from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
-from sfumato.release.core import parts, read_data, read_guarantee
+from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
+from sfumato.release.dictionary import DRAFT_NOTE
+from sfumato.release.reading import read_once
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
+from sfumato.release.signature import Signed, check_signatures, hashes
 from sfumato.table import Table
 
 _HASH, _SEAL, _SCHEMA = "SHA-256 in the manifest", "seal of the internal record", "data against schema"
 _RECORD = "checked against the internal record"
 _SAID = "as the internal record says"
-_ABSENT = "not here: a change of both a file and its hash stays unseen"
+_ABSENT = "not here: without a signature, a change of both a file and its hash stays unseen"
+_ODD = "no ordinary file: nothing was read"
+_WORDS = "recomputed from schema and guarantee"
 T = TypeVar("T")
+Measure = Callable[[Path], manifest.FileEntry]
 
 
-def verify(directory: str | Path, *, guests: bool = False) -> Verification:
-    """Check a saved release, or a copy of its public folder; nothing is changed, nothing is trusted.
+def verify(
+    directory: str | Path, *, trusted: Trust | str | Path | Sequence[str | Path] | None = None,
+    log: ReleaseLog | str | Path | None = None, guests: bool = False,
+) -> Verification:  # fmt: skip
+    """Check a saved release, or a copy of its public folder; nothing is changed, nothing is believed.
 
-    With `public/` alone, a file that was altered *together with* its manifest is noticed only where it
-    breaks the schema or a claim. With `internal/` beside it, any change is.
+    What only agrees with itself is whole, and no more: whoever changes a file can rewrite the lists too. It
+    is authentic if somebody signed it whom you trust. With `internal/` beside it, its owner sees any change.
 
+    trusted: whose signatures count: public keys, their files, or trust files. None: the trust file at its
+        usual place, if there is one; an empty list: nobody's.
+    log: the log of what was released; then only signatures count that are in it.
     guests: let installed packages count their own claims again. Without it nothing of theirs is loaded: a
         release of somebody else's must not decide which code runs here.
     """
+    trust = Trust.of(trusted)
+    logged = None if log is None else ReleaseLog.at(log).digests()  # a broken log is no fault of the release
     public, internal = parts(Path(directory))
-    files = [*_public_files(public)]
+    if odd := manifest.specials(public if internal is None else public.parent):
+        return Verification(tuple(VerificationCheck(n, Outcome.FAILED, _HASH, _ODD) for n in odd), (), ())
+    measure = cache(manifest.measure)  # a large file is read once, however many lists have it
+    files = [*_public_files(public, measure)]
     if internal is None:
         files.append(VerificationCheck("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
     else:
-        files += [*_sealed_files(public.parent), *_opened(internal)]
-    table, faults = _attempt("data", lambda: read_data(public))
+        files += [*_sealed_files(public.parent, measure), *_opened(internal)]
+    listed, _ = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST))
+    details, listing = listed or ({}, {})
     guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
-    data = [*faults, *(_agreement(table, public) if table is not None else ())]
+    signed, broken = _attempt(manifest.SIGNATURES, lambda: _signed(public, listing, measure, trust, logged))
+    table, faults = _attempt("data", lambda: read_data(public))
+    outside: dict[str, str] | None = None
+    if table is not None:
+        stated = guarantee.claims if guarantee is not None else ()
+        once, unread = _attempt("data", partial(read_once, table, stated))
+        faults += unread
+        if once is not None:
+            outside, table = once
+    data = [*faults, *(_agreement(table, public, outside) if table is not None else ())]
     claims = [*doubts, *(_claims(guarantee, table, internal, guests) if guarantee is not None else ())]
-    details, _ = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST)[0])
-    return Verification(tuple(files), tuple(data), tuple(claims), manifest.draft_of(details or {}))
+    signed = signed or Signed()
+    return Verification(
+        (*files, *_card(public, details)), tuple(data), tuple(claims), manifest.draft_of(details),
+        (*broken, *signed.checks), signed.by, signed.doubts, bool(trust) or logged is not None,
+    )  # fmt: skip
+
+
+def _signed(
+    public: Path, listing: manifest.Listing, measure: Measure, trust: Trust, logged: frozenset[str] | None
+) -> Signed:
+    found = hashes(public, listing, lambda path: measure(path).sha256)
+    stated, _ = _attempt("guarantee.json", lambda: manifest.read_json(public / "guarantee.json"))
+    return check_signatures(public / manifest.SIGNATURES, found, {"guarantee": stated}, trust, logged)
 
 
 def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[VerificationCheck]]:
@@ -67,29 +106,34 @@ def _attempt(subject: str, action: Callable[[], T]) -> tuple[T | None, list[Veri
 # -- files ---------------------------------------------------------------------------------------
 
 
-def _public_files(public: Path) -> Iterator[VerificationCheck]:
+def _public_files(public: Path, measure: Measure) -> Iterator[VerificationCheck]:
     read, faults = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST))
     yield from faults
     if read is None:
         return
-    _, listing = read
-    wanted = {"schema.toml", "guarantee.json", "card.md", str(read[0].get("data", "data.parquet"))}
+    details, listing = read
+    names, faults = _attempt(manifest.MANIFEST, lambda: manifest.data_names(details))
+    yield from faults
+    wanted = {"schema.toml", "guarantee.json", "card.md", *(names or ())}
+    wanted |= {DRAFT_NOTE} if manifest.draft_of(details) else set()
     wanted -= {*listing, *(name.partition("/")[0] for name in listing)}  # data may be a folder of parts
     for name in sorted(wanted):
         yield VerificationCheck(name, Outcome.FAILED, _HASH, "not listed")
-    yield from _compare(public, listing, _HASH)
-    for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS}):
+    yield from _compare(public, listing, _HASH, measure)
+    for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES}):
         yield VerificationCheck(name, Outcome.FAILED, _HASH, "not part of the release")
-    yield from _sums(public, listing)
+    yield from _sums(public, listing, measure)
 
 
-def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[VerificationCheck]:
+def _compare(
+    root: Path, listing: manifest.Listing, how: str, measure: Measure
+) -> Iterator[VerificationCheck]:
     for name, entry in listing.items():
         path = root / name
         if not os.path.isfile(path):  # Path.is_file refuses to say so of a name that no file can have
             yield VerificationCheck(name, Outcome.FAILED, how, "missing")
             continue
-        found, faults = _attempt(name, partial(manifest.measure, path))
+        found, faults = _attempt(name, partial(measure, path))
         yield from faults
         if found is None:
             continue
@@ -99,7 +143,7 @@ def _compare(root: Path, listing: manifest.Listing, how: str) -> Iterator[Verifi
         yield VerificationCheck(name, Outcome.PASSED if same else Outcome.FAILED, how, detail)
 
 
-def _sums(public: Path, listing: manifest.Listing) -> Iterator[VerificationCheck]:
+def _sums(public: Path, listing: manifest.Listing, measure: Measure) -> Iterator[VerificationCheck]:
     """The list for `sha256sum` says the same as the manifest."""
     if not (public / manifest.SUMS).is_file():
         yield VerificationCheck(manifest.SUMS, Outcome.FAILED, _HASH, "missing")
@@ -107,13 +151,13 @@ def _sums(public: Path, listing: manifest.Listing) -> Iterator[VerificationCheck
     read, faults = _attempt(manifest.SUMS, lambda: manifest.read_sums(public / manifest.SUMS))
     yield from faults
     if read is not None:
-        own = manifest.measure(public / manifest.MANIFEST).sha256
+        own = measure(public / manifest.MANIFEST).sha256
         same = read == {manifest.MANIFEST: own, **{n: e.sha256 for n, e in listing.items()}}
         outcome = Outcome.PASSED if same else Outcome.FAILED
         yield VerificationCheck(manifest.SUMS, outcome, _HASH, "" if same else "differs from the manifest")
 
 
-def _sealed_files(root: Path) -> Iterator[VerificationCheck]:
+def _sealed_files(root: Path, measure: Measure) -> Iterator[VerificationCheck]:
     """Both parts against the owner's list, which nobody can rewrite without the key."""
     internal = root / "internal"
     key, faults = _attempt(f"internal/{RELEASE_KEY}.key", lambda: read_key(internal / f"{RELEASE_KEY}.key"))
@@ -127,8 +171,8 @@ def _sealed_files(root: Path) -> Iterator[VerificationCheck]:
         if not faults:
             yield VerificationCheck(sealed, Outcome.FAILED, _SEAL, "rewritten by someone without the key")
         return
-    yield from _compare(root, listing, _SEAL)
-    known = {*listing, sealed, f"internal/{RELEASE_KEY}.key"}
+    yield from _compare(root, listing, _SEAL, measure)
+    known = {*listing, sealed, f"internal/{RELEASE_KEY}.key", f"public/{manifest.SIGNATURES}"}
     for name in manifest.strays(root, known):
         if name.startswith("public/"):
             yield VerificationCheck(name, Outcome.FAILED, _SEAL, "not part of the release")
@@ -152,10 +196,34 @@ def _opened(internal: Path) -> Iterator[VerificationCheck]:
         yield VerificationCheck("internal/", Outcome.WARNED, "permissions", detail)
 
 
+def _card(public: Path, details: dict[str, Any]) -> Iterator[VerificationCheck]:
+    """What people read says what programs read: the card follows from schema and guarantee, word for word.
+
+    A card of another version may say the same in other words; then this one cannot tell.
+    """
+    found, faults = _attempt("card.md", lambda: _compared_card(public, details))
+    same = bool(found)
+    if same:
+        yield VerificationCheck("card.md", Outcome.PASSED, _WORDS)
+    elif faults or details.get("wording") == wording():
+        detail = faults[0].detail if faults else "it says something else"
+        yield VerificationCheck("card.md", Outcome.FAILED, _WORDS, detail)
+    else:
+        detail = "it was worded by another version: read guarantee.json, whose words these are not"
+        yield VerificationCheck("card.md", Outcome.UNSEEN, _WORDS, detail)
+
+
+def _compared_card(public: Path, details: dict[str, Any]) -> bool:
+    try:
+        return (public / "card.md").read_bytes() == card_of(public, details).encode("utf-8")
+    except OSError:
+        raise DataError("it cannot be read.") from None
+
+
 # -- data against schema -------------------------------------------------------------------------
 
 
-def _agreement(table: Table, public: Path) -> list[VerificationCheck]:
+def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> list[VerificationCheck]:
     stored = table.source.arrow_schema
     if tuple(stored.names) != table.columns:
         return [
@@ -168,21 +236,11 @@ def _agreement(table: Table, public: Path) -> list[VerificationCheck]:
             VerificationCheck(f"column '{n}'", Outcome.FAILED, _SCHEMA, "stored as another type")
             for n in wrong
         ]
-    found, faults = _attempt("data", lambda: _outside(table))
-    checks += faults
-    for name, fault in (found or {}).items():
+    for name, fault in (outside or {}).items():
         checks.append(
             VerificationCheck(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault)
         )
     return checks
-
-
-def _outside(table: Table) -> dict[str, str]:
-    """What the cells of each column hold that the schema does not allow, or nothing."""
-    watch = DomainWatch(table.schema)
-    for batch in table.batches():
-        watch.look(batch)
-    return watch.faults()
 
 
 # -- claims --------------------------------------------------------------------------------------
@@ -205,7 +263,7 @@ def _claims(
         if found is None:
             continue
         vouched = recorded is not None and recorded.outcome is Outcome.PASSED
-        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee):
+        if vouched and found.outcome is Outcome.UNSEEN and not isinstance(claim, NoGuarantee | Unaccounted):
             detail = f"not recounted, {found.detail}"
             found = replace(found, outcome=Outcome.RECORDED, how=_SAID, detail=detail)
         yield found

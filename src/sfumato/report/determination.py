@@ -76,7 +76,7 @@ class Said:
         faults = [
             f"{key!r} is not asked for" for key in document if key not in {*texts, "thresholds", "signature"}
         ]
-        faults += [f"{key!r} is no text" for key in texts if not isinstance(document.get(key, ""), str)]
+        faults += [f"{key!r} must be text" for key in texts if not isinstance(document.get(key, ""), str)]
         tables = {}
         for name in ("thresholds", "signature"):
             table = document.get(name, {})
@@ -230,13 +230,13 @@ def read_report(path: str | Path) -> dict[str, Any]:
         missing = "holds no internal/report.json" if path.is_dir() else "is not there"
         raise DataError(f"{path.name or path} {missing}.", hint=_WRITTEN_BY) from None
     except (OSError, ValueError, RecursionError):
-        raise DataError(f"{path.name or path} is no report in JSON.", hint=_WRITTEN_BY) from None
+        raise DataError(f"{path.name or path} is not a report in JSON.", hint=_WRITTEN_BY) from None
     if isinstance(document, dict) and "sfumato_report" in document:
         if "assessment" not in document:
             raise DataError(f"{path.name or path} holds no assessment.", hint=_WRITTEN_BY)
         document = document["assessment"]
     if not isinstance(document, dict) or not set(document) >= _PARTS:
-        raise DataError(f"{path.name or path} is no assessment.", hint=_WRITTEN_BY)
+        raise DataError(f"{path.name or path} is not an assessment.", hint=_WRITTEN_BY)
     return document
 
 

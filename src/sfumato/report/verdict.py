@@ -11,7 +11,7 @@ from sfumato.report.words import clean
 
 NO_THRESHOLD = "no threshold was set"
 NOT_EXAMINED = "not examined"
-NOTHING_NAMED = "nothing was named here; that is no statement that all was"
+NOTHING_NAMED = "nothing was named here; that does not mean that all was"
 NEXT = "What to do next"
 # "risk at most 0.1: 0.3 (linking)": what was asked, and what was found. A name may hold a colon itself.
 _LIMIT = re.compile(r"(.+?(?:at most|at least|limit) [^\s:]+): (.+)", re.DOTALL)

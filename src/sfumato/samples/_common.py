@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.schema import Column, Kind, Provenance, Role, Schema
 from sfumato.seeds import Key
 
 # Rows are simulated in blocks of this many, each from its own stream: the first rows of a longer table
 # are the rows of a shorter one. Changing it changes every simulated table.
 BLOCK = 8192
+
+SIMULATED = Provenance.declared("Sfumato", "the simulator defines it")
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
@@ -25,7 +27,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 def simulated_column(name: str, kind: Kind, role: Role, description: str, **more: Any) -> Column:
     """A column whose domain is public, never empty unless said; its description says that it is simulated."""
-    more = {"missing": False, "confirmed": True, **more}
+    more = {"missing": False, "confirmed": True, "provenance": SIMULATED, **more}
     return Column(name, kind, role, description=f"Simulated. {description}", **more)
 
 

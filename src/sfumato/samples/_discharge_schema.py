@@ -6,6 +6,7 @@ from datetime import date
 from functools import cache
 from typing import Any
 
+from sfumato.samples._common import SIMULATED
 from sfumato.samples._diagnoses import COMORBIDITIES, MDC_LABELS, all_codes
 from sfumato.schema import Column, Draw, Kind, Role, Schema
 
@@ -68,7 +69,7 @@ def _labels(lower: tuple[int, ...], form: str = "{}") -> dict[str, str]:
 
 
 def _column(name: str, kind: Kind, role: Role, description: str, **more: Any) -> Column:
-    more = {"missing": False, "confirmed": True, **more}
+    more = {"missing": False, "confirmed": True, "provenance": SIMULATED, **more}
     return Column(name, kind, role, description=f"Simulated. {description}", **more)
 
 

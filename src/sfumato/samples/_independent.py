@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import ParameterError, listed
-from sfumato.samples._common import BLOCK, LevelLaw, check_rows, levels_column
+from sfumato.samples._common import BLOCK, SIMULATED, LevelLaw, check_rows, levels_column
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.seeds import Key
 
@@ -52,6 +52,7 @@ def _column(name: str, levels: Mapping[Any, float]) -> Column:
     kind = Kind.FLAG if isinstance(values[0], bool) else Kind.NOMINAL
     return Column(
         name, kind, type=_TYPES[type(values[0])], levels=values, missing=None in levels, confirmed=True,
+        provenance=SIMULATED,
         description="Simulated. Drawn from a given marginal table, independently of the other columns.",
     )  # fmt: skip
 

@@ -11,6 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from sfumato.errors import SchemaError
+from sfumato.schema.provenance import Origin, Provenance, digest
+from sfumato.schema.standards import STANDARDS
 
 type_names = ("text", "integer", "real", "decimal", "boolean", "date", "datetime", "instant")
 
@@ -70,9 +72,12 @@ class Column:
     clamp: values outside the edges go to the outer bins instead of being refused.
     missing: a cell may be empty. Missing is then a category of its own, the last one.
     missing_codes: values that stand for "missing" in the source (-9, "?").
-    confirmed: a person has said that the domain is public, not read off the data.
+    other: the level that texts outside the levels are read as; one of the levels, of a column of text.
+    confirmed: a person has looked at kind and role. It says nothing of where the domain comes from.
+    provenance: where levels or edges come from; what promises differential privacy asks for it.
     reason: why an inferred column is what it is.
     confidence: how sure its role was guessed: "sure", "likely" or "unsure"; empty where nobody guessed.
+    ignore_case: "p1" and "P1" are the same where persons or different values are counted, and ids replaced.
     """
 
     name: str
@@ -88,13 +93,22 @@ class Column:
     separator: str = ";"
     missing: bool = True
     missing_codes: tuple[Value, ...] = ()
+    other: str | None = None
     confirmed: bool = False
     reason: str = ""
     confidence: str = ""
     description: str = ""
+    provenance: Provenance | None = None
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         faults: list[str] = []
+        said = self.provenance
+        if said is not None and not isinstance(said, Provenance):
+            faults.append("provenance must be a Provenance")
+            object.__setattr__(self, "provenance", None)
+        elif said is not None and said.origin is Origin.STANDARD and not self.declared:
+            self._fill_from(said.name)
         for attribute, enum in (("kind", Kind), ("role", Role), ("draw", Draw)):
             try:
                 object.__setattr__(self, attribute, enum(getattr(self, attribute)))
@@ -121,6 +135,20 @@ class Column:
                 f"column '{self.name}': {'; '.join(faults)}.",
                 hint="correct the column's entry in the schema",
             )
+        said = self.provenance
+        if said is not None and not self.declared:
+            object.__setattr__(self, "provenance", None)
+        elif said is not None and said.public and not said.domain:
+            object.__setattr__(self, "provenance", said.about(self.domain))
+
+    def _fill_from(self, name: str) -> None:
+        """The values of a public list, for a column that names it and lists none."""
+        found = STANDARDS.get(name)
+        if found is not None:
+            object.__setattr__(self, "levels", found.levels)
+            object.__setattr__(self, "edges", found.edges)
+            object.__setattr__(self, "type", self.type or found.type)
+            object.__setattr__(self, "labels", self.labels or found.labels)
 
     @property
     def declared(self) -> bool:
@@ -129,8 +157,30 @@ class Column:
 
     @property
     def public(self) -> bool:
-        """Whether the domain is written down and a person has confirmed that it is public."""
-        return self.declared and self.confirmed
+        """Whether the domain is written down, and comes from where a promise of differential privacy may."""
+        said = self.provenance
+        if said is None or not self.declared or not said.public:
+            return False
+        if said.origin is Origin.STANDARD:
+            found = STANDARDS.get(said.name)
+            return found is not None and (self.levels, self.edges) == (found.levels, found.edges)
+        return said.domain == self.domain
+
+    @property
+    def domain(self) -> str:
+        """The digest of levels or edges, and of whether a cell may be empty: what a provenance is about."""
+        return digest(self.levels, self.edges, missing=self.missing, other=self.other)
+
+    @property
+    def origin(self) -> str:
+        """Where the domain comes from, in words."""
+        if not self.declared:
+            return "no domain is written down"
+        if self.provenance is None:
+            return "nobody says where it comes from"
+        if self.provenance.public and not self.public:
+            return f"changed since it was {self.provenance.origin}"
+        return str(self.provenance)
 
     @property
     def size(self) -> int | None:
@@ -173,8 +223,19 @@ def _column_faults(column: Column) -> list[str]:
             faults.append("levels are empty")
     if column.edges is not None:
         faults += _edge_faults(column)
+    if column.ignore_case and column.type != "text":
+        faults.append("ignore_case is for text")
     if column.kind is Kind.CODES and not column.separator:
         faults.append("codes need a separator")
+    said = column.provenance
+    if said is not None and said.origin is Origin.STANDARD and said.name not in STANDARDS:
+        faults.append("no public list has that name (sfumato schema standards shows them)")
+    if (
+        column.other is not None
+        and column.levels is not None
+        and (column.type != "text" or column.kind is Kind.CODES or column.other not in column.levels)
+    ):
+        faults.append("other must be one of the levels of a column of text")
     if column.role is Role.WEIGHT and column.kind is not Kind.NUMERIC:
         faults.append("a weight must be numeric")
     return faults

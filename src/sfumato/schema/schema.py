@@ -12,6 +12,8 @@ from typing import Any
 
 from sfumato.errors import SchemaError, listed, offered
 from sfumato.schema.column import Column, Role
+from sfumato.schema.domains import ADVICE, without_public_domain
+from sfumato.schema.provenance import Provenance
 from sfumato.schema.toml import column_from_dict, column_to_dict
 
 
@@ -89,16 +91,36 @@ class Schema:
         return Schema(tuple(replace(c, **changes) if c.name == name else c for c in self.columns))
 
     def require_public(self, names: Iterable[str] | None = None) -> None:
-        """Refuse columns whose domain is not declared and confirmed: what differential privacy rests on."""
+        """Refuse columns without a public domain, wherever it fails: what differential privacy rests on."""
         wanted = list(self.names if names is None else names)
         self.require(wanted)
-        unconfirmed = [n for n in wanted if not self[n].public]
-        if unconfirmed:
+        fault = without_public_domain(self[n] for n in wanted)
+        if fault:
+            raise SchemaError(f"{fault}.", hint=ADVICE)
+
+    def declare(self, by: str, reason: str, names: Iterable[str] | None = None) -> Schema:
+        """The schema with domains that a person answers for: not read off these data, but from elsewhere.
+
+        by: the person's name. reason: what the domains were taken from: a form, a law, a code book.
+        names: the columns; by default every one with a domain that is not public yet. A domain that was read
+            off the data can only be declared by name.
+        """
+        if names is None:
+            open_ = [c for c in self if c.declared and not c.public]
+            wanted = [c.name for c in open_ if c.provenance is None or c.provenance.public]
+        else:
+            wanted = list(names)
+        self.require(wanted)
+        bare = [repr(n) for n in wanted if not self[n].declared]
+        if bare:
             raise SchemaError(
-                f"{len(unconfirmed)} column{'s' * (len(unconfirmed) > 1)} without a confirmed public "
-                f"domain: {listed([repr(n) for n in unconfirmed])}.",
-                hint="declare levels or edges that do not come from the data, and set confirmed = true",
+                f"no levels or edges are written down that could be declared: {listed(bare)}.",
+                hint="write them down first",
             )
+        said = Provenance.declared(" ".join(by.split()), " ".join(reason.split()))
+        return Schema(
+            tuple(replace(c, provenance=said, confirmed=True) if c.name in wanted else c for c in self)
+        )
 
     # -- TOML ------------------------------------------------------------------------------------
 

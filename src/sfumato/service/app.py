@@ -77,6 +77,9 @@ class Service:
         """The model of the address; one that the key is not for is as unknown as one that is not there."""
         name = request.path_params["name"]
         found = self.registry.find(name, version) if key.may("score", name) else None
+        if self.settings.only_current and found is not None and version != CURRENT:
+            current = self.registry.find(name)
+            found = found if current is not None and found.version == current.version else None
         if found is None:
             lost = version == CURRENT and key.may("score", name) and self.registry.versions(name)
             raise Refusal("unavailable" if lost else "unknown_model")
@@ -143,8 +146,10 @@ class Service:
         version = request_parts.version_of(request_parts.parameters(request, "version"))
         served = self.served(request, key, version)
         current = self.registry.find(served.name)
+        closed = self.settings.only_current
         about = served.document() | {
-            "versions": self.registry.versions(served.name),
+            "signer_compared": bool(self.settings.trusted),
+            "versions": [served.version] if closed else self.registry.versions(served.name),
             "current": current.version if current else None,
         }
         return _json(about)

@@ -323,6 +323,7 @@ def _model_schemas() -> Json:
                 "features": {"type": "array", "items": feature},
                 "card": {"type": "object"},
                 "signer": {"type": ["string", "null"]},
+                "signer_compared": {"type": "boolean"},
                 "versions": {"type": "array", "items": _NAME},
                 "current": {"type": ["string", "null"]},
             },

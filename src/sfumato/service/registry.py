@@ -53,6 +53,12 @@ class Served:
         return cls(model, model.name, model.version, bool(model.noisy), opening)
 
     @property
+    def signer(self) -> str | None:
+        """The public key of who signed it; a confidential model has none."""
+        found: str | None = getattr(self.model, "signer", None)
+        return found
+
+    @property
     def most_fields(self) -> int:
         """More fields than this are nonsense, not mistakes."""
         return 2 * len(self.model.features) + 20
@@ -84,7 +90,7 @@ class Served:
             "guarantee_json": json.loads(guarantee.to_json()),
             "features": [feature_document(f) for f in self.model.features],
             "card": self.model.card,
-            "signer": getattr(self.model, "signer", None),
+            "signer": self.signer,
         }
         if self.noisy:
             about |= {"claimed_epsilon": self.model.claimed_epsilon, "note": UNPROVED}
@@ -191,6 +197,8 @@ class Registry:
             raise ParameterError(
                 f"{served.name} names a released and a noisy model.", hint="give them different names"
             )
+        if not self._settings.trusted:
+            logs.event("signer_not_compared", model=served.name, version=served.version, signer=served.signer)
         versions[served.version] = served
 
     # -- looking up --------------------------------------------------------------------------------

@@ -9,13 +9,15 @@ import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.service.installation import Installation
 from sfumato.service.settings import VARIABLE, Settings
 
-_MOST_AT_ONCE = 1000  # connections; beyond that the answer is 503 at once
+if TYPE_CHECKING:
+    from sfumato.service.registry import Served
+
 _MOST_HEADERS = 16 * 1024
 _LAST_WORDS = 15  # seconds for requests under way when the service is told to stop
 
@@ -54,7 +56,7 @@ class Address:
         return f"{'https' if self.ssl_certfile else 'http'}://{host}:{self.port}"
 
 
-def check(settings: Settings) -> list[tuple[str, str]]:
+def check(settings: Settings) -> list[Served]:
     """Try everything before a process is started: files, signatures, ledger. Gives the current versions."""
     _need_parts()
     from sfumato.privacy import Ledger
@@ -68,7 +70,7 @@ def check(settings: Settings) -> list[tuple[str, str]]:
             Ledger.open(settings.ledger)
         Answers(settings.answers, installation.secret, settings.keep_hours).close()
         found = [registry.find(name) for name in registry.names]
-        return [(served.name, served.version) for served in found if served is not None]
+        return [served for served in found if served is not None]
 
 
 def _need_parts() -> None:
@@ -97,9 +99,9 @@ def run(settings: Settings, address: Address) -> None:
             uvicorn.run(
                 "sfumato.service.app:create", factory=True, host=address.host, port=address.port,
                 workers=address.workers, log_config=None, log_level=logging.INFO, access_log=False,
-                server_header=False, proxy_headers=False, ws="none", http="h11", lifespan="on",
-                limit_concurrency=_MOST_AT_ONCE, h11_max_incomplete_event_size=_MOST_HEADERS,
-                timeout_graceful_shutdown=_LAST_WORDS, **options,
+                server_header=False, proxy_headers=False, ws="none", lifespan="on",
+                http="sfumato.service.connections:GuardedProtocol", timeout_graceful_shutdown=_LAST_WORDS,
+                h11_max_incomplete_event_size=_MOST_HEADERS, **options,
             )  # fmt: skip
     finally:
         os.environ.pop(VARIABLE, None)

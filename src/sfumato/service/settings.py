@@ -25,6 +25,9 @@ class Settings:
         that the file was not damaged.
     share_answers: a noisy answer is repeated to every client who asks the same; else to the same client only.
     body_bytes, most_rows: how large a question may be. seconds_to_send: how long its sending may take.
+    seconds_to_ask: how long a connection may be open before its first line and headers are there.
+    connections_per_address: open at once, in each worker. Behind a proxy all have the proxy's address.
+    only_current: versions that are not current answer nobody.
     decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
     keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
     secure: answers tell browsers to come back by TLS only.
@@ -40,6 +43,9 @@ class Settings:
     body_bytes: int = 1 << 20
     most_rows: int = 1000
     seconds_to_send: float = 15.0
+    seconds_to_ask: float = 10.0
+    connections_per_address: int = 64
+    only_current: bool = False
     keep_hours: float = 24.0
     decimals: int | None = None
     runtime: str = ""
@@ -55,6 +61,8 @@ class Settings:
             faults.append("a question has 1 to 100,000 rows and at most a gigabyte")
         if not 0 < self.keep_hours <= 24 * 366 or not 0 < self.seconds_to_send <= 600:
             faults.append("answers are kept up to a year, and a question is sent within 600 seconds")
+        if not 0 < self.seconds_to_ask <= 600 or not 1 <= self.connections_per_address <= 1000:
+            faults.append("a connection asks within 600 seconds, and 1 to 1,000 of one address are open")
         if self.decimals is not None and not 1 <= self.decimals <= 15:
             faults.append("a score has 1 to 15 decimals")
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):

@@ -23,8 +23,11 @@ from sfumato.methods.declaration import NOTHING, Declaration, Does, Need, Spendi
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, PureDP
+from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.ledger import Payer
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
+from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.debits import debit
@@ -45,7 +48,6 @@ from sfumato.table import Table
 _MOST = 1000.0
 _LARGEST = 2**22  # cells of a full table that are kept in memory
 _SHARES = 2**40  # weights of a bootstrap become whole numbers out of about this
-_PUBLIC = "The values that each column may have are public, and were not read off the data"
 _ONCE = "The counts were noised once; any number of rows follows from them"
 
 
@@ -72,7 +74,7 @@ def _amount_faults(domain: str, neighbours: object, **amounts: Any) -> list[str]
         Does.SYNTHESIZE,
         "Every column by itself: one-way tables are kept, and nothing else.",
         page="baselines.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -105,7 +107,7 @@ class MarginalBootstrap:
             return NOTHING
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+    def fit(self, table: Table, *, ledger: Payer | None = None) -> FittedBaseline:
         """Count each column, and noise the counts where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
@@ -119,16 +121,19 @@ class MarginalBootstrap:
         tabulated = domain.prepared(table)[0].tabulate([(n,) for n in domain.names], weight=self.weight)
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
         _check(tables[0], even=self.epsilon is not None)
+        account: Account = UNACCOUNTED
         if self.epsilon is not None:
-            tables = _noised(tables, self.epsilon, len(tables) * _unit(self), self.neighbours, ledger)
-        return FittedBaseline(self, domain, tuple((i,) for i in range(len(tables))), tuple(tables))
+            wanted = Budget(epsilon=self.epsilon, neighbours=self.neighbours)
+            account = debit(ledger, wanted, "counts of a baseline")
+            tables = _noised(tables, wanted, len(tables) * _unit(self))
+        groups = tuple((i,) for i in range(len(tables)))
+        return FittedBaseline(self, domain, groups, tuple(tables), account=account)
 
     def guarantee(self, fitted: FittedBaseline, rows: int) -> Guarantee:
         """The promise of so many rows."""
         if self.epsilon is not None:
-            return Guarantee.of(
-                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *_shared(self))
-            )
+            own = PureDP(float(self.epsilon), neighbours=self.neighbours)
+            return _promised(own.assuming(_ONCE, *_shared(self, fitted.domain)), fitted.domain)
         detail = (
             "The share of each level is the data's, without noise. No row links two columns of a person, "
             "but a level that one person has can occur, and shares tell who is not there."
@@ -154,7 +159,7 @@ class MarginalBootstrap:
         Does.SYNTHESIZE,
         "All columns at once: the whole table of counts, which tells of people.",
         page="baselines.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -199,12 +204,20 @@ class ContingencyTable:
         return Visit(_unit(self), _unit(self), 2)
 
     def spends(self, rows: int | None) -> Spending:
-        """What any number of rows costs where counts are noised once; with alpha it is known afterwards."""
+        """What any number of rows costs where counts are noised once; with alpha so many rows."""
         if self.domain == "data" or (self.epsilon is None and not self.alpha):
             return NOTHING
-        return Spending(epsilon=None if self.epsilon is None else float(self.epsilon), claimed=True)
+        if self.epsilon is not None:
+            return Spending(epsilon=float(self.epsilon), claimed=True)
+        return Spending(epsilon=None if rows is None else self._drawn(rows), claimed=True)
 
-    def fit(self, table: Table, *, ledger: Ledger | None = None) -> FittedBaseline:
+    def _drawn(self, rows: int) -> float:
+        """What rows cost that are drawn with a prior."""
+        unit, a = self.prior
+        both = self.weight is not None and self.neighbours is Neighbours.REPLACE
+        return total_cost([cost(self._visit, unit, a, both=both)], rows)
+
+    def fit(self, table: Table, *, ledger: Payer | None = None) -> FittedBaseline:
         """Count the full table, and noise it where an epsilon was given; a ledger pays before that.
 
         Guarantee: epsilon-DP in the method's neighbours.
@@ -228,9 +241,12 @@ class ContingencyTable:
         _check(counts, even=bool(self.epsilon or self.alpha))
         codes = np.stack(np.unravel_index(np.arange(size), domain.sizes))
         possible = ~domain.violations(codes)
+        account: Account = UNACCOUNTED
         if self.epsilon is not None:
-            [counts] = _noised([counts], self.epsilon, _unit(self), self.neighbours, ledger, possible)
-        return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible)
+            wanted = Budget(epsilon=self.epsilon, neighbours=self.neighbours)
+            account = debit(ledger, wanted, "counts of a baseline")
+            [counts] = _noised([counts], wanted, _unit(self), possible)
+        return FittedBaseline(self, domain, (tuple(range(len(domain.sizes))),), (counts,), possible, account)
 
     def weigh(self, fitted: FittedBaseline, key: Key) -> tuple[NDArray[np.int64], ...]:
         """unit n + a for each cell that can be."""
@@ -250,19 +266,16 @@ class ContingencyTable:
         Assumes:   the domain and the constraints are public, and the key stays secret.
         Tested by: tests/synthesis/test_baselines.py::test_the_prior_costs_what_is_stated
         """
-        shared = _shared(self)
+        shared = _shared(self, fitted.domain)
         if self.epsilon is not None:
-            return Guarantee.of(
-                PureDP(float(self.epsilon), neighbours=self.neighbours).assuming(_ONCE, *shared)
-            )
+            own = PureDP(float(self.epsilon), neighbours=self.neighbours)
+            return _promised(own.assuming(_ONCE, *shared), fitted.domain)
         if self.alpha and fitted.domain.public:
-            unit, a = self.prior
-            both = self.weight is not None and self.neighbours is Neighbours.REPLACE
-            spent = total_cost([cost(self._visit, unit, a, both=both)], rows)
+            spent = self._drawn(rows)
             total = f"The total is for {rows:,} released rows, and grows with every row"
             more = "Further rows, drawn from the same data under another key, add to the total"
             claim = PureDP(spent, neighbours=self.neighbours).assuming(total, more, *shared)
-            return Guarantee.of(claim)
+            return _promised(claim, fitted.domain)
         found = _of_domain(fitted.domain)
         if not self.alpha:
             detail = (
@@ -277,7 +290,9 @@ class ContingencyTable:
 def _domain(method: Any, table: Table) -> Domain:
     if method.domain == "data":
         return Domain.of_data(table, method.columns, method.constraints, weight=method.weight)
-    return Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
+    domain = Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
+    domain.search_cost(method.neighbours)  # refused before anything is spent
+    return domain
 
 
 def _unit(method: Any) -> int:
@@ -285,9 +300,14 @@ def _unit(method: Any) -> int:
     return 1 if method.weight is None else WEIGHT_UNITS
 
 
-def _shared(method: Any) -> list[str]:
+def _promised(claim: PureDP, domain: Domain) -> Guarantee:
+    """The claim with what finding its domains cost."""
+    return Guarantee.of(with_search(claim, domain.search_cost(claim.neighbours)))
+
+
+def _shared(method: Any, domain: Domain) -> list[str]:
     """What the promise rests on."""
-    out = [_PUBLIC]
+    out = [*grounds(domain.columns)]
     if method.constraints:
         out.append("The combinations that cannot be were declared without looking at the data")
     if method.weight is not None:
@@ -296,16 +316,14 @@ def _shared(method: Any) -> list[str]:
 
 
 def _noised(
-    tables: Sequence[NDArray[np.int64]], epsilon: float, changed: int, neighbours: Neighbours,
-    payer: Ledger | None, possible: NDArray[np.bool_] | None = None,
+    tables: Sequence[NDArray[np.int64]], wanted: Budget, changed: int,
+    possible: NDArray[np.bool_] | None = None,
 ) -> list[NDArray[np.int64]]:  # fmt: skip
     """Counts with noise, negative ones as zero; a table of which nothing is left is even.
 
     changed: how many cells one row is in.
     """
-    factor = 2 if neighbours is Neighbours.REPLACE else 1
-    wanted = Budget(epsilon=epsilon, neighbours=neighbours)
-    debit(payer, wanted, "counts of a baseline")
+    factor = 2 if wanted.neighbours is Neighbours.REPLACE else 1
     ledger = Ledger.in_memory(wanted)
     grant = ledger.grant(epsilon=ledger.budget.amount, purpose="counts of a baseline")
     noisy = np.maximum(laplace(np.concatenate(tables), factor * changed, grant).values, 0).astype(np.int64)
@@ -331,5 +349,4 @@ def _check(counts: NDArray[np.int64], *, even: bool) -> None:
 
 
 def _of_domain(domain: Domain) -> list[NoGuarantee]:
-    detail = "Which values a column may have was read off the data, or not confirmed."
-    return [] if domain.public else [NoGuarantee("domain from the data", detail)]
+    return [] if domain.public else [NoGuarantee("domain from the data", READ_OFF)]

@@ -313,7 +313,7 @@ def _groups(path: Path) -> dict[str, list[str]]:
     except (OSError, ValueError, csv.Error):
         raise DataError(f"{path.name} cannot be read.", hint="a CSV file of code and group") from None
     if not rows or any(len(row) != 2 for row in rows):
-        raise DataError(f"{path.name} is no table of code and group.", hint="two columns and a header")
+        raise DataError(f"{path.name} is not a table of code and group.", hint="two columns and a header")
     for code, group in rows:
         members.setdefault(group, []).append(code)
     return members

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from sfumato.errors import BudgetError
-from sfumato.privacy import Budget, Ledger
+from sfumato.privacy import Budget
+from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.ledger import Payer
 
 
-def require_same(ledger: Ledger, wanted: Budget) -> None:
+def require_same(ledger: Payer, wanted: Budget) -> None:
     """That a ledger is for the promise that a method gives: to whom, and between which data sets."""
     have = ledger.budget
     if (have.unit, have.neighbours) != (wanted.unit, wanted.neighbours):
@@ -17,8 +19,11 @@ def require_same(ledger: Ledger, wanted: Budget) -> None:
         )
 
 
-def debit(ledger: Ledger | None, wanted: Budget, purpose: str) -> None:
-    """Pay for noise that a method draws from a purse of its own."""
-    if ledger is not None:
-        require_same(ledger, wanted)
-        ledger.grant(epsilon=wanted.amount, purpose=purpose).burn()
+def debit(ledger: Payer | None, wanted: Budget, purpose: str) -> Account:
+    """Pay for noise that a method draws from a purse of its own; who has paid."""
+    if ledger is None:
+        return UNACCOUNTED
+    require_same(ledger, wanted)
+    grant = ledger.grant(epsilon=wanted.amount, purpose=purpose)
+    grant.burn()
+    return grant.account

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook, canonical_type
 from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.schema.domains import ADVICE, search_cost, without_public_domain
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.bin_values import draw_within
@@ -39,7 +42,8 @@ class Dropped:
 class Domain:
     """The columns that are synthesized, in order, with their codes and the combinations that cannot be.
 
-    public: every domain was declared and confirmed, so that nothing here depends on the data.
+    public: every domain is public, declared or paid for: see sfumato.schema.domains.
+    columns: as the schema has them, the weight too: where their domains come from.
     weight: the column of survey weights, if rows count by weight; its last edge is the largest weight.
     """
 
@@ -47,6 +51,7 @@ class Domain:
     constraints: tuple[Constraint, ...] = ()
     public: bool = True
     weight: Column | None = None
+    columns: tuple[Column, ...] = ()
 
     @classmethod
     def of(
@@ -57,22 +62,20 @@ class Domain:
         *,
         weight: str | None = None,
     ) -> Domain:
-        """From declared and confirmed domains; everything wrong with them is said at once.
+        """From public domains; everything wrong with them is said at once.
 
         columns: by default all but identifiers, persons and weights.
         """
         wanted = chosen(schema, columns)
         faults = [*unusable(wanted, schema), *_weight_faults(schema, weight)]
-        unconfirmed = [repr(c.name) for c in wanted if not c.public and c.kind not in _NOT_CODED]
-        if unconfirmed:
-            faults.append(
-                f"{len(unconfirmed)} without a confirmed public domain: {listed(unconfirmed)} (declare "
-                "levels or edges that do not come from the data, and set confirmed = true)"
-            )
+        private = without_public_domain(c for c in wanted if c.kind not in _NOT_CODED)
+        if private:
+            faults.append(private)
         faults += _narrow([(c.name, c.size) for c in wanted if c.public])
-        _refuse(faults)
+        _refuse(faults, ADVICE if private else "")
         books = tuple(Codebook.declared(c) for c in wanted)
-        return cls(books, tuple(constraints), True, schema[weight] if weight else None)
+        heavy = schema[weight] if weight else None
+        return cls(books, tuple(constraints), True, heavy, (*wanted, *([heavy] if heavy else ())))
 
     @classmethod
     def of_data(
@@ -97,7 +100,8 @@ class Domain:
         books = tuple(table.codebooks([c.name for c in wanted]).values())
         _refuse(_narrow([(b.name, b.size) for b in books]))
         public = all(c.public for c in wanted)
-        return cls(books, tuple(constraints), public, table.schema[weight] if weight else None)
+        heavy = table.schema[weight] if weight else None
+        return cls(books, tuple(constraints), public, heavy, (*wanted, *([heavy] if heavy else ())))
 
     def __post_init__(self) -> None:
         _ = self.zeros  # faults of the constraints are said here
@@ -111,6 +115,12 @@ class Domain:
     def details(self) -> dict[str, Within]:
         """The detailed columns, drawn last within their group."""
         return {c.column: c for c in self.constraints if isinstance(c, Within)}
+
+    def search_cost(
+        self, neighbours: Neighbours = Neighbours.ADD_REMOVE, unit: Unit = ROW
+    ) -> tuple[DifferentialPrivacy, ...]:
+        """What finding the domains cost, for a claim to this unit; refused where there is no such claim."""
+        return search_cost(self.columns, unit, neighbours)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -271,13 +281,16 @@ def _weight_faults(schema: Schema, weight: str | None) -> list[str]:
     column = schema[weight]
     top = column.edges[-1] if column.edges is not None else None
     if column.kind is not Kind.NUMERIC or not column.public or not np.isfinite(float(top)) or top <= 0:  # type: ignore[arg-type, operator]
-        return [f"weight column '{weight}' needs confirmed edges: the last is the largest weight that counts"]
+        return [
+            f"weight column '{weight}' needs public edges, the last is the largest weight that counts: "
+            f"{column.origin}"
+        ]
     return []
 
 
-def _refuse(faults: list[str]) -> None:
+def _refuse(faults: list[str], hint: str = "") -> None:
     if faults:
-        raise SchemaError(f"{'; '.join(faults)}.", hint="correct the schema, or choose columns")
+        raise SchemaError(f"{'; '.join(faults)}.", hint=hint or "correct the schema, or choose columns")
 
 
 def _put_in_order(order: Ordered, drawn: dict[str, Any]) -> None:

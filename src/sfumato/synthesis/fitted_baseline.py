@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
-from sfumato.errors import ParameterError
+from sfumato.errors import BudgetError, ParameterError
+from sfumato.privacy import Grant
+from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.base import ROW
+from sfumato.privacy.together import leaving_together
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
@@ -33,7 +37,8 @@ _NONE = object()  # single columns have no prior
 class FittedBaseline:
     """Counts to draw from: confidential, unless they were noised.
 
-    groups: which columns each table is of. tables: flat, in the order of the codes.
+    groups: which columns each table is of. tables: flat, in the order of the codes. account: who has paid
+        for noised counts.
     """
 
     method: MarginalBootstrap | ContingencyTable
@@ -41,13 +46,21 @@ class FittedBaseline:
     groups: tuple[tuple[int, ...], ...]
     tables: tuple[NDArray[np.int64], ...] = field(repr=False)
     possible: NDArray[np.bool_] | None = field(default=None, repr=False)
+    account: Account = UNACCOUNTED
 
-    def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
-        """So many rows, drawn when they are read or saved; row r depends on the key and on r alone."""
+    def sample(
+        self, rows: int, *, key: Key | None = None, seed: int | None = None, grant: Grant | None = None
+    ) -> Release:
+        """So many rows, drawn when they are read or saved; row r depends on the key and on r alone.
+
+        grant: where the draw is what costs (a prior), for at least its total; used up first.
+        """
         rows = whole("rows", rows)
         if key is not None and seed is not None:
             raise ParameterError("a key and a seed were given.", hint="give one of them")
         key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        if grant is not None:
+            self._charge(grant, rows)
         promised = self.method.guarantee(self, rows)
         if key.seeded and self.method.epsilon is None:  # noised counts are not drawn with the key
             promised = promised.seeded()
@@ -62,7 +75,7 @@ class FittedBaseline:
         counts = {f"counts {i}": pa.table({"n": pa.array(t)}) for i, t in enumerate(self.tables)}
         return Release(
             self._table(rows, key),
-            promised,
+            promised.accounted(self.account if grant is None else grant.account),
             InternalRecord(key=key, seed=seed, plan=plan, tables=counts),
             "Synthetic rows, each column drawn by itself." if name == "marginals"
             else "Synthetic rows, drawn from the full table of all columns.",
@@ -76,7 +89,21 @@ class FittedBaseline:
         if key is not None and seed is not None:
             raise ParameterError("a key and a seed were given.", hint="give one of them")
         key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
-        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+        made = [self.sample(rows, key=key.derive("set", i)) for i in range(k)]
+        if self.method.epsilon is not None:  # of counts that were noised once: no set adds anything
+            return tuple(made)
+        promised = leaving_together([r.guarantee for r in made])
+        return tuple(replace(r, guarantee=g) for r, g in zip(made, promised, strict=True))
+
+    def _charge(self, grant: Grant, rows: int) -> None:
+        cost = self.method.spends(rows).epsilon
+        if self.method.epsilon is not None or cost is None or grant.epsilon is None or grant.epsilon < cost:
+            raise BudgetError(
+                "the grant does not cover these rows.", hint="method.spends(rows) says how much"
+            )
+        if grant.budget.neighbours is not self.method.neighbours or grant.budget.unit != ROW:
+            raise BudgetError("the grant is for other neighbours, or for persons.", hint="a grant for rows")
+        grant.burn()
 
     def codes(self, rows: int, key: Key, first: int = 0) -> NDArray[np.int64]:
         """Rows first, first + 1, ...: (columns, rows). Exact: whole-number weights, whole-number draws."""

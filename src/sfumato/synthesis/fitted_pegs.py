@@ -68,6 +68,8 @@ class FittedPeGS:
         key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
         sampler = self._sampler(rows, key)
         promised = promises.guarantee(self, rows, spent)
+        if grant is not None:
+            promised = promised.accounted(grant.account)
         record = InternalRecord(
             key=key, seed=seed, plan=promises.plan(self.method, rows), tables=_tables(self),
             extra={"rows counted": self.blocks.rows, "rows dropped": self.blocks.dropped,

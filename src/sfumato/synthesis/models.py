@@ -89,7 +89,7 @@ def check(models: Mapping[str, str], domain: Domain, parents: Any) -> None:
         column = books[name].column
         edges = np.array([float(str(e)) for e in column.edges or ()]) if column.kind is Kind.NUMERIC else None
         if edges is None or not len(edges) or not np.isfinite(edges).all():
-            faults.append(f"'{name}' is no number with finite edges")
+            faults.append(f"'{name}' is not a number with finite edges")
         elif family in ("gamma", "poisson") and edges[0] < 0:
             faults.append(f"'{name}' can be below 0, which {family} cannot")
         elif family == "poisson" and not ends(books[name])[2]:

@@ -33,7 +33,7 @@ COLUMNS = Parameter(
 WEIGHT = Parameter(Text("The column of survey weights that rows count by."), columns=True)
 DOMAIN = Parameter(
     Text(
-        "'public': values that a person has confirmed as public. 'data': read off the data, and no promise.",
+        "'public': listed, declared or found (docs/domains.md). 'data': read off the data, no promise.",
         ("public", "data"),
     )
 )

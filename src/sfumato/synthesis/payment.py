@@ -9,10 +9,13 @@ Tested by: tests/synthesis/test_paying.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.privacy import Budget, Ledger, Neighbours
+from sfumato.methods.declaration import spending_of
+from sfumato.privacy import Budget, Neighbours
+from sfumato.privacy.ledger import Payer
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.debits import require_same
@@ -20,7 +23,7 @@ from sfumato.table import Table
 
 
 def paid(
-    table: Table, method: Any, rows: int | None, ledger: Ledger, *, key: Key | None, seed: int | None
+    table: Table, method: Any, rows: int | None, ledger: Payer, *, key: Key | None, seed: int | None
 ) -> Release:
     """So many rows, debited from the ledger; methods that promise no epsilon are refused."""
     from sfumato.synthesis.baselines import ContingencyTable, MarginalBootstrap
@@ -30,11 +33,13 @@ def paid(
 
     if isinstance(method, PrivateSynthesizer):
         return method.fit(table, ledger=ledger).sample(rows, key=key, seed=seed)
-    if rows is None:
+    ours = isinstance(method, (MarginalBootstrap, ContingencyTable, PeGS, PMI))
+    if rows is None and ours:
         raise ParameterError("how many rows?", hint="rows=1_000")
     if isinstance(method, (MarginalBootstrap, ContingencyTable)) and method.epsilon is not None:
+        assert rows is not None
         return method.fit(table, ledger=ledger).sample(rows, key=key, seed=seed)
-    if not isinstance(method, (PeGS, PMI)) or not method.spends(rows).claimed:
+    if not spending_of(method, rows).claimed:
         raise ParameterError(
             "this method promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
         )
@@ -43,11 +48,28 @@ def paid(
             "a seeded draw of this method promises nothing: there is nothing to debit.",
             hint="leave the seed out, or the ledger",
         )
+    if not ours:
+        return _of_a_guest(table, method, rows, ledger, key)
+    assert rows is not None
     return _by_the_row(table, method, rows, ledger, key)
 
 
-def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key | None) -> Release:
-    """PeGS and PMI: the draw of a row is the noise. PeGS may have to pay for parents or a prior before."""
+def _of_a_guest(table: Table, method: Any, rows: int | None, ledger: Payer, key: Key | None) -> Release:
+    """A method of another package draws by itself: what it says that it spends is debited before it looks."""
+    amounts = spending_of(method, rows).amounts()
+    if not amounts:
+        raise ParameterError("what this method spends is not known beforehand.", hint="leave the ledger out")
+    epsilon, rho = amounts.get("epsilon"), amounts.get("rho")
+    grant = ledger.grant(epsilon=epsilon, rho=rho, purpose=type(method).__name__)
+    grant.burn()
+    release: Release = method.fit(table).sample(rows, key=key)
+    return replace(release, guarantee=release.guarantee.accounted(grant.account))
+
+
+def _by_the_row(table: Table, method: Any, rows: int, ledger: Payer, key: Key | None) -> Release:
+    """PeGS, PMI, a table with a prior: the draw of a row is the noise. PeGS may have to pay for parents or
+    marginals before."""
+    from sfumato.synthesis.baselines import ContingencyTable
     from sfumato.synthesis.pegs import PeGS
 
     fitted = None
@@ -60,13 +82,13 @@ def _by_the_row(table: Table, method: Any, rows: int, ledger: Ledger, key: Key |
         )  # values that do not fit
     else:
         fitted = method.fit(table)
-        spent = fitted.spends(rows)
+        spent = method.spends(rows).epsilon if isinstance(method, ContingencyTable) else fitted.spends(rows)
     if spent is None:
         raise ParameterError(
             "what these rows cost is not known before they are paid for.",
             hint="give epsilon or epsilon_per_row",
         )
-    neighbours = method.neighbours if isinstance(method, PeGS) else Neighbours.ADD_REMOVE
+    neighbours = getattr(method, "neighbours", Neighbours.ADD_REMOVE)
     require_same(ledger, Budget(epsilon=spent, neighbours=neighbours))
     grant = ledger.grant(epsilon=spent, purpose=f"{type(method).__name__}, {rows:,} rows")
     fitted = method.fit(table) if fitted is None else fitted

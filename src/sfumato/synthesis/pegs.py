@@ -60,7 +60,7 @@ _OF_EPSILON = "by default a tenth of epsilon, or what a row costs"
         Does.SYNTHESIZE,
         "The perturbed Gibbs sampler: drawing a row is its noise.",
         page="pegs.md",
-        claims=("PureDP", "DiverseLaw", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "DiverseLaw", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
         grid=(
             {"epsilon_per_row": 1.0, "parents": "auto"},
@@ -261,6 +261,7 @@ class PeGS:
         source: Any = table if self.domain == "data" else table.schema
         domain = make(source, self.columns, self.constraints, weight=self.weight)
         self._check(domain)
+        domain.search_cost(self.neighbours)  # refused before anything is spent
         return domain, pool_codes(domain, self.seeds) if isinstance(self.seeds, Table) else None
 
     def fit_blocks(self, blocks: Blocks) -> FittedPeGS:

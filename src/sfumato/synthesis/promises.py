@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import Claim, DiverseLaw, Guarantee, NoGuarantee, PureDP
 from sfumato.privacy.rounding import down, exact, shown, up
+from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -38,11 +39,10 @@ def guarantee(fitted: FittedPeGS, rows: int, spent: float | None) -> Guarantee:
         open_.insert(0, ("no noise", "With alpha = 0 the laws are those of the data."))
     elif not open_:
         assert spent is not None
-        claims.append(
-            PureDP(spent, neighbours=method.neighbours).assuming(
-                *_cost(fitted, rows, spent), *_shared(fitted)
-            )
+        own = PureDP(spent, neighbours=method.neighbours).assuming(
+            *_cost(fitted, rows, spent), *_shared(fitted)
         )
+        claims.append(with_search(own, fitted.blocks.domain.search_cost(method.neighbours)))
     for reason, detail in open_:
         alone = "" if spent is None else (
             f" Without this part the rows would satisfy epsilon = {shown(spent)} in all, "
@@ -63,7 +63,7 @@ def _open(fitted: FittedPeGS) -> list[tuple[str, str]]:
         out.append(
             (
                 "domain from the data",
-                "Which values a column may have was read off the data, or not confirmed.",
+                READ_OFF,
             )
         )
     return out
@@ -94,9 +94,9 @@ def _cost(fitted: FittedPeGS, rows: int, spent: float) -> list[str]:
 def _shared(fitted: FittedPeGS) -> list[str]:
     """What the promise rests on."""
     domain, method = fitted.blocks.domain, fitted.method
-    out = []
+    out: list[str] = []
     if domain.public:
-        out.append("The values that each column may have are public, and were not read off the data")
+        out += grounds(domain.columns)
     if fitted.blocks.chosen == "declared" and any(fitted.blocks.parents.values()):
         out.append("Which columns depend on which was declared without looking at the data")
     if isinstance(method.seeds, Table):

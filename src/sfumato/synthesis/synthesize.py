@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from sfumato.errors import ParameterError
 from sfumato.io.spark import is_spark, spread
-from sfumato.privacy import Ledger
+from sfumato.privacy.ledger import Payer
 from sfumato.release import Release
 from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
@@ -38,7 +38,7 @@ def synthesize(
     *,
     key: Key | None = None,
     seed: int | None = None,
-    ledger: Ledger | None = None,
+    ledger: Payer | None = None,
 ) -> Release:
     """So many synthetic rows of a table, with the promise that the method gives.
 

@@ -52,10 +52,10 @@ def widen(
             raise DataError(
                 f"not even all rows together reach {asked}.", hint="ask for less, or coarsen the column"
             )
-        label = _merged(points, label, ~good)
+        label = joined(points, label, ~good)
 
 
-def _merged(points: Floats, label: Ints, poor: NDArray[np.bool_]) -> Ints:
+def joined(points: Floats, label: Ints, poor: NDArray[np.bool_]) -> Ints:
     """Each poor cluster joined to its nearest one; chains become one cluster."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

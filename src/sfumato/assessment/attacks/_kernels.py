@@ -142,23 +142,26 @@ def surround(
 ) -> None:
     """Distances d = sum over columns, of each person to each row: counts, sums and minima of them.
 
-    people: (n, columns); rows: (m, columns). The last `ranked` columns are numbers, the others codes, of
+    people: (n, columns); rows: (columns, m). The last `ranked` columns are numbers, the others codes, of
     which NaN equals nothing. near: (n, 3), rows with d <= 0, 1, 2; kernel: (n, 2), the sums of exp(-2 d) and
     of exp(-16 d) over rows with d <= far; best: (n,), the smallest d. The last three are added to.
     """
     width = people.shape[1]
     codes = width - ranked
+    differ = np.empty(rows.shape[1], np.float32)
     for i in range(people.shape[0]):
-        for r in range(rows.shape[0]):
-            differ = 0
-            for j in range(codes):
-                differ += people[i, j] != rows[r, j]  # no branch: half of them would be guessed wrong
+        differ[:] = 0.0
+        for j in range(codes):
+            own, column = people[i, j], rows[j]
+            for r in range(len(differ)):  # no branch and one column after the other: many rows at a time
+                differ[r] += np.float32(1.0) if column[r] != own else np.float32(0.0)
+        for r in range(len(differ)):
             stop = max(best[i], far)
-            d = float(differ)
+            d = float(differ[r])
             if d > stop:
                 continue
             for j in range(codes, width):
-                gap = abs(people[i, j] - rows[r, j])
+                gap = abs(people[i, j] - rows[j, r])
                 d += gap if gap < 1.0 else 1.0  # also where a gap is no number
             if d > stop:
                 continue

@@ -142,6 +142,11 @@ def linked(
 
 
 @compiled
+def _same(a: float, b: float) -> bool:
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@compiled
 def guessed(
     numbers: NDArray[np.float64],
     codes: NDArray[np.int64],
@@ -150,29 +155,47 @@ def guessed(
     guesses: NDArray[np.float64],
     people_numbers: NDArray[np.float64],
     people_codes: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    order: NDArray[np.int64],
     secrets: NDArray[np.float64],
-    within: float,
+    within: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Of the records nearest to a person, the share whose guess is right: off by at most `within` times it.
 
-    numbers, codes: the different rows of what is known, (columns, rows); guesses: (records,) in their order,
-    row g from starts[g]. people_*: (columns, people); secrets, out: (people,). Missing is right for missing.
+    numbers, codes: the different rows of what is known, (columns, rows); guesses: (secrets, records) in their
+    order, row g from starts[g]. people_*: the different people by what is known, (columns, rows); those of
+    row p are order[k, begins[p] : begins[p + 1]], for each secret k with equal values side by side. secrets,
+    out: (secrets, people). Missing is right for missing.
     """
     near = np.empty(sizes.shape[0])
-    for i in range(len(out)):
-        gower(people_numbers[:, i], people_codes[:, i], numbers, codes, near)
+    nearest = np.empty(guesses.shape[1], np.int64)
+    for p in range(len(begins) - 1):
+        gower(people_numbers[:, p], people_codes[:, p], numbers, codes, near)
         best, _, at = edge(near, sizes, 1)
-        right = 0
+        found = 0
         for g in range(len(near)):
             if near[g] <= best + _ROUNDING:
                 for j in range(starts[g], starts[g + 1]):
-                    guess = guesses[j]
-                    if np.isnan(guess):
-                        right += np.isnan(secrets[i])
-                    else:
-                        right += abs(guess - secrets[i]) <= within * abs(guess)
-        out[i] = right / at
+                    nearest[found] = j
+                    found += 1
+        for k in range(len(within)):
+            before = -1
+            for place in range(begins[p], begins[p + 1]):
+                i = order[k, place]
+                secret = secrets[k, i]
+                if before >= 0 and _same(secret, secrets[k, before]):
+                    out[k, i] = out[k, before]
+                else:
+                    right = 0
+                    for j in nearest[:found]:
+                        guess = guesses[k, j]
+                        if np.isnan(guess):
+                            right += np.isnan(secret)
+                        else:
+                            right += abs(guess - secret) <= within[k] * abs(guess)
+                    out[k, i] = right / at
+                before = i
 
 
 @compiled

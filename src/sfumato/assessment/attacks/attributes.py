@@ -7,6 +7,7 @@ guess better, about people who are not in it too. What counts is the success abo
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -177,7 +178,10 @@ def learnt(
     if estimator is None:
         estimator = _quick_enough(inputs.nnz * values)
     model = importlib.import_module("sklearn.base").clone(estimator)
-    model.fit(inputs, target[used])
+    with warnings.catch_warnings():
+        # An intruder who stops before the last digit guesses as well.
+        warnings.simplefilter("ignore", importlib.import_module("sklearn.exceptions").ConvergenceWarning)
+        model.fit(inputs, target[used])
     guess = partial(_predicted, model, tables)
     right = in_turn(guess, view.people, values) == secrets(pair, sensitive)
     others = None

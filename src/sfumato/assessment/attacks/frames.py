@@ -150,29 +150,35 @@ def linked(
 
 
 def guessed(
-    data: Frames, known: Sequence[str], people: Floats, records: Floats, secret: int, within: float
+    data: Frames,
+    known: Sequence[str],
+    people: Floats,
+    records: Floats,
+    secrets: Sequence[int],
+    within: Sequence[float],
 ) -> Floats:
-    """For each person the share of the nearest records whose value in column `secret` is right.
+    """The share of a person's nearest records whose value in a column is right: (secrets, people).
 
     Right is what is off by at most `within` of the guess. So it is the chance of somebody who takes one of
-    the nearest at random.
+    the nearest at random. Who is nearest is looked for once, whatever is then to be guessed.
     """
     from sfumato.assessment.attacks import _record_kernels
 
     there, persons = rows(data, known, records), rows(data, known, people)
-    place, of, _ = _distinct([persons.of, people[secret]], people.shape[1])
-    mine, secrets = persons.of[place], people[secret][place]
-    guesses = records[secret][there.members]
-    out = np.empty(len(place))
+    wanted = people[list(secrets)]
+    order = np.stack([np.lexsort((values, persons.of)) for values in wanted])
+    guesses = np.ascontiguousarray(records[list(secrets)][:, there.members])
+    out = np.empty(wanted.shape)
 
     def work(part: slice) -> None:
-        their = (persons.numbers[:, mine[part]], persons.codes[:, mine[part]], secrets[part])
+        their = (persons.numbers[:, part], persons.codes[:, part], persons.starts[part.start : part.stop + 1])
         _record_kernels.guessed(
-            there.numbers, there.codes, there.sizes, there.starts, guesses, *their, within, out[part]
-        )
+            there.numbers, there.codes, there.sizes, there.starts, guesses, *their, order, wanted,
+            np.asarray(within, np.float64), out,
+        )  # fmt: skip
 
-    in_threads(work, len(out))
-    return out[of]
+    in_threads(work, len(persons.sizes))
+    return out
 
 
 def wilson(successes: float, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

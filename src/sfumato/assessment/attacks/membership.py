@@ -57,7 +57,7 @@ def shadow_membership(
     size = len(others) // 2 if size is None else size
     require(
         "" if len(chosen) >= 1 and len(others) >= 2 else "targets and others are both needed",
-        "" if 1 <= size <= len(others) else "size must leave the rows that are no targets enough",
+        "" if 1 <= size <= len(others) else "size must leave enough rows that are not targets",
         "" if shadows >= 4 and trials >= 1 else "at least 4 shadows and one trial are needed",
         *_common(rates, confidence),
         hint="see docs/membership.md",

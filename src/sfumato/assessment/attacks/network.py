@@ -111,52 +111,57 @@ class _Column:
     def __init__(
         self, cells: Ints, covers: Floats, secrets_: int, group: Ints | None = None, size: int = 0
     ) -> None:
-        self.covers = covers
+        from scipy.sparse import csr_matrix
+
         pairs = np.column_stack([np.full(len(cells), -1) if group is None else group, cells])
         self.distinct = Distinct.among(pairs)  # records that look alike in both columns are one
-        self.group, self.cell = self.distinct.rows.T
+        self.group, self.cell = (np.ascontiguousarray(c) for c in self.distinct.rows.T)
         self.order = np.argsort(self.distinct.of, kind="stable")
         self.first = np.cumsum(self.distinct.sizes) - self.distinct.sizes
         leaves = covers.shape[1]
+        # Most values cover few leaves, an exact one a single one.
+        self.covers = csr_matrix(covers)
+        self.covered = self.covers.indptr.astype(np.int64), self.covers.indices.astype(np.int64)
+        at = np.arange(len(self.cell))
+        self.alone = csr_matrix(
+            ((self.group < 0).astype(float), (self.cell, at)), (len(covers), len(at))
+        )  # the records of each value whose group is not known
         self.table: Floats = np.full((secrets_, leaves), 1 / leaves)
         self.given: Floats | None = None
         if size * secrets_ * leaves <= _WORK and len(self.group) * secrets_ * leaves <= _WORK and size:
             self.given = np.full((size, secrets_, leaves), 1 / leaves)
+        else:
+            self.alone.data[:] = 1.0  # no table is given a group
 
     @property
     def steps(self) -> int:
         """What a round costs, about."""
-        rows = len(self.covers) if self.given is None else len(self.group)
+        rows = self.covers.shape[0] if self.given is None else len(self.group)
         return int(rows * self.table.size)
 
     def mass(self) -> Floats:
         """P(released value | secret), given the group where it is known: (distinct records, secrets)."""
+        from sfumato.assessment.attacks._network_kernels import masses
+
         out = (self.covers @ self.table.T)[self.cell]
         if self.given is not None:
-            known = self.group >= 0
-            tables = self.given[self.group[known]]
-            out[known] = np.einsum("rsl,rl->rs", tables, self.covers[self.cell[known]])
+            masses(self.given, self.group, self.cell, *self.covered, out)
         return np.asarray(np.maximum(out, 1e-300))
 
     def maximize(self, belief: Floats) -> None:
         """Tables from the expected leaves: a generalized cell is shared out by the present tables."""
+        from sfumato.assessment.attacks._network_kernels import expected
+
         # how often what a record shows goes with a secret
         seen = np.add.reduceat(belief[self.order], self.first, axis=0)
         share = seen / self.mass()
-        covers = self.covers[self.cell]
-        leaves = np.zeros_like(self.table)
+        leaves = self.table * (self.covers.T @ (self.alone @ share)).T
         if self.given is None:
-            leaves = self.table * (share.T @ covers)
             self.table = _normal(leaves + _PRIOR)
             return
-        known = self.group >= 0
         within = np.zeros_like(self.given)
-        parts = self.given[self.group[known]] * share[known][:, :, None] * covers[known][:, None, :]
-        present, first = np.unique(self.group[known], return_index=True)  # they are in order
-        if len(present):
-            within[present] = np.add.reduceat(parts, first, axis=0)
-        leaves = within.sum(axis=0) + self.table * (share[~known].T @ covers[~known])
-        self.table = _normal(leaves + _PRIOR)
+        expected(self.given, share, self.group, self.cell, *self.covered, within)
+        self.table = _normal(leaves + within.sum(axis=0) + _PRIOR)
         self.given = _normal(within + _SHRUNK * self.table[None])
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.assessment.attacks.intruder import in_threads
 from sfumato.assessment.audit.intervals import portions
 from sfumato.errors import DataError, listed
 from sfumato.schema import Kind
@@ -141,7 +142,12 @@ def surroundings(
     near, kernel, best = np.zeros((n, 3)), np.zeros((n, 2)), np.full(n, np.inf)
     for part in portions(len(rows), _ROWS, "distances"):
         block, rest = rows[:part], rows[part:]
-        surround(persons, block[:, order], int(ranked.sum()), _FAR, near, kernel, best)
+        by_column = np.ascontiguousarray(block[:, order].T)
+
+        def search(some: slice, by_column: NDArray[np.float32] = by_column) -> None:
+            surround(persons[some], by_column, int(ranked.sum()), _FAR, near[some], kernel[some], best[some])
+
+        in_threads(search, n)
         rows = rest
     columns = [np.log1p(near), -best[:, None] / width, np.log(kernel[:, :1] / total + 1e-12)]
     # Of rows that all lie far off, the nearest counts for all.

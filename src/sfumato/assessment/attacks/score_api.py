@@ -208,7 +208,7 @@ def who_trained(
     people.schema.require([outcome])
     require(
         "" if guess in ("membership", "outcome") else "guess is 'membership' or 'outcome'",
-        "" if 1 <= size <= len(others) else "size must leave the rows that are no targets enough",
+        "" if 1 <= size <= len(others) else "size must leave enough rows that are not targets",
         "" if queries >= 1 else "at least one query is needed",
         "" if len(people.columns) > 1 else "a score needs an input besides the outcome",
         "" if shadows >= 4 and trials >= 1 else "at least 4 shadows and one trial are needed",
@@ -325,7 +325,7 @@ def _answers(score: Scorer, inputs: pa.Table) -> Floats:
         )
     answers = values.astype(np.float64)
     if not np.isfinite(answers).all():
-        raise DataError("the score gave answers that are no finite numbers.", hint="scores must be finite")
+        raise DataError("the score gave answers that are not finite numbers.", hint="scores must be finite")
     return answers
 
 

@@ -4,8 +4,9 @@
 then hide everybody, although the others still name them. The intruders here look for the columns that tell
 (`most_telling`), or for the record that agrees in most of them (`tolerant`).
 
-What is chosen is chosen on one half of the people and tried on the other, and the other way round: choosing
-does not flatter, and everybody is attacked.
+What is chosen is chosen on some of the people and tried on the others: choosing does not flatter. Not the
+other way round as well: two choices that are each tried on the people of the other err to the same side, and
+the spread of their mean is up to a quarter more than that of so many independent people.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from sfumato.table import Table
 Truth = str | Sequence[int] | Ints | None
 Subset = tuple[int, ...]
 
-_SEARCHED = 1_000  # people of a half on whom columns are chosen, and as many of the control
+_CHOOSING = 4  # one in so many people is chosen on, the others are attacked
+_SEARCHED = 1_000  # people at most on whom is chosen, and as many of the control
 _FEWEST = 200  # the same where the release is long
 _SEEN = 2**26  # people times records on whom columns are chosen
 _RECORDS = 2**20  # released records on which columns are chosen
@@ -44,7 +46,7 @@ _SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.999)
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
+class Part:
     """Some people, their own records where they are known, and some people outside the data."""
 
     people: Ints
@@ -69,24 +71,20 @@ def most_telling(
     own, everyone, strangers = _given(pair, known, key, truth, control, _TRIED)
     view = look(pair, known)
     outside = None if strangers is None else look(pair, known, strangers)
-    halves = _halves(everyone, own, None if outside is None else len(outside.people), key)
-    chosen = [_search(view, outside, half, key) for half in halves]
-    lone, right, others = [], [], []
-    for half, columns in zip(halves, reversed(chosen), strict=True):  # each is tried on the other half
-        at = [view.columns[c] for c in columns]
-        seen = look(pair, at)
-        some = replace(seen, people=seen.people[half.people])
-        lone.append(some.matches == 1)
-        if half.own is not None:
-            right.append(lone[-1] & some.may_be(half.own))
-        if half.control is not None and strangers is not None:
-            theirs = look(pair, at, strangers)
-            others.append(replace(theirs, people=theirs.people[half.control]).matches == 1)
-    sets = [[view.columns[c] for c in columns] for columns in chosen]
+    first, rest = _parted(everyone, own, None if outside is None else len(outside.people), key)
+    columns = [view.columns[c] for c in _search(view, outside, first, key)]
+    seen = look(pair, columns)
+    some = replace(seen, people=seen.people[rest.people])
+    lone, right, others = some.matches == 1, None, None
+    if rest.own is not None:
+        right = lone & some.may_be(rest.own)
+    if rest.control is not None and strangers is not None:
+        theirs = look(pair, columns, strangers)
+        others = replace(theirs, people=theirs.people[rest.control]).matches == 1
     return _scores(
         "linking by the most telling columns", pair, known, lone, right, others, confidence,
-        f"exactly one released record fits in the columns that tell most ({' or '.join(map(_words, sets))})",
-        {"chosen": sets},
+        f"exactly one released record fits in the columns that tell most ({', '.join(columns)})",
+        {"chosen": columns},
     )  # fmt: skip
 
 
@@ -102,27 +100,23 @@ def tolerant(
 ) -> list[Score]:
     """Link with the record that agrees best, if it agrees well and the runner-up is clearly worse.
 
-    How well, and how much worse, is chosen on the other half of the people. pairs: people times records that
-    are compared; people are drawn by the key where there are more.
+    How well, and how much worse, is chosen on other people than those attacked. pairs: people times records
+    that are compared; people are drawn by the key where there are more.
     """
     most = max(_LEAST, int(pairs / pair.released.rows()) // 2)
     own, everyone, strangers = _given(pair, known, key, truth, control, most)
     seen = agreement(pair, known, strangers)
-    halves = _halves(everyone, own, None if seen.control is None else len(seen.control), key)
-    found = [_found(seen, half) for half in halves]
-    rules = [_rule(half, *best) for half, best in zip(halves, found, strict=True)]
-    lone, right, others = [], [], []
-    for half, (people, outside), (margin, share) in zip(halves, found, reversed(rules), strict=True):
-        lone.append(_claims(people, margin, share))
-        if half.own is not None:
-            right.append(lone[-1] & (people.which == half.own))
-        if outside is not None:
-            others.append(_claims(outside, margin, share))
+    first, rest = _parted(everyone, own, None if seen.control is None else len(seen.control), key)
+    margin, share = _rule(first, *_found(seen, first))
+    people, outside = _found(seen, rest)
+    lone = _claims(people, margin, share)
+    right = None if rest.own is None else lone & (people.which == rest.own)
     return _scores(
-        "linking that forgives errors", pair, known, lone, right, others, confidence,
+        "linking that forgives errors", pair, known, lone, right,
+        None if outside is None else _claims(outside, margin, share), confidence,
         "one released record agrees well in what is known, rare values counting most, and all others agree "
         "clearly less",
-        {"rules": [{"bits_ahead": m, "share_agreeing": s} for m, s in rules]},
+        {"rule": {"bits_ahead": margin, "share_agreeing": share}},
     )  # fmt: skip
 
 
@@ -150,18 +144,18 @@ def _drawn(rows: int, most: int, key: Key) -> Ints:
     return np.sort(key.generator("drawn").choice(rows, most, replace=False)).astype(np.int64)
 
 
-def _halves(everyone: Ints, own: Ints | None, outside: int | None, key: Key) -> tuple[Half, Half]:
-    """Two halves at random; where there is a single person, they are both."""
+def _parted(everyone: Ints, own: Ints | None, outside: int | None, key: Key) -> tuple[Part, Part]:
+    """Those on whom is chosen, and the others, at random; where there is a single person, they are both."""
     people = key.generator("halves").permutation(everyone)
     others = None if outside is None else key.generator("control halves").permutation(outside)
 
     def cut(rows: Ints, second: bool) -> Ints:
-        middle = len(rows) // 2
-        part = rows[middle:] if second else rows[:middle]
+        mark = min(_SEARCHED, max(1, len(rows) // _CHOOSING))
+        part = rows[mark:] if second else rows[:mark]
         return np.sort(part if len(rows) > 1 else rows).astype(np.int64)
 
     first, second = (
-        Half(
+        Part(
             cut(people, later),
             None if own is None else own[cut(people, later)],
             None if others is None else cut(others, later),
@@ -175,49 +169,45 @@ def _scores(
     name: str,
     pair: Pair,
     known: Sequence[str],
-    lone: list[NDArray[np.bool_]],
-    right: list[NDArray[np.bool_]],
-    others: list[NDArray[np.bool_]],
+    lone: NDArray[np.bool_],
+    right: NDArray[np.bool_] | None,
+    others: NDArray[np.bool_] | None,
     confidence: float,
     how: str,
     details: dict[str, object],
 ) -> list[Score]:
     knowledge = knows(known, pair=pair)
     scores = []
-    if others:
+    if others is not None:
         scores.append(
             rate(
                 f"{name}, claimed",
-                np.concatenate(lone),
+                lone,
                 meaning=f"Share of people whom the intruder claims to have found, because {how}. The control "
                 "shows how often that happens to people who are not in the data. What to go by was chosen on "
-                "one half of the people and tried on the other.",
+                "other people than those attacked.",
                 knowledge=knowledge,
                 columns=known,
-                control=np.concatenate(others),
+                control=others,
                 confidence=confidence,
                 details=details,
             )
         )
-    if right:
+    if right is not None:
         scores.append(
             rate(
                 f"{name}, re-identified",
-                np.concatenate(right),
+                right,
                 meaning=f"Share of people whose own record is the one the intruder claims, because {how}. "
-                "What to go by was chosen on one half of the people and tried on the other.",
+                "What to go by was chosen on other people than those attacked.",
                 knowledge=knowledge,
                 columns=known,
                 baseline=1 / pair.released.rows(),
                 confidence=confidence,
-                details={**details, "claimed": float(np.concatenate(lone).mean())},
+                details={**details, "claimed": float(lone.mean())},
             )
         )
     return scores
-
-
-def _words(columns: Sequence[str]) -> str:
-    return ", ".join(columns)
 
 
 # -- which columns ------------------------------------------------------------------------------
@@ -225,7 +215,7 @@ def _words(columns: Sequence[str]) -> str:
 
 @dataclass(eq=False)
 class _Search:
-    """What sets of columns give on one half. spent: words looked at."""
+    """What sets of columns give on some people. spent: words looked at."""
 
     bits: NDArray[np.uint64]
     starts: Ints
@@ -259,9 +249,9 @@ class _Search:
         return out
 
 
-def _search(view: View, outside: View | None, half: Half, key: Key) -> Subset:
-    """The best set of columns on one half: all small ones, the best extended, the last thinned out."""
-    search = _prepared(view, outside, half, key)
+def _search(view: View, outside: View | None, part: Part, key: Key) -> Subset:
+    """The best set of columns on some people: all small ones, the best extended, the last thinned out."""
+    search = _prepared(view, outside, part, key)
     width = len(view.columns)
     worth: dict[Subset, float] = {}
 
@@ -291,15 +281,15 @@ def _search(view: View, outside: View | None, half: Half, key: Key) -> Subset:
     return best
 
 
-def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search:
+def _prepared(view: View, outside: View | None, part: Part, key: Key) -> _Search:
     """Which records fit each value of those on whom columns are chosen, as bits."""
     records = _drawn(len(view.released), _RECORDS, key.derive("records"))
     most = min(_SEARCHED, max(_FEWEST, _SEEN // len(records)))
-    some = _drawn(len(half.people), most, key.derive("searched"))
-    people = view.people[half.people[some]]
+    some = _drawn(len(part.people), most, key.derive("searched"))
+    people = view.people[part.people[some]]
     strangers = None
-    if outside is not None and half.control is not None:
-        chosen = half.control[_drawn(len(half.control), most, key.derive("strangers"))]
+    if outside is not None and part.control is not None:
+        chosen = part.control[_drawn(len(part.control), most, key.derive("strangers"))]
         strangers = outside.people[chosen]
     place = np.full(len(view.released) + 1, -3, np.int64)
     place[records] = np.arange(len(records))
@@ -321,7 +311,7 @@ def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search
         starts=np.cumsum([0, *[len(t) for t in tables[:-1]]]),
         words=words,
         people=np.stack(lines, axis=1),
-        own=None if half.own is None else place[half.own[some]],
+        own=None if part.own is None else place[part.own[some]],
         control=None if strangers is None else np.stack(others, axis=1),
     )
 
@@ -329,11 +319,11 @@ def _prepared(view: View, outside: View | None, half: Half, key: Key) -> _Search
 # -- how well a record agrees -------------------------------------------------------------------
 
 
-def _found(seen: Agreement, half: Half) -> tuple[BestRecords, BestRecords | None]:
+def _found(seen: Agreement, part: Part) -> tuple[BestRecords, BestRecords | None]:
     others = None
-    if half.control is not None and seen.control is not None:
-        others = seen.best(seen.control[half.control])
-    return seen.best(seen.people[half.people]), others
+    if part.control is not None and seen.control is not None:
+        others = seen.best(seen.control[part.control])
+    return seen.best(seen.people[part.people]), others
 
 
 def _claims(found: BestRecords, margin: float, share: float) -> NDArray[np.bool_]:
@@ -341,14 +331,14 @@ def _claims(found: BestRecords, margin: float, share: float) -> NDArray[np.bool_
     return claimed
 
 
-def _rule(half: Half, people: BestRecords, others: BestRecords | None) -> tuple[float, float]:
-    """How far ahead, and how well agreeing, a record must be for claims to be worth most on this half."""
+def _rule(part: Part, people: BestRecords, others: BestRecords | None) -> tuple[float, float]:
+    """How far ahead, and how well agreeing, a record must be for claims to be worth most on these people."""
 
     def worth(rule: tuple[float, float]) -> float:
         claims = _claims(people, *rule)
         if others is not None:
             return float(claims.mean() - _claims(others, *rule).mean())
-        right = claims & (people.which == half.own)
+        right = claims & (people.which == part.own)
         return float(right.mean() - (claims & ~right).mean())
 
     return max(itertools.product(_MARGINS, _SHARES), key=worth)  # of equals the first: the most claims

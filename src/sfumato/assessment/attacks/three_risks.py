@@ -230,37 +230,95 @@ def inference(
     value of a random released record. Both chances are computed, not drawn. The first people of many attacks
     are those of few.
     """
+    found = inferences(
+        original, released, known, [sensitive], control=control, attacks=attacks, within=within, seed=seed,
+        confidence=confidence,
+    )[0]  # fmt: skip
+    if isinstance(found, DataError):
+        raise found
+    return found
+
+
+def inferences(
+    original: Table,
+    released: Table,
+    known: Sequence[str],
+    sensitive: Sequence[str],
+    *,
+    control: Table | None = None,
+    attacks: int = 500,
+    within: float = 0.05,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> list[list[Score] | DataError]:
+    """`inference` of several columns, each by itself: the scores, or why there is nothing to attack.
+
+    Who is nearest is looked for once for all of them.
+    """
     _check(attacks=attacks)
-    if sensitive in known:
-        raise ParameterError(f"'{sensitive}' is among the columns the intruder knows.", hint="leave it out")
-    data = frames([original, released, control], [*known, sensitive])
+    both = [n for n in sensitive if n in known]
+    if both:
+        raise ParameterError(f"'{both[0]}' is among the columns the intruder knows.", hint="leave it out")
+    files = [t for t in (original, released, control) if t is not None]
+    absent = [n for n in sensitive if not all(n in t.columns for t in files)]
+    data = frames(files, [*known, *(n for n in sensitive if n not in absent)])
     random = Key.from_seed(seed).generator("inference")
-    records, at = data.cells[1], len(data.columns) - 1
-    guesses = records[at]
-    if np.isnan(guesses).all():
-        raise NothingToAttack(
-            f"'{sensitive}' is missing in every released record.", hint="name another column"
-        )
-    if len(np.unique(guesses)) == 1:
-        raise NothingToAttack(
-            f"every released record has the same '{sensitive}': the nearest tells no more than any other.",
-            hint="name another column",
-        )
-    if len(np.unique(np.concatenate([data.cells[0][at], *(c[at] for c in data.cells[2:])]))) == 1:
-        raise NothingToAttack(
-            f"'{sensitive}' is the same for everybody: there is nothing to infer.", hint="name another column"
-        )
-    off = within if data.numeric[at] else 0.0
+    refused = {n: _refusal(data, n) for n in sensitive}
+    open_ = data.at([n for n in sensitive if refused[n] is None])
+    records = data.cells[1]
+    off = [within if data.numeric[at] else 0.0 for at in open_]
 
     def attack(people: Floats) -> tuple[Floats, Floats]:
         targets = _sample(people, attacks, random)
-        return guessed(data, known, targets, records, at, off), targets[at]
+        return guessed(data, known, targets, records, open_, off) if open_ else np.empty((0, 0)), targets
 
-    outcome, secret = attack(data.cells[0])
+    outcomes, targets = attack(data.cells[0])
     others = attack(data.cells[2])[0] if control is not None else None
-    plain = _right_at_random(guesses, secret, off)
+    found: list[list[Score] | DataError] = []
+    for name in sensitive:
+        why = refused[name]
+        if why is not None:
+            found.append(why)
+            continue
+        at = data.columns.index(name)
+        k = open_.index(at)
+        baseline = _right_at_random(records[at], targets[at], off[k])
+        other = None if others is None else others[k]
+        found.append(_inferred(name, known, outcomes[k], other, baseline, confidence))
+    return found
+
+
+def _refusal(data: Frames, name: str) -> DataError | None:
+    """Why a column cannot be inferred, or tells nothing; None if it can be tried."""
+    if name not in data.columns:
+        return DataError(f"not every file has '{name}'.", hint="name a column that all files have")
+    at = data.columns.index(name)
+    guesses = data.cells[1][at]
+    if np.isnan(guesses).all():
+        return NothingToAttack(f"'{name}' is missing in every released record.", hint="name another column")
+    if len(np.unique(guesses)) == 1:
+        return NothingToAttack(
+            f"every released record has the same '{name}': the nearest tells no more than any other.",
+            hint="name another column",
+        )
+    if len(np.unique(np.concatenate([data.cells[0][at], *(c[at] for c in data.cells[2:])]))) == 1:
+        return NothingToAttack(
+            f"'{name}' is the same for everybody: there is nothing to infer.", hint="name another column"
+        )
+    return None
+
+
+def _inferred(
+    sensitive: str,
+    known: Sequence[str],
+    outcome: Floats,
+    others: Floats | None,
+    baseline: float,
+    confidence: float,
+) -> list[Score]:
     knowledge = knows(known)
     name = f"inference, nearest record, {sensitive}"
+    columns = (*known, sensitive)
     scores = [
         rate(
             name,
@@ -268,16 +326,14 @@ def inference(
             meaning=f"Share of people whose {sensitive} is that of the released record nearest to what the "
             "intruder knows.",
             knowledge=knowledge,
-            columns=data.columns,
-            baseline=plain,
+            columns=columns,
+            baseline=baseline,
             control=others,
             confidence=confidence,
         )
     ]
     if others is not None:
         scores.append(
-            above_control(
-                name, outcome, others, knowledge=knowledge, columns=data.columns, confidence=confidence
-            )
+            above_control(name, outcome, others, knowledge=knowledge, columns=columns, confidence=confidence)
         )
     return scores

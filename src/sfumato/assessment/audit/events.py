@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.assessment.audit.intervals import share_high, share_low
+from sfumato.assessment.threads import one_thread
 
 Floats = NDArray[np.float64]
 Scoring = Callable[[Floats], Floats]
@@ -183,24 +183,17 @@ def _learnt(first: Floats, second: Floats) -> list[tuple[Scoring, str]]:
     trees = ensemble.HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
-    with _one_thread():
+    with one_thread():
         trees.fit(x, y)
 
     def straight(rows: Floats) -> Floats:
         return np.asarray(linear.decision_function(scaler.transform(_tame(rows))), np.float64)
 
     def grown(rows: Floats) -> Floats:
-        with _one_thread():
+        with one_thread():
             return np.asarray(trees.decision_function(_tame(rows)), np.float64)
 
     return [(straight, "a learnt linear score"), (grown, "a learnt likelihood ratio")]
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Small trees on a busy machine: threads that wait for each other take longer than one alone."""
-    limits = importlib.import_module("threadpoolctl").threadpool_limits
-    alone: AbstractContextManager[object] = limits(1, user_api="openmp")
-    return alone
 
 
 def _tame(rows: Floats) -> Floats:

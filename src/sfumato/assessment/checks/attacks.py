@@ -159,7 +159,7 @@ def _carried(released: Table, people: int) -> NDArray[np.int64]:
         raise DataError(
             "the method does not carry along a column that it was not told of, so nobody knows whose row is "
             "whose.",
-            hint="let the maker keep columns that are no quasi-identifiers",
+            hint="let the maker keep columns that are not quasi-identifiers",
         )
     own = np.full(people, -1, np.int64)
     own[numbers] = np.arange(len(numbers))
@@ -194,22 +194,19 @@ def _inferring(case: Case) -> list[Score]:
 
 
 def _nearest_value(case: Case) -> list[Score]:
-    from sfumato.assessment.attacks import inference
+    from sfumato.assessment.attacks.three_risks import inferences
 
-    first, second = case.files.original, case.files.released
-    return as_far_as_possible(
-        partial(
-            inference,
-            first,
-            second,
-            case.known,
-            wanted,
-            control=case.files.control,
-            seed=case.seed,
-            attacks=case.draws,
-        )
-        for wanted in case.secrets
-    )
+    found = inferences(
+        case.files.original, case.files.released, case.known, case.secrets, control=case.files.control,
+        seed=case.seed, attacks=case.draws,
+    )  # fmt: skip
+    return as_far_as_possible(partial(_scores_or_refusal, each) for each in found)
+
+
+def _scores_or_refusal(found: list[Score] | DataError) -> list[Score]:
+    if isinstance(found, DataError):
+        raise found
+    return found
 
 
 def _singling_out(case: Case) -> list[Score]:

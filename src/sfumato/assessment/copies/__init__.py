@@ -5,10 +5,13 @@ all rows; rows that agree in all but a few columns, or nearly, by `nearness` in 
 Both rank people by how hard it is to meet their row by chance (`rarity`) and compare the top with people who
 were not in the data (`tails`). `identifiers` looks for numbers of records that survive.
 
+`overlap` and `drift` ask whether the control is one: people who are in no other file, and of the same kind.
+
 It knows no threshold and no method.
 """
 
+from sfumato.assessment.copies.drift import Drift, drift
 from sfumato.assessment.copies.findings import Copies, find
-from sfumato.assessment.copies.overlap import Overlap, overlap
+from sfumato.assessment.copies.overlap import Overlap, overlap, shared_with_release
 
-__all__ = ["Copies", "Overlap", "find", "overlap"]
+__all__ = ["Copies", "Drift", "Overlap", "drift", "find", "overlap", "shared_with_release"]

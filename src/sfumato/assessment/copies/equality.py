@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.copies.rarity import RowTree
 from sfumato.assessment.copies.tails import Tail, detectable, tail
 from sfumato.assessment.risk.classes import as_they_stand, row_keys, shared_codes
+from sfumato.seeds import Key
 from sfumato.table import Table
 
 Ints = NDArray[np.int64]
@@ -98,30 +99,70 @@ def _among(n: Ints, share: float) -> Floats:
 
 
 def equal_rows(
-    original: Table, released: Table, control: Table | None, columns: Sequence[str], error: float
+    original: Table, released: Table, control: Table | None, columns: Sequence[str], error: float, key: Key
 ) -> EqualRows:
-    """Count all rows by all columns, and compare who is met in the release."""
-    files = [original, released, *([control] if control is not None else [])]
-    n, rarity = counted_rows(files, columns, people=[0, 2] if control is not None else [0])
-    own = rarity(1.0)
-    met = np.where(n[1] > 0, own, -np.inf)
-    if control is not None:
-        against, weights = met, (n[0], n[2])
-    else:  # originals among the other originals: how often people like them are met by chance
-        against, weights = np.where(n[0] > 1, rarity(2.0), -np.inf), (n[0], n[0])
-    found = tail(met, against, weights)
-    seen = detectable(own, against, int(n[1].sum()), error, weights)
-    return EqualRows((n[0], n[1], n[2] if control is not None else None), own, found, seen)
+    """Count all rows by all columns, and compare who is met in the release.
 
-
-def counted_rows(
-    files: Sequence[Table], columns: Sequence[str], people: Sequence[int]
-) -> tuple[list[Ints], Callable[[float], Floats]]:
-    """How often each different row is in each file, and how rare it is among the people of some of them.
-
-    The rarity takes how many people do not count for a row: itself, and, where it was met among them, the one
-    it was met in. Of very many different rows a part is looked at, chosen by their values.
+    Without a control, released rows are held against the rows of one half of the originals, drawn by the key:
+    which of them are rows of the other half.
     """
+    files = [original, released, *([control] if control is not None else [])]
+    rows = counted_rows(files, columns)
+    n = rows.n
+    if control is not None:
+        rarity = rows.rarity(n[0] + n[2])
+        met = np.where(n[1] > 0, rarity, -np.inf)
+        found, against, weights = tail(met, met, (n[0], n[2])), met, (n[0], n[2])
+    else:
+        rarity = rows.rarity(n[0])
+        found = met_among(rows, 0, 1, key)
+        against, weights = np.where(n[0] > 1, rows.rarity(n[0], less=2.0), -np.inf), (n[0], n[0])
+    seen = detectable(rarity, against, int(n[1].sum()), error, weights)
+    return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
+
+
+def met_among(rows: CountedRows, people: int, judged: int, key: Key) -> Tail:
+    """Are rows of one file rows of some people more often than other such people's are? An exact test.
+
+    Half of the people are looked for among the rows that are judged and the rows of the other half: where
+    nothing was copied all of these are people of one kind, and those that are met stand in random order. The
+    rarity of a row rests on the first half alone, so that it prefers neither. Looking for everybody among
+    everybody would count two people who are alike twice.
+    """
+    everyone = rows.n[people]
+    wanted = key.generator("halves").multivariate_hypergeometric(
+        everyone, int(everyone.sum()) // 2, method="marginals"
+    )
+    if not wanted.any():
+        return Tail(1.0, 0, 0, max(1, int(rows.n[judged].sum())), 1)
+    score = np.where(wanted > 0, rows.rarity(wanted), -np.inf)
+    return tail(score, score, (rows.n[judged], everyone - wanted))
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Different rows as codes, and how often each is in each file."""
+
+    n: list[Ints]
+    codes: Ints
+    sizes: tuple[int, ...]
+
+    def rarity(self, people: Ints, *, less: float = 1.0) -> Floats:
+        """-log p of each row by chance, among so many people who have it (`RowTree`).
+
+        less: how many of them do not count for a row: itself, and, where it was met among them, the one it
+        was met in.
+        """
+        there = people > 0
+        tree = RowTree.fit(self.codes[there], people[there], self.sizes)
+        out = np.empty(len(self.codes))
+        out[there] = -tree.log_probability(self.codes[there], less=less)
+        out[~there] = -tree.log_probability(self.codes[~there], less=0.0)
+        return out
+
+
+def counted_rows(files: Sequence[Table], columns: Sequence[str]) -> CountedRows:
+    """How often each different row is in each file. Of very many a part is looked at, chosen by values."""
     counted = [as_they_stand(f, columns).counts(*columns) for f in files]
     codes, sizes = shared_codes(counted)
     counts = [c.n for c in counted]
@@ -136,14 +177,4 @@ def counted_rows(
     every = np.concatenate(codes)[first].astype(np.int64)
     parts = np.split(inverse, np.cumsum([len(c) for c in codes])[:-1])
     n = [np.bincount(p, c, len(every)).astype(np.int64) for p, c in zip(parts, counts, strict=True)]
-    weights = np.sum([n[i] for i in people], axis=0)
-    there = weights > 0
-    tree = RowTree.fit(every[there], weights[there], sizes)
-
-    def rarity(less: float) -> Floats:
-        out = np.empty(len(every))
-        out[there] = -tree.log_probability(every[there], less=less)
-        out[~there] = -tree.log_probability(every[~there], less=0.0)
-        return out
-
-    return n, rarity
+    return CountedRows(n, every, tuple(sizes))

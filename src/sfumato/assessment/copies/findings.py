@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def find(
     columns: those compared. known: the quasi-identifiers. whole: original, release and control with all their
     columns. error: the chance at which copying counts as seen.
     """
-    exact = equal_rows(original, released, control, columns, error)
+    exact = equal_rows(original, released, control, columns, error, key.derive("equal rows"))
     near = _near(original, released, control, columns, known, meanings, key, most_work, error)
     ids = survivors(*whole)
     equal = 1.0 if near.shared else exact.tail.p  # rows that always several people share are nobody's copy
@@ -155,6 +155,8 @@ def _near(
         else:  # the originals among themselves: how near people come to others by chance
             others = evidence(found, found.files[0], found.files[0], themselves=True).score
     against = tail(inside.score, others)
+    if control is None and len(kept):
+        against = replace(against, p=_without_control(found, candidates, key))
     top = float(others.max())
     named = np.flatnonzero(inside.score > top)
     named = named[np.argsort(-inside.score[named], kind="stable")]
@@ -164,6 +166,28 @@ def _near(
     single = _single(inside, others)
     shared = not len(kept)
     return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), single, shared)
+
+
+def _without_control(found: Cells, candidates: NDArray[np.int32], key: Key) -> float:
+    """The chance of so near rows without a control: released rows beside those of half of the originals.
+
+    The other half is looked for among all of them. Where nothing was copied these rows are of one kind, and
+    the ones that come nearest stand in random order (`tails`). What a value is worth rests on those who are
+    looked for, so that it prefers neither.
+    """
+    people = found.files[0]
+    order = key.generator("halves").permutation(people.shape[1])
+    wanted, rest = (people[:, np.sort(order[i::2])] for i in (0, 1))
+    if not wanted.shape[1] or not rest.shape[1]:
+        return 1.0
+    counts = np.zeros(int(found.first[-1]))
+    for first, codes in zip(found.first, wanted, strict=False):
+        np.add.at(counts, first + codes, 1)
+    fair = replace(found, shares=np.maximum(counts, 0.5) / wanted.shape[1])
+    nearest = evidence(fair, wanted, np.concatenate([candidates, rest], axis=1))
+    score = np.full(candidates.shape[1] + rest.shape[1], -np.inf)
+    np.maximum.at(score, nearest.row, nearest.score)
+    return tail(score[: candidates.shape[1]], score[candidates.shape[1] :]).p
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:
@@ -297,7 +321,7 @@ def _largest(near: _Near) -> Score:
     value, low, high = near.largest
     return Score(
         "largest risk of a single record", "risk", min(1.0, value), (0.0, 1.0), "lower",
-        "the chance that the clearest match between a person and a released row is no accident",
+        "the chance that the clearest match between a person and a released row is not an accident",
         min(low, value), max(high, value), CONFIDENCE, columns=near.cells.columns,
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _SHRINK = 5.0  # people at whose number a pair counts as much as its columns apart
 _MOST_ROWS = 50_000  # that the tree is chosen by
 _MOST_COLUMNS = 40
+_DENSE = 8  # possible keys for each row up to which they are counted in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +37,14 @@ class RowTree:
         """codes: (rows, columns), each row standing for `weights` people."""
         some = codes[:_MOST_ROWS] if len(codes) <= _MOST_ROWS else codes[:: len(codes) // _MOST_ROWS]
         w = weights[:_MOST_ROWS] if len(codes) <= _MOST_ROWS else weights[:: len(codes) // _MOST_ROWS]
-        entropies = np.array([_entropy(some[:, c], w)[0] for c in range(codes.shape[1])])
+        alone = [_entropy(some[:, c], w) for c in range(codes.shape[1])]
+        entropies, levels = np.array([e for e, _ in alone]), [n for _, n in alone]
         columns = np.argsort(-entropies, kind="stable")[:_MOST_COLUMNS]
         tied = np.full((codes.shape[1],) * 2, -1.0)
         for i, a in enumerate(columns):
             for b in columns[i + 1 :]:
                 joint, cells = _entropy(some[:, a] * sizes[b] + some[:, b], w)
-                spare = (cells - _levels(some[:, a]) - _levels(some[:, b]) + 1) / (2 * w.sum())
+                spare = (cells - levels[a] - levels[b] + 1) / (2 * w.sum())
                 tied[a, b] = tied[b, a] = entropies[a] + entropies[b] - joint - spare
         inside, parents = [int(columns[0])], [-1]
         rest = [int(c) for c in columns[1:]]
@@ -73,18 +75,23 @@ class RowTree:
 def _pair_counts(tree: RowTree, a: int, b: int, codes: Ints) -> Floats:
     keys = tree.codes[:, a] * tree.sizes[b] + tree.codes[:, b]
     wanted = codes[:, a] * tree.sizes[b] + codes[:, b]
-    values, inverse = np.unique(keys, return_inverse=True)
-    counts = np.bincount(inverse, tree.weights)
+    values, counts = _counted(keys, tree.weights)
     at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
     return np.where(values[at] == wanted, counts[at], 0.0)
 
 
 def _entropy(keys: Ints, weights: Ints) -> tuple[float, int]:
-    values, inverse = np.unique(keys, return_inverse=True)
-    shares = np.bincount(inverse, weights) / weights.sum()
+    """In nats, and how many different keys there are."""
+    values, counts = _counted(keys, weights)
+    shares = counts / weights.sum()
     shares = shares[shares > 0]
     return float(-(shares * np.log(shares)).sum()), len(values)
 
 
-def _levels(codes: Ints) -> int:
-    return len(np.unique(codes))
+def _counted(keys: Ints, weights: Ints) -> tuple[Ints, Floats]:
+    """The different keys, in their order, and how many people have each."""
+    if len(keys) and keys.max() < _DENSE * len(keys):  # a table of all possible keys spares the sort
+        there = np.flatnonzero(np.bincount(keys))
+        return there.astype(np.int64), np.bincount(keys, weights)[there].astype(np.float64)
+    values, inverse = np.unique(keys, return_inverse=True)
+    return values, np.bincount(inverse, weights).astype(np.float64)

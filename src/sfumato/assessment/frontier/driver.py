@@ -64,7 +64,7 @@ def frontier(
         Release or a Table; `Candidate(name, function, settings)` makes one of a function.
     risk, utility: the name of a score of `assess`, or a function (original, released, control, key) -> Score.
         An attack by name counts for what it reaches above its control, or else above a plain guess. By
-        default the risk is the worse of linking by the quasi-identifiers and membership by all columns: the
+        default the risk is the worst attack: linking by quasi-identifiers, membership by all columns. The
         first sees nothing where people share what is known of them, the second not through generalized cells.
     quasi_identifiers, sensitive: what an intruder may know, and wants; by their roles if not given, [] for
         nothing.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.reading.bins import told_apart
 from sfumato.assessment.reading.lines import ColumnScale, Spreads
-from sfumato.assessment.reading.scales import common_scale
+from sfumato.assessment.reading.scales import common_scale, pooled
 from sfumato.counts import Codebook, Coded, Counts, Survey
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Kind, Role, Schema, Value
@@ -174,6 +174,7 @@ def align(
     hierarchies: Mapping[str, Mapping[str, Sequence[Value]]] | None = None,
     bins: int = 20,
     weight: str | None = None,
+    people: Table | None = None,
 ) -> Pair:
     """Two tables on one scale, whoever made the released one.
 
@@ -181,6 +182,8 @@ def align(
     hierarchies: for a column, what each generalized value stands for: value -> its leaves.
     bins: numeric and date columns without edges are cut at the original's quantiles into so many bins.
     weight: the original's survey weight, used for the released file too where it has that column.
+    people: people outside the original. Their numbers cut the bins, and are values, as the original's do and
+        are: an attack must not find the one kind of people more easily by the way numbers are cut.
     """
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
         raise ParameterError("bins must be a whole number from 2 up.", hint="align(..., bins=20)")
@@ -190,6 +193,7 @@ def align(
     before, first = _found(original, names)
     after, second = _found(released, names, original.schema)
     _require_rows(next(iter(before.values())), next(iter(after.values())))
+    before |= _beside(original, people, before)
     for name in names:
         large = max(before[name].codebooks[0].size, after[name].codebooks[0].size) > MAX_LEVELS
         levels = before[name].codebooks[0].levels
@@ -221,6 +225,17 @@ def align(
         {n: s.own for n, s in scales.items() if s.own is not None},
         {"read original": first, "read released": second},
     )
+
+
+def _beside(original: Table, people: Table | None, before: Mapping[str, Counts]) -> dict[str, Counts]:
+    """What occurs in columns of numbers and dates, with the people outside."""
+    if people is None:
+        return {}
+    names = [n for n in before if n in people.columns and _has_bins(original, n)]
+    if not names:
+        return {}
+    found = _found(people.select(names).with_schema(original.schema.select(names)), names)[0]
+    return {n: pooled(before[n], found[n]) for n in names}
 
 
 def _weight(original: Table, weight: str | None) -> str | None:

@@ -66,7 +66,7 @@ class Binned:
             self.notes.append(f"intervals spread evenly over {how} they cover: {generalized_values}")
         if lost:
             self.notes.append(
-                f"released values that are no number and no interval, counted as missing: {lost}"
+                f"released values that are neither a number nor an interval, counted as missing: {lost}"
             )
         nodes = Codebook(replace(there.column, missing=missing_after), there.levels, missing_after)
         spread = np.zeros((nodes.size, leaves.size))

@@ -107,7 +107,7 @@ def meanings(given: Any, released: object, columns: Sequence[str]) -> Meanings:
     wrong = [repr(name) for name, tree in told.items() if not isinstance(tree, Hierarchy | Mapping)]
     if wrong:
         raise ParameterError(
-            f"hierarchies: what was given for {listed(wrong)} is no hierarchy.",
+            f"hierarchies: what was given for {listed(wrong)} is not a hierarchy.",
             hint="a folder of level tables, or {'age': sf.Hierarchy(...)} or {'age': {'30-39': ['30', ...]}}",
         )
     said = {n: t.stands_for if isinstance(t, Hierarchy) else t for n, t in told.items()}

@@ -32,6 +32,7 @@ _ALIKE = 0.1  # total variation of two lists of shares, or distance of two distr
 _MANY = 100  # rows from which shares of values tell which is which
 _COUNTS = 0.002  # the share from which a value counts
 _MOST_CODES = 200  # values a recoded column has at most
+_ONE_TO_ONE = 0.8  # of the original's numbers that there must be, for each to be another one
 _QUANTILES = np.linspace(0.02, 0.98, 25)
 
 
@@ -78,9 +79,20 @@ def match_columns(
     ):
         if score > 1 - 2 * _ALIKE and theirs not in pairs and ours not in pairs.values():
             pairs[theirs] = ours
-    anchors = [(r, o) for r, o in pairs.items() if first.shared(o, second, r) >= _ENOUGH]
-    found = [_read(first, second, o, r, anchors) for r, o in pairs.items()]
-    return [m for m in found if m.released != m.original or m.values or m.scale]
+    found = {r: _read(first, second, o, r, ()) for r, o in pairs.items()}
+    # Codes are read by what stands beside them: first by values that need no code, then by the codes so read.
+    for coded in (False, True):
+        anchors = [
+            m
+            for m in found.values()
+            if (coded and m.values) or first.shared(m.original, second, m.released) >= _ENOUGH
+        ]
+        found |= {
+            r: _read(first, second, m.original, r, [a for a in anchors if a.released != r])
+            for r, m in found.items()
+            if m.values
+        }
+    return [m for m in found.values() if m.released != m.original or m.values or m.scale]
 
 
 def understood(released: Table, matches: Sequence[ColumnMatch]) -> pa.Table:
@@ -162,18 +174,19 @@ class _Sample:
         """The share of the other file's cells with values that are here too, or that are general."""
         here, general = self.levels(name), other.meanings.get(name, {})
         return sum(
-            share for v, share in other.levels(theirs).items() if v in here or v in general or _is_general(v)
+            share for v, share in other.levels(theirs).items() if v in here or v in general or is_general(v)
         )
 
 
-def _is_general(value: str) -> bool:
+def is_general(value: str) -> bool:
+    """Whether a value stands for several: '*', '[20, 30)', '{a, b}'."""
     if "*" in value or notation.members(value) is not None:
         return True
     span = notation.spans([value])[0] or notation.spans([value], "date")[0]
     return span is not None and not span.point
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text without case, accents, spaces and punctuation: '  M\u00e4nnlich ' is 'mannlich'; 01.0 is 1."""
     folded = unicodedata.normalize("NFKD", text).casefold()
     kept = "".join(c for c in folded if not unicodedata.combining(c))
@@ -184,11 +197,11 @@ def _plain(text: str) -> str:
 def _by_name(original: Sequence[str], released: Sequence[str]) -> dict[str, str]:
     """Released columns with the original's name; then with one that differs in spelling only."""
     same = {c: c for c in released if c in original}
-    plain: dict[str, list[str]] = {}
+    spelt: dict[str, list[str]] = {}
     for c in original:
-        plain.setdefault(_plain(c), []).append(c)
+        spelt.setdefault(plain(c), []).append(c)
     for c in released:
-        ours = plain.get(_plain(c), [])
+        ours = spelt.get(plain(c), [])
         if c not in same and len(ours) == 1 and ours[0] not in same.values():
             same[c] = ours[0]
     return same
@@ -210,10 +223,10 @@ def _likeness(first: _Sample, second: _Sample, ours: str, theirs: str) -> float:
             moved = _scale(x, y)
             distance = 1.0 if moved is None else _distance(x, moved[0] + moved[1] * y) + _ALIKE / 2
         return max(common, 1 - distance)
-    if max(len(a), len(b)) > _MOST_CODES or (x is not None and len(a) > 20) or _few(first, second):
+    if max(len(a), len(b)) > _MOST_CODES or _few(first, second):
         return common
-    spelt = {_plain(v): share for v, share in b.items()}
-    alike = sum(min(share, spelt.get(_plain(v), 0.0)) for v, share in a.items())
+    spelt = {plain(v): share for v, share in b.items()}
+    alike = sum(min(share, spelt.get(plain(v), 0.0)) for v, share in a.items())
     return max(common, alike, 1 - _profile_gap(a, b) - _ALIKE / 2)
 
 
@@ -243,35 +256,42 @@ def _profile_gap(a: Levels, b: Levels) -> float:
 
 
 def _scale(x: Floats, y: Floats) -> tuple[float, float] | None:
-    """a, b with x ~ a + b y, where the quantiles lie on a line."""
-    p, q = np.quantile(x, _QUANTILES), np.quantile(y, _QUANTILES)
-    if np.ptp(q) == 0 or np.ptp(p) == 0:
-        return None
-    b, a = np.polyfit(q, p, 1)
-    straight = np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p)
-    return (float(a), float(b)) if straight and b > 0 else None
+    """a, b with x ~ a + b y, where the quantiles lie on a line; it falls where the sign was turned."""
+    p = np.quantile(x, _QUANTILES)
+    for sign in (1, -1):
+        q = np.quantile(sign * y, _QUANTILES)
+        if np.ptp(q) == 0 or np.ptp(p) == 0:
+            return None
+        b, a = np.polyfit(q, p, 1)
+        if np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p) and b > 0:
+            return float(a), float(sign * b)
+    return None
 
 
 # -- what the values of one column are called ----------------------------------------------------
 
 
 def _read(
-    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[tuple[str, str]]
+    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[ColumnMatch]
 ) -> ColumnMatch:
-    if first.shared(ours, second, theirs) >= _ENOUGH:
-        return ColumnMatch(theirs, ours)
+    a, b = first.levels(ours), second.levels(theirs)
     x, y = first.numbers(ours), second.numbers(theirs)
+    if _exchanged(first, second, ours, theirs):
+        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors))
     if x is not None and y is not None:
         if _distance(x, y) > 2 * _ALIKE:
             moved = _scale(x, y)
             if moved is not None and _distance(x, moved[0] + moved[1] * y) <= _ALIKE:
                 return ColumnMatch(theirs, ours, scale=moved)
+            if len(b) >= _ONE_TO_ONE * len(a) and not _few(first, second):
+                return ColumnMatch(theirs, ours, _by_rank(first, second, ours, theirs))
         return ColumnMatch(theirs, ours)
-    a, b = first.levels(ours), second.levels(theirs)
+    if first.shared(ours, second, theirs) >= _ENOUGH:
+        return ColumnMatch(theirs, ours)
     spelt: dict[str, str] = {}
     for v in a:
-        spelt.setdefault(_plain(v), v)
-    values = {v: spelt[_plain(v)] for v in b if _plain(v) in spelt}
+        spelt.setdefault(plain(v), v)
+    values = {v: spelt[plain(v)] for v in b if plain(v) in spelt}
     if sum(b[v] for v in values) >= _ENOUGH:
         return ColumnMatch(theirs, ours, {v: w for v, w in values.items() if v != w})
     if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= _ALIKE and not _few(first, second):
@@ -279,8 +299,32 @@ def _read(
     return ColumnMatch(theirs, ours)
 
 
+def _exchanged(first: _Sample, second: _Sample, ours: str, theirs: str) -> bool:
+    """Whether values have changed places: the same list of shares, but of other values."""
+    a, b = first.levels(ours), second.levels(theirs)
+    if max(len(a), len(b)) > _MOST_CODES or min(len(a), len(b)) < 2 or _few(first, second):
+        return False
+    apart = 1 - sum(min(share, b.get(v, 0.0)) for v, share in a.items())
+    x, y = first.numbers(ours), second.numbers(theirs)
+    if x is not None and y is not None and (_distance(x, y) <= 2 * _ALIKE or _scale(x, y) is not None):
+        return False
+    there = 2 * len(a.keys() & b.keys()) > len(a)
+    return there and apart > 3 * _ALIKE and _profile_gap(a, b) <= _ALIKE
+
+
+def _by_rank(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:
+    """What each released number was before a curve that only rises: a logarithm, a rank."""
+    x, texts = first.numbers(ours), second.text(theirs)
+    assert x is not None
+    values, at = np.unique(np.asarray(pc.cast(texts.drop_null(), pa.float64())), return_inverse=True)
+    place = (np.cumsum(np.bincount(at)) - np.bincount(at) / 2) / len(at)
+    read = np.quantile(x, place, method="nearest")
+    words = same_text([pa.array(values), pa.array(read)])
+    return dict(zip(words[0].to_pylist(), words[1].to_pylist(), strict=True))
+
+
 def _codes(
-    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[tuple[str, str]]
+    first: _Sample, second: _Sample, ours: str, theirs: str, anchors: Sequence[ColumnMatch]
 ) -> dict[str, str]:
     """The original's value of each code: as frequent, and beside the same values of the other columns."""
     from scipy.optimize import linear_sum_assignment
@@ -288,12 +332,13 @@ def _codes(
     a, b = first.levels(ours), second.levels(theirs)
     mine, other = list(a), list(b)
     cost = np.abs(np.array([a[v] for v in mine])[:, None] - np.array([b[v] for v in other])[None, :])
-    for their_anchor, our_anchor in anchors:
-        if our_anchor == ours or len(first.levels(our_anchor)) > _MOST_CODES:
+    for anchor in anchors:
+        if anchor.original == ours or len(first.levels(anchor.original)) > _MOST_CODES:
             continue
-        beside = list(first.levels(our_anchor))
-        p = _beside(first, ours, mine, our_anchor, beside)
-        q = _beside(second, theirs, other, their_anchor, beside)
+        beside = list(first.levels(anchor.original))
+        named = {v: k for k, v in anchor.values.items()}
+        p = _beside(first, ours, mine, anchor.original, beside)
+        q = _beside(second, theirs, other, anchor.released, [named.get(v, v) for v in beside])
         cost = cost + np.abs(p[:, None, :] - q[None, :, :]).sum(axis=2)  # joint shares, not conditional ones
     rows, columns = linear_sum_assignment(cost)
     return {other[j]: mine[i] for i, j in zip(rows, columns, strict=True)}

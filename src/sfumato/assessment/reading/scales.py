@@ -29,6 +29,21 @@ def common_scale(column: Column, before: Counts, after: Counts, tree: Tree, bins
     return _levels(column, before, after, tree)
 
 
+def pooled(before: Counts, more: Counts) -> Counts:
+    """What occurs in one column of two files together, over the values of both."""
+    books = before.codebooks[0], more.codebooks[0]
+    values = pa.concat_arrays([books[0].levels, books[1].levels.cast(books[0].levels.type)])
+    levels = pc.unique(values)
+    levels = levels.take(pc.sort_indices(levels))
+    book = replace(books[0], levels=levels, missing=any(b.missing for b in books))
+    codes, n = [], []
+    for counts, one in zip((before, more), books, strict=True):
+        own = pc.index_in(one.levels.cast(levels.type), value_set=levels).to_numpy(zero_copy_only=False)
+        codes.append(np.append(own, len(levels))[counts.codes[:, 0]])
+        n.append(counts.n)
+    return Counts.of_cells([book], np.concatenate(codes), np.concatenate(n))
+
+
 def _levels(column: Column, before: Counts, after: Counts, tree: Tree) -> ColumnScale:
     found, there = before.codebooks[0].levels, after.codebooks[0]
     levels = found

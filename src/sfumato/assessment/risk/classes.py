@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.reading.same_values import same_text
-from sfumato.counts import Codebook, Counts, canonical
+from sfumato.counts import Codebook, Counts, canonical, merged
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -136,11 +136,16 @@ def known_columns(table: Table, quasi_identifiers: Sequence[str] | None) -> list
     return names
 
 
-def persons(table: Table, names: Sequence[str], person: str) -> tuple[Counts, NDArray[np.uint32], Integers]:
-    """Different persons per combination; and each person once per combination."""
+def persons(
+    table: Table, names: Sequence[str], person: str, *, values: Sequence[str] = ()
+) -> tuple[Counts, NDArray[np.uint32], Integers]:
+    """Different persons per combination; and each person once per combination.
+
+    values: those of the columns that are sensitive; in them as in ids, spellings of one are one.
+    """
     if person in names:
         raise ParameterError("the person column is among those counted.", hint="leave it out of them")
-    counts = as_they_stand(table, [*names, person]).counts(*names, person)
+    counts = merged(as_they_stand(table, [*names, person]).counts(*names, person), *values, person)
     codes = counts.codes[:, :-1]
     people = Counts.of_cells(counts.codebooks[:-1], codes, np.ones(counts.cells, np.int64))
     return people, codes, counts.codes[:, -1].astype(np.int64)
@@ -163,6 +168,7 @@ def as_they_stand(table: Table, names: Sequence[str]) -> Table:
                 type="text" if codes else given.type,
                 separator=given.separator,
                 missing_codes=given.missing_codes,
+                ignore_case=given.ignore_case,
             )
         )
     return table.with_schema(Schema(tuple(columns)))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.risk.classes import as_they_stand, known_columns, persons
-from sfumato.counts import Codebook, Counts
+from sfumato.counts import Codebook, Counts, merged
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Kind, Role
 from sfumato.score import Score
@@ -56,9 +56,10 @@ def sensitive_values(
     names = [*quasi_identifiers, sensitive]
     if sensitive in quasi_identifiers:
         raise ParameterError("a sensitive column is also a quasi-identifier.", hint="decide which it is")
-    counts = (
-        as_they_stand(table, names).counts(*names) if person is None else persons(table, names, person)[0]
-    )
+    if person is None:
+        counts = merged(as_they_stand(table, names).counts(*names), sensitive)
+    else:
+        counts = persons(table, names, person, values=[sensitive])[0]
     if not counts.cells:
         raise DataError("the file has no rows.", hint="give a file with rows")
     return _ordered(counts, _order(table, sensitive, counts.codebooks[-1]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato import measures
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.assessment.reading.frames import frame_like, frames, is_numeric
+from sfumato.assessment.threads import one_thread
 from sfumato.assessment.utility.associations import score
 from sfumato.errors import DataError, ParameterError
 from sfumato.score import Score
@@ -71,7 +71,7 @@ def train_on_released(
         levels = np.empty(0) if numeric else np.unique(y, return_counts=True)[1]
         sparse = bool((levels < 2).any()) or len(levels) > len(y) / 10
         model = _pipeline(pair, filled, numeric, estimator, seed, stops=False if sparse else "auto")
-        with _one_thread():
+        with one_thread():
             model.fit(rows[filled], y)
             predictions.append(_predicted(model, held[filled], numeric, pair.leaves[target].size))
     return _tested(
@@ -113,12 +113,6 @@ def _tested(
               "Bootstrap interval, both models on the same people.", -math.inf,
               columns=(target,), **spread(table[:, 0] - table[:, 1])),
     ]  # fmt: skip
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Tables of this size are learnt faster by one thread than by several that wait for each other."""
-    limits: AbstractContextManager[object] = importlib.import_module("threadpoolctl").threadpool_limits(1)
-    return limits
 
 
 def _outcome(frame: pd.DataFrame, target: str, numeric: bool) -> Float:

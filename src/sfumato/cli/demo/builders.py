@@ -17,12 +17,12 @@ def score(stage: Stage) -> str:
 
     data, schema = stage / "checkups.parquet", stage / "checkups.toml"
     stage.command("sample", "diabetes", _PEOPLE, "--seed", 1, "--out", data, "--schema", schema, "--quiet")
-    stage.command("model", "key", stage / "signing.key", "--quiet")
+    stage.command("trust", "key", stage / "signing.key", "--quiet")
     stage.command(
         "fit", data, "--schema", schema, "--target", "diabetes", "--epsilon", 1, "--quiet",
         "--sign", stage / "signing.key", "--out", stage / "diabetes.sfm",
     )  # fmt: skip
-    stage.command("model", "verify", stage / "diabetes.sfm")
+    stage.command("model", "verify", stage / "diabetes.sfm", "--trusted", stage / "signing.pub")
     patient = [f"{name}={value}" for name, value in _PATIENT.items()]
     stage.command("model", "score", stage / "diabetes.sfm", *patient)
     model = load(stage / "diabetes.sfm")

@@ -14,6 +14,7 @@ from sfumato.cli.demo.builders import score
 from sfumato.cli.demo.publishers import draw_map
 from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import DemoStep, Stage
+from sfumato.cli.exit_codes import NOT_TRUSTED
 
 
 def simulate(stage: Stage) -> str:
@@ -153,7 +154,7 @@ def anonymize(stage: Stage) -> str:
         "--hierarchies", stage / "hierarchies", "--quasi-identifiers", ",".join(columns), "--k", 5,
         "--l", "mdc=3", "--max-suppressed", "0.02", "--quiet", "--out", stage / "anonymous",
     )  # fmt: skip
-    stage.command("verify", stage / "anonymous")
+    stage.command("verify", stage / "anonymous", expect=NOT_TRUSTED)
     release = Release.load(stage / "anonymous")
     assert release.internal is not None
     found = json.loads(json.dumps(release.internal.extra))
@@ -174,13 +175,17 @@ def pseudonymize(stage: Stage) -> str:
 
 
 def verify(stage: Stage) -> str:
-    """Before it is used."""
-    stage.command("verify", stage / "release")
-    return "every file, column and claim is what the record says"
+    """Signed by a person, checked by a stranger who knows the person's key."""
+    stage.command("trust", "key", stage / "officer.key")
+    stage.command(
+        "sign", stage / "release", "--key", stage / "officer.key", "--name", "The officer of the demo"
+    )
+    stage.command("verify", stage / "release" / "public", "--trusted", stage / "officer.pub")
+    return "public/ alone shows who signed it, and that nothing was changed since"
 
 
 def synthesize(stage: Stage) -> str:
-    """Rows of nobody."""
+    """Invented rows."""
     common = (
         "synthesize", stage / "discharges.parquet", "--schema", stage / "discharges.toml", "--epsilon", 2,
         "--columns", "sex,age,mdc,charge",
@@ -255,7 +260,7 @@ def alter(stage: Stage) -> str:
     cells[0] = next(c for c in cells if c not in (None, cells[0]))
     pq.write_table(table.set_column(place, "sex", pa.array(cells, table.column(place).type)), data)
     stage.show(Text("Someone changes the sex in the first row of release/public/data.parquet.", "yellow"))
-    stage.command("verify", stage / "release", expect=1)
+    stage.command("verify", stage / "release", "--trusted", stage / "officer.pub", expect=1)
     return "one altered cell, and verify says no"
 
 
@@ -275,7 +280,11 @@ STEPS = (
         "The first step before data is used, with a guarantee that says its limits.",
         pseudonymize,
     ),
-    DemoStep("Verify", "Whoever gets a release can recount what it promises.", verify),
+    DemoStep(
+        "Sign and verify",
+        "Whoever gets a release can tell who signed it, and recount what it promises.",
+        verify,
+    ),
     DemoStep("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
     DemoStep(
         "Keep the shape",

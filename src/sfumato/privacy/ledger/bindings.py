@@ -3,25 +3,29 @@ place can know.
 
 Everything learnt from the same people adds up in one ledger. A second ledger for them is sound in itself,
 and doubles what may be spent. So the folder of the witness remembers under which name a ledger was started,
-and from which file or URL its fits have read. Only the name and the place are kept, as hashes, and nothing
-that is computed from rows: a plain fingerprint of them could be tested against guesses, one with a key is as
-plain to who can read the key beside it, and either changes with the first row that does.
+and from which file or URL its fits have read, as hashes of name and place; and a keyed sample of the people
+that were read (overlap.py), so that a copy, a hard link or next quarter's table is noticed by who is in it.
 
 A source is a ledger's own once that was spent from. Two first fits of one source at the same moment, from
 two ledgers, would both find that nobody pays: so the first debit looks again, and is committed before the
 next one may look (`held_for`).
 
-Not noticed: the same people in a copy of the file, under another name, or on another machine.
+Not noticed: the same people under other ids, or on another machine.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 
-from sfumato.errors import BudgetError, DataError
+from sfumato.errors import BudgetError, DataError, SfumatoError
+from sfumato.privacy.ledger.overlap import PeopleSketch
 from sfumato.privacy.ledger.witness import NAMES, SOURCES, Witness
+
+PEOPLE = "people"
+_MOST_SKETCHES = 100  # of one ledger: the latest
 
 
 def _folded(dataset: str) -> str:
@@ -81,6 +85,44 @@ def note_source(
             hint="use that ledger; if other people are in it now, say so: other_people=True (--other-people)",
         )
     witness.remember(where, f"{identity} {name}", name, SOURCES)
+
+
+def payer_of_people(witness: Witness, people: PeopleSketch, identity: str = "") -> tuple[str, float] | None:
+    """The name of another ledger that was spent from for the same people, and the share of them."""
+    for text in witness.every(PEOPLE):
+        try:
+            found = json.loads(text)
+            owner, name, sketches = found["id"], found["name"], found["sketches"]
+            seen = None if owner == identity else witness.read(owner, name)
+            if seen is None or not (seen.total or seen.total_delta):
+                continue
+            for known in map(PeopleSketch.from_json, sketches):
+                if people.same_people(known):
+                    return name, people.shared(known)
+        except (ValueError, KeyError, TypeError, SfumatoError):
+            continue  # of a ledger whose record is damaged nothing is known here
+    return None
+
+
+def note_people(witness: Witness, people: PeopleSketch, identity: str, name: str, other_people: bool) -> None:
+    """Remember whom a ledger pays for; refuse those for whom another does, unless a person says otherwise."""
+    payer = None if other_people else payer_of_people(witness, people, identity)
+    if payer:
+        raise BudgetError(
+            f"about {payer[1]:.0%} of these {people.kind} were paid for from ledger {payer[0]}: from {name} "
+            "the same people would pay without being counted. Nothing was debited.",
+            hint="use that ledger; if they are other people, say so: other_people=True (--other-people)",
+        )
+    with witness.alone_with(identity, name, PEOPLE):
+        known = []
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            known = list(json.loads(witness.known_at(identity, PEOPLE) or "")["sketches"])
+        text = people.to_json()
+        if text not in known:
+            kept = [*known[-(_MOST_SKETCHES - 1) :], text]
+            witness.remember(
+                identity, json.dumps({"id": identity, "name": name, "sketches": kept}), name, PEOPLE
+            )
 
 
 @contextlib.contextmanager

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
-from sfumato.errors import OutputError, ParameterError, VerificationError
-from sfumato.privacy.grants import UNIT, Budget
-from sfumato.privacy.ledger import bindings, chain, recovery
+from sfumato.errors import BudgetError, OutputError, ParameterError, VerificationError
+from sfumato.privacy.account import Accounted
+from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
+from sfumato.privacy.ledger import bindings, chain, published, recovery
 from sfumato.privacy.ledger.create import upgrade
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
-from sfumato.privacy.ledger.tables import DEBITS, VERSION, Connection, LedgerState, Row
+from sfumato.privacy.ledger.tables import DEBITS, VERSION, Account, Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness
-from sfumato.privacy.rounding import up
+from sfumato.privacy.rounding import down, up
 
 _DRIFT = timedelta(seconds=60)  # by which clocks are set right every day
 Store = FileStore | PostgresStore | MemoryStore
@@ -67,8 +68,9 @@ class Book:
                 if state.version != VERSION:
                     upgrade(connection, self.name)
                     state = chain.where(connection, self.name)
-                if held and not unlocking:
+                if held and self.witness is not None and not unlocking:
                     recovery.require_held(connection, state, held)
+                    published.require(connection, self.witness, state, self.name)
                 step = OpenDebit(connection, state, held)
                 yield step
             if held:
@@ -98,6 +100,7 @@ class Book:
                 with self.reading() as connection:
                     state = self._same(chain.where(connection, self.name))
                     recovery.require_held(connection, state, held)
+                    published.require(connection, self.witness, state, self.name)
                     recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 held.note(state)
                 self.witness.remember(self.store.place, self.id, self.name)
@@ -115,11 +118,19 @@ class Book:
             with self.reading() as connection:
                 state = self._same(chain.where(connection, self.name))
                 recovery.require(connection, state, seen, self.name)
+                published.require(connection, self.witness, state, self.name)
                 recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 self._now(connection, state)
         except VerificationError as error:
             return error.message
         return ""
+
+    def compared(self, accounts: Iterable[Accounted]) -> published.Compared:
+        """Hold it against what was published from it; what it lacks locks it."""
+        assert self.witness is not None
+        with self.witness.held(self.id, self.name), self.reading() as connection:
+            state = self._same(chain.where(connection, self.name))
+            return published.compare(connection, self.witness, state, self.name, accounts)
 
     def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""
@@ -148,6 +159,24 @@ class Book:
         return max(now, last)
 
 
+def require_room(budget: Budget, account: Account, amount: int, delta: int) -> None:
+    """Refuse what an account does not cover, and say what is left."""
+    room, room_delta = account.budget - account.spent, account.budget_delta - account.spent_delta
+    if amount <= room and delta <= room_delta:
+        return
+    need = f"{budget.kind} = {up(Fraction(amount, UNIT))!r}"
+    left = f"{budget.kind} = {down(Fraction(max(room, 0), UNIT))!r}"
+    if delta or budget.delta:
+        need += f", delta = {up(Fraction(delta, DELTA_UNIT))!r}"
+        left += f", delta = {down(Fraction(max(room_delta, 0), DELTA_UNIT))!r}"
+    whose, hint = "the budget", "ask for less; a budget is not raised once data were used"
+    if account.name:
+        whose, hint = "the client's budget", "ask for less"
+    raise BudgetError(
+        f"{whose} does not cover this: {need} needed, {left} left. Nothing was debited.", hint=hint
+    )
+
+
 def next_row(
     state: LedgerState, at: datetime, purpose: str, kind: str, asked: int, amount: int, delta: int
 ) -> Row:
@@ -169,7 +198,7 @@ def unlock(
         other = None  # of a damaged witness a person must say it all
         if not step.held.damaged:
             other = recovery.instead(step.connection, book.witness, step.held, book.store.place, step.state)
-        gap = own or other
+        gap = own or other or published.lacking(step.connection, book.witness, step.state, book.name)
         if gap is None and not book.late(step):
             raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
         amount, delta = (0, 0) if gap is None else gap.lost(budget, lost, lost_delta)

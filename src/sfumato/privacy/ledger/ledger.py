@@ -24,15 +24,19 @@ from pathlib import Path
 from typing import NoReturn
 
 from sfumato.errors import BudgetError, DataError, ParameterError
+from sfumato.privacy import account as accounts
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.grants import _MINT, DELTA_UNIT, UNIT, Budget, Grant, claim_for, debit
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import bindings, chain, recovery
 from sfumato.privacy.ledger.backup import restore, write
 from sfumato.privacy.ledger.create import lay_out, started
-from sfumato.privacy.ledger.debit import Book, store_at, unlock
+from sfumato.privacy.ledger.debit import Book, require_room, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
-from sfumato.privacy.ledger.records import Client, LedgerEntry, client_of, entry_of
-from sfumato.privacy.ledger.tables import Account, Connection, LedgerState
+from sfumato.privacy.ledger.overlap import PeopleSketch
+from sfumato.privacy.ledger.published import Compared
+from sfumato.privacy.ledger.records import Client, LedgerEntry, account_at, client_of, entry_of
+from sfumato.privacy.ledger.tables import DEBITS, Account, Connection, LedgerState, check_text
 from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
@@ -43,28 +47,36 @@ _MOST_GRANTS = 100_000  # in one transaction
 class Ledger:
     """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`."""
 
-    def __init__(self, book: Book, budget: Budget, dataset: str = "") -> None:
+    def __init__(
+        self, book: Book, budget: Budget, dataset: str = "", paid_by: accounts.Account = accounts.UNACCOUNTED
+    ) -> None:
         self._book = book
+        self._paid_by = paid_by  # of a ledger in memory: what has paid for its budget
         self.budget = budget
         self.dataset = dataset
         self._units = budget.units
         self._sources: dict[str, bool] = {}  # noted, and nothing debited for them yet
 
     @classmethod
-    def in_memory(cls, budget: Budget | float | PureDP | ZCDP) -> Ledger:
-        """A ledger for this process only; it is forgotten at the end."""
+    def in_memory(
+        cls, budget: Budget | float | PureDP | ZCDP, *, paid_by: accounts.Account = accounts.UNACCOUNTED
+    ) -> Ledger:
+        """A ledger for this process only; it is forgotten at the end.
+
+        paid_by: the account of a ledger that was debited for the whole budget, which its grants then name.
+        """
         budget = Budget.coerce(budget)
         meta = started(budget, secrets.token_hex(16))
-        return cls(Book(MemoryStore(meta), meta["id"], None), budget)
+        return cls(Book(MemoryStore(meta), meta["id"], None), budget, paid_by=paid_by)
 
     @classmethod
     def within(cls, grant: Grant) -> Ledger:
         """Spend one grant in smaller pieces: the grant is burnt, and its amount is a new budget in memory."""
         grant.burn()
         return cls.in_memory(
-            Budget(grant.epsilon, grant.rho, grant.delta if grant.epsilon is None else 0.0,
-                   grant.budget.unit, grant.budget.neighbours)
-        )  # fmt: skip
+            Budget(grant.epsilon, grant.rho, grant.delta, grant.budget.unit, grant.budget.neighbours),
+            paid_by=grant.account,
+        )
 
     @classmethod
     def open(
@@ -86,7 +98,7 @@ class Ledger:
         store = store_at(path)
         wanted = None if budget is None else Budget.coerce(budget)
         if dataset:
-            _check_text(dataset, "the name of a data set", 200, "whose data, and of when")
+            check_text(dataset, "the name of a data set", 200, "whose data, and of when")
         if not store.exists():
             if wanted is None or seen:
                 raise DataError(
@@ -129,21 +141,43 @@ class Ledger:
         """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
         return self._book.locked()
 
+    def check_against(self, *published: Guarantee) -> Compared:
+        """Compare with the guarantees of releases and models that it has paid for: each is a witness.
+
+        What it lacks is noted, and locks it: an older copy was put back. Verify the releases first.
+        """
+        if self._book.witness is None:
+            raise ParameterError("a ledger in memory is no witness.", hint="Ledger.look(path)")
+        paid = [c for guarantee in published for c in guarantee if isinstance(c, accounts.Accounted)]
+        return self._book.compared(paid)
+
     # -- whose data it is --------------------------------------------------------------------------
 
-    def pay_for(self, source: str | os.PathLike[str], *, other_people: bool = False) -> None:
+    def pay_for(
+        self, source: str | os.PathLike[str] | None, people: PeopleSketch | None = None, *,
+        other_people: bool = False,
+    ) -> None:  # fmt: skip
         """Note that what is learnt from a file or URL is paid from here; refused if another ledger does.
 
-        other_people: the source holds other people now than those the other ledger has paid for.
+        people: who is in it, by `people_of(table)`: refused if another ledger has paid for some of them.
+        other_people: those that another ledger has paid for are others.
         """
-        if self._book.witness is not None:
-            bindings.note_source(self._book.witness, source, self._book.id, self._book.name, other_people)
+        if self._book.witness is None:
+            return
+        mine = (self._book.id, self._book.name, other_people)
+        if people is not None:
+            bindings.note_people(self._book.witness, people, *mine)
+        if source is not None:
+            bindings.note_source(self._book.witness, source, *mine)
             self._sources[bindings.located(source)] = other_people
 
     @staticmethod
-    def payer_of(source: str | os.PathLike[str]) -> str:
-        """The name of the ledger that has paid for a file or URL here; empty if none is known."""
-        return bindings.payer_of(Witness(), source)
+    def payer_of(source: str | os.PathLike[str] | None, people: PeopleSketch | None = None) -> str:
+        """The name of the ledger that has paid for a source, or its people, here; empty if none is known."""
+        found = bindings.payer_of(Witness(), source) if source is not None else ""
+        if not found and people is not None:
+            found, _ = bindings.payer_of_people(Witness(), people) or ("", 0.0)
+        return found
 
     # -- spending ----------------------------------------------------------------------------------
 
@@ -174,7 +208,7 @@ class Ledger:
         client: str | None = None,
     ) -> tuple[Grant, ...]:
         """As many grants of the same amount, each with its own line, in one transaction: all, or none."""
-        _check_text(purpose, "a purpose", 500, "say what is measured")
+        check_text(purpose, "a purpose", 500, "say what is measured")
         if not isinstance(number, int) or not 1 <= number <= _MOST_GRANTS:
             raise ParameterError(f"1 to {_MOST_GRANTS} grants are given at once.", hint="grants(3, ...)")
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
@@ -184,10 +218,10 @@ class Ledger:
         held = bindings.held_for(self._book.witness, sources, self._book.id, self._book.name)
         with held, self._book.writing() as step:
             # What cannot all be paid is refused before the first line.
-            self._require(self._own(step.state), number * amount, number * delta_units)
+            require_room(self.budget, self._own(step.state), number * amount, number * delta_units)
             account = None if client is None else self._account(step.connection, client)
             if account is not None:
-                self._require(account, number * amount, number * delta_units)
+                require_room(self.budget, account, number * amount, number * delta_units)
             for _ in range(number):
                 row = self._book.row(step, purpose, kind, asked, amount, delta_units)
                 if account is not None:
@@ -200,9 +234,22 @@ class Ledger:
                 self._book.append(step, row)
         for source in sources:  # from now on they are known as paid from here
             self._sources.pop(source, None)
+        paid_by, now = self._paid_by, step.state
+        if self._book.witness is not None:
+            paid_by = account_at(now.id, now.head, now.total, now.total_delta, self.budget)
         return tuple(
-            Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose) for _ in range(number)
+            Grant._mint(_MINT, self.budget, kind, asked, delta_units, purpose, paid_by) for _ in range(number)
         )
+
+    def account_of(self, purpose: str) -> accounts.Accounted | None:
+        """The debit that was made for a purpose, as a release may name it: the last one, if there is one."""
+        with self._book.reading() as connection:
+            rows = chain.lines(connection, self._book.name)
+            found = [row for row in rows if row.purpose == purpose and row.kind in DEBITS]
+        if not found:
+            return None
+        last = found[-1]
+        return account_at(self._book.id, last.hash, last.total, last.total_delta, self.budget)
 
     def set_client(
         self, name: str, epsilon: float | None = None, *, rho: float | None = None, delta: float = 0.0
@@ -212,7 +259,7 @@ class Ledger:
         What the client has spent stays spent. A budget of 0 closes the account. Together the clients may be
         promised more than the data set has: who comes first is served, and the data set's budget holds.
         """
-        _check_text(name, "a client's name", 100, "e.g. the name of its key")
+        check_text(name, "a client's name", 100, "e.g. the name of its key")
         given = epsilon if self.budget.kind == "epsilon" else rho
         if given is None or (epsilon is not None and rho is not None):
             raise ParameterError(
@@ -247,7 +294,7 @@ class Ledger:
         lost, lost_delta: what had been spent and is no longer in the ledger, in the budget's kind; "all" for
             all that is left; by default what the witness knows, on the safe side.
         """
-        _check_text(reason, "a reason", 500, "say what happened")
+        check_text(reason, "a reason", 500, "say what happened")
         return unlock(self._book, self.budget, lost, lost_delta, reason)
 
     def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -280,22 +327,6 @@ class Ledger:
         if found is None:
             raise BudgetError("this client has no budget. Nothing was debited.", hint="set_client(name, ...)")
         return found
-
-    def _require(self, account: Account, amount: int, delta: int) -> None:
-        room, room_delta = account.budget - account.spent, account.budget_delta - account.spent_delta
-        if amount <= room and delta <= room_delta:
-            return
-        need = f"{self.budget.kind} = {up(Fraction(amount, UNIT))!r}"
-        left = f"{self.budget.kind} = {down(Fraction(max(room, 0), UNIT))!r}"
-        if delta or self.budget.delta:
-            need += f", delta = {up(Fraction(delta, DELTA_UNIT))!r}"
-            left += f", delta = {down(Fraction(max(room_delta, 0), DELTA_UNIT))!r}"
-        whose, hint = "the budget", "ask for less; a budget is not raised once data were used"
-        if account.name:
-            whose, hint = "the client's budget", "ask for less"
-        raise BudgetError(
-            f"{whose} does not cover this: {need} needed, {left} left. Nothing was debited.", hint=hint
-        )
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -365,14 +396,3 @@ class Ledger:
         raise BudgetError("a ledger cannot be copied or sent.", hint="open the same file: Ledger.open(path)")
 
     __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = _refuse
-
-
-def _check_text(text: object, what: str, most: int, hint: str) -> None:
-    """A text that every database can store: half a surrogate pair and a zero byte cannot be."""
-    if (
-        not isinstance(text, str)
-        or not 0 < len(text.strip()) <= len(text) <= most
-        or "\0" in text
-        or text.encode("utf-8", "ignore").decode() != text
-    ):
-        raise ParameterError(f"{what} is a text of 1 to {most} characters.", hint=hint)

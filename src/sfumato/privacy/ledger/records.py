@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from sfumato.privacy.grants import DELTA_UNIT, UNIT
+from sfumato.privacy.account import Accounted, mark, public_name
+from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
 from sfumato.privacy.ledger.tables import DEBITS, Account, Row
 from sfumato.privacy.rounding import down, up
 
@@ -41,6 +42,14 @@ class Client:
     spent: float
     left: float
     left_delta: float = 0.0
+
+
+def account_at(identity: str, head: str, total: int, total_delta: int, budget: Budget) -> Accounted:
+    """A line of a ledger, as a release may name it."""
+    return Accounted(
+        public_name(identity), mark(identity, head), budget.kind, up(Fraction(total, UNIT)),
+        up(Fraction(total_delta, DELTA_UNIT)), unit=budget.unit,
+    )  # fmt: skip
 
 
 def client_of(account: Account) -> Client:

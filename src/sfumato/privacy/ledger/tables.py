@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from sfumato.errors import ParameterError
+
 VERSION = "2"
 
 
@@ -116,3 +118,14 @@ class Copy(NamedTuple):
     meta: dict[str, str]
     rows: list[Row]
     accounts: list[Account]
+
+
+def check_text(text: object, what: str, most: int, hint: str) -> None:
+    """A text that every database can store: half a surrogate pair and a zero byte cannot be."""
+    if (
+        not isinstance(text, str)
+        or not 0 < len(text.strip()) <= len(text) <= most
+        or "\0" in text
+        or text.encode("utf-8", "ignore").decode() != text
+    ):
+        raise ParameterError(f"{what} is a text of 1 to {most} characters.", hint=hint)

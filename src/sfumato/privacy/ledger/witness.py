@@ -60,7 +60,7 @@ class LastSeen(NamedTuple):
     total_delta: int
 
 
-def _folder() -> Path:
+def state_folder() -> Path:
     """Where witnesses are kept."""
     if given := os.environ.get("SFUMATO_STATE"):
         return Path(given).absolute()
@@ -76,7 +76,7 @@ class Witness:
     """The witnesses of one folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = _folder() if folder is None else folder
+        self.folder = state_folder() if folder is None else folder
 
     def _prepare(self, file: Path) -> None:
         if not file.parent.is_dir():
@@ -132,6 +132,16 @@ class Witness:
                 _place(file, secrets.token_hex(8).encode())
             return file.read_text("utf-8", "replace")
 
+    @functools.cached_property
+    def people_key(self) -> bytes:
+        """The secret under which people are compared here (overlap.py); it never leaves this folder."""
+        file = self.folder / "people.key"
+        with _reported("here"):
+            if not file.exists():
+                self._prepare(file)
+                _place(file, secrets.token_bytes(32))
+            return file.read_bytes()[:64]
+
     # -- where ledgers lie, and what they pay for -------------------------------------------------
 
     def _address(self, place: str, kind: str) -> Path:
@@ -142,6 +152,14 @@ class Witness:
         with contextlib.suppress(OSError):
             return self._address(place, kind).read_text("utf-8", "replace")
         return None
+
+    def every(self, kind: str) -> Iterator[str]:
+        """All that is remembered of one kind."""
+        folder = self.folder / kind
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if not path.name.startswith(".") and path.suffix != ".lock":
+                with contextlib.suppress(OSError):
+                    yield path.read_text("utf-8", "replace")
 
     def alone_with(
         self, place: str, name: str, kind: str = SOURCES

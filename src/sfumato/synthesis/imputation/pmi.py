@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,10 +26,12 @@ from sfumato.errors import BudgetError, DataError, ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
 from sfumato.methods.parameters import Parameter, nested
 from sfumato.methods.shapes import Number
-from sfumato.privacy import Claim, Grant, Guarantee, NoGuarantee, PureDP
+from sfumato.privacy import Grant, Guarantee, NoGuarantee, PureDP
 from sfumato.privacy.rounding import exact, shown
+from sfumato.privacy.together import leaving_together
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
+from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
@@ -62,7 +64,7 @@ _TRIES = 2_000
         Does.SYNTHESIZE,
         "Perturbed multiple imputation, the baseline of the PeGS paper.",
         page="imputation.md",
-        claims=("PureDP", "NoGuarantee"),
+        claims=("PureDP", "ApproxDP", "NoGuarantee"),
         needs=(Need.PUBLIC_DOMAIN, Need.KEY),
     )
 )
@@ -259,22 +261,22 @@ class FittedPMI:
             return Guarantee.of(NoGuarantee("no noise", "With alpha = 0 the laws are those of the models."))
         if not self.domain.public:
             detail = (
-                "Which values a column may have was read off the data, or not confirmed. Without this "
-                f"part the rows would satisfy epsilon = {shown(spent)} in all; with it nothing is known."
+                f"{READ_OFF} Without this part the rows would satisfy epsilon = "
+                f"{shown(spent)} in all; with it nothing is known."
             )
             return Guarantee.of(NoGuarantee("domain from the data", detail))
-        claim: Claim = PureDP(spent).assuming(
+        own = PureDP(spent).assuming(
             f"The total is for {rows:,} released rows, each of {self.visits} draws; it grows with every row",
             "The bound takes nothing about the models for granted: it would hold between any two data "
             "sets, not only between neighbours, which is far more than was asked for and is paid for in "
             "accuracy",
             "Further rows, drawn from the same data under another key, add to the total",
             "The number of released rows was chosen without looking at the data",
-            "The values that each column may have are public, and were not read off the data",
+            *grounds(self.domain.columns),
             *["The combinations that cannot be were declared without looking at the data"]
             * bool(self.domain.constraints),
         )
-        return Guarantee.of(claim)
+        return Guarantee.of(with_search(own, self.domain.search_cost()))
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -294,6 +296,8 @@ class FittedPMI:
                 )
             grant.burn()
         promised = self.guarantee(rows)
+        if grant is not None:
+            promised = promised.accounted(grant.account)
         asked = {
             n: getattr(self.method, n)
             for n in ("epsilon", "epsilon_per_row", "alpha", "sweeps", "weight", "domain")
@@ -313,9 +317,11 @@ class FittedPMI:
     def samples(
         self, k: int, rows: int, *, key: Key | None = None, seed: int | None = None
     ) -> tuple[Release, ...]:
-        """k data sets. Each guarantee is for its own: together they cost k times as much (`compose`)."""
+        """k data sets. They leave together: each guarantee says what its own costs, and all k of them."""
         k, rows, key = whole("k", k), whole("rows", rows), key_of(key, seed)
-        return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+        made = [self.sample(rows, key=key.derive("set", i)) for i in range(k)]
+        promised = leaving_together([r.guarantee for r in made])
+        return tuple(replace(r, guarantee=g) for r, g in zip(made, promised, strict=True))
 
     def codes(self, rows: int, key: Key, first: int = 0, of: int | None = None) -> NDArray[np.int64]:
         """Rows first, first + 1, ... of a release of `of` rows: (columns, rows)."""

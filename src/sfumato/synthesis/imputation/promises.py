@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sfumato.errors import ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.schema.domains import READ_OFF
 from sfumato.seeds import Key
 from sfumato.synthesis.imputation.variables import Variables
 
@@ -31,8 +32,7 @@ def of_domain(variables: Variables) -> list[NoGuarantee]:
     """Levels that nobody declared."""
     if variables.public:
         return []
-    detail = "Which values a column may have was read off the data, or not confirmed."
-    return [NoGuarantee("domain from the data", detail)]
+    return [NoGuarantee("domain from the data", READ_OFF)]
 
 
 def of_real_rows(kept: Sequence[str], changed: Sequence[str], which: str) -> NoGuarantee:

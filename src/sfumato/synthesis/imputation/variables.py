@@ -132,7 +132,7 @@ class Variables:
 
     @property
     def public(self) -> bool:
-        """Whether every set of levels was declared and confirmed."""
+        """Whether every set of levels is public."""
         return all(v.book is None or v.column.public for v in self.columns)
 
     def __getitem__(self, name: str) -> ModelVariable:
@@ -159,9 +159,7 @@ def look(table: Table, columns: Sequence[str] | None = None) -> tuple[Variables,
     books = table.codebooks(coded)
     _refuse(_narrow((b.name, b.size) for b in books.values()))
     wide = [repr(b.name) for b in books.values() if b.size > MOST_LEVELS]
-    _refuse(
-        [f"more than {MOST_LEVELS} levels are no model's: {listed(wide)} (leave them out)"] if wide else []
-    )
+    _refuse([f"more than {MOST_LEVELS} levels are too many: {listed(wide)} (leave them out)"] if wide else [])
     names = [c.name for c in wanted]
     plain = [ModelVariable(c, books.get(c.name)) for c in wanted]
     parts: list[list[Floats]] = [[] for _ in wanted]

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.counts import person_ids
+from sfumato.counts.persons import at_most
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Role
 from sfumato.seeds import Key
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.private.graph import Pair
-from sfumato.synthesis.private.layout import Bools, Codes, Floats, Ints
+from sfumato.synthesis.private.layout import Codes, Floats, Ints
 from sfumato.table import Table
 
 MAX_CELLS = 16_384  # of a pair's table; a wider pair is left to what other columns say of it
@@ -87,7 +89,7 @@ def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> t
     for batch in table.batches([*domain.names, person, *weight]):
         codes = [book.encode(batch.column(book.name)) for book in domain.books]
         parts.append(np.stack(codes).astype(np.uint16))
-        ids.append(batch.column(person))
+        ids.append(person_ids(table.schema[person], batch.column(person)))
         units += [batch.column(w).cast(pa.float64()).to_numpy(zero_copy_only=False) for w in weight]
     if not parts:
         return np.empty((len(domain.books), 0), np.uint16), None
@@ -101,20 +103,3 @@ def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> t
     stay = at_most(places, max_rows, Key.fresh())
     kept = np.ascontiguousarray(np.concatenate(parts, axis=1)[:, stay])
     return kept, np.concatenate(units)[stay] if units else None
-
-
-def at_most(persons: Ints, max_rows: int, key: Key) -> Bools:
-    """Which rows stay when each person keeps at most so many, taken at random.
-
-    The coins are independent from row to row and secret, so what happens to one person's rows has the same
-    law whoever else is in the data: given the coins of all others, adding a person adds that person's kept
-    rows and changes nothing else.
-    """
-    coins = key.words(0, 0, len(persons))
-    order = np.lexsort((coins, persons))
-    ordered = persons[order]
-    first = np.flatnonzero(np.diff(ordered, prepend=-1))
-    rank = np.arange(len(persons)) - np.repeat(first, np.diff(np.append(first, len(persons))))
-    keep = np.zeros(len(persons), bool)
-    keep[order[rank < max_rows]] = True
-    return keep

@@ -24,8 +24,9 @@ from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.differential import zcdp_epsilon
 from sfumato.privacy.grants import Budget, Grant
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger import Ledger, Payer
 from sfumato.schema import Role, Schema
+from sfumato.schema.domains import grounds, with_search
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.debits import require_same
 from sfumato.synthesis.domain import Domain
@@ -176,7 +177,7 @@ class PrivateSynthesizer:
             return Budget(epsilon=self.epsilon, **shared)  # type: ignore[arg-type]
         return Budget(rho=self.rho, **shared)  # type: ignore[arg-type]
 
-    def fit(self, table: Table, *, ledger: Ledger | None = None) -> PrivateModel:
+    def fit(self, table: Table, *, ledger: Payer | None = None) -> PrivateModel:
         """Read the data once, measure it with noise, and learn a model of what was measured.
 
         ledger: debited with the whole budget before the first draw, and refused if it does not
@@ -187,11 +188,12 @@ class PrivateSynthesizer:
         wanted = self.budget(table.schema)
         if ledger is not None:
             require_same(ledger, wanted)
+        cost = domain.search_cost(wanted.neighbours, wanted.unit)
         counted = count(table, domain, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
-        guarantee = Guarantee.of(
-            grant.claim(*self._assumptions(table.schema), delta=None if self.pure else self.delta)
-        )
+        said = self._assumptions(table.schema, domain)
+        own = grant.claim(*said, delta=None if self.pure else self.delta)
+        guarantee = Guarantee.of(with_search(own, cost), grant.account)
         purse = Purse(grant, self.max_rows_per_person, counted.unit)
         measured = measure(counted, purse, rows=self.declared_rows, target=target, zeros=domain.zeros)
         kind = kind_of(table.source, domain)
@@ -208,11 +210,8 @@ class PrivateSynthesizer:
             )
         return domain.place(self.target)
 
-    def _assumptions(self, schema: Schema) -> list[str]:
-        said = [
-            "The levels and bins of all columns are public and do not come from the data; every row lies "
-            "within them"
-        ]
+    def _assumptions(self, schema: Schema, domain: Domain) -> list[str]:
+        said = [*grounds(domain.columns), "Every row lies within the levels and bins of all columns"]
         if self.constraints:
             said.append("The declared constraints are public and do not come from the data")
         if self.weight is not None:
@@ -257,7 +256,7 @@ def zcdp_budget(epsilon: float, delta: float) -> float:
     return low
 
 
-def _debit(ledger: Ledger, wanted: Budget) -> Grant:
+def _debit(ledger: Payer, wanted: Budget) -> Grant:
     if wanted.kind == "epsilon":
         return ledger.grant(epsilon=wanted.amount, purpose=_PURPOSE)
     return ledger.grant(rho=wanted.amount, purpose=_PURPOSE)

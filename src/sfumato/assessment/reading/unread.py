@@ -1,0 +1,84 @@
+"""Released columns that nobody understood: what they hold was neither compared nor attacked.
+
+Such a column may be one of the original's under a code that nothing undid. What it may not be is left out:
+a constant, running numbers, and new names of records that all differ (a number drawn anew for each row).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.assessment.reading.matching import is_general, plain
+from sfumato.assessment.reading.same_values import is_number, same_text
+from sfumato.schema import Kind, Role
+from sfumato.table import Table
+
+_ENOUGH = 0.5  # of the cells that must be values of the original, or general
+_TOKEN = 8  # characters from which a text without a word in it is a name drawn anew
+_BEYOND = 0.5  # of the original's range, on either side, that numbers may exceed it
+
+
+def unread(original: Table, released: Table, meanings: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    """The names, in the order of the release, which is read as the original's as far as it was understood."""
+    return tuple(n for n in released.columns if not _is_read(original, released, n, meanings.get(n, {})))
+
+
+def _is_read(original: Table, released: Table, name: str, general: Mapping[str, object]) -> bool:
+    cells = _cells(released, name)
+    there = cells.drop_null()
+    values = pc.unique(there)
+    if len(values) < 2:
+        return True
+    if name not in original.schema:
+        return released.schema[name].role is Role.WEIGHT or _means_nothing(there, values)
+    column = original.schema[name]
+    if column.role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT) or column.kind in (Kind.TEXT, Kind.CODES):
+        return True  # identifiers and texts are looked for by themselves
+    theirs = _cells(original, name).drop_null()
+    if all(is_number(t.type) or pa.types.is_temporal(t.type) for t in (there, theirs)):
+        return _share_in_range(theirs, there) >= _ENOUGH
+    mine, own = same_text([there, theirs])
+    known = {plain(v) for v in pc.unique(own).to_pylist()}
+    counted = pc.value_counts(mine)
+    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
+    read = sum(n for v, n in pairs if plain(v) in known or v in general or is_general(v))
+    if read >= _ENOUGH * len(mine):
+        return True
+    # Names of which nearly everyone has an own one are met nowhere else: they are identifiers.
+    return len(known) > 0.5 * len(theirs) and _means_nothing(there, values)
+
+
+def _cells(table: Table, name: str) -> pa.ChunkedArray:
+    return pa.chunked_array([b.column(0) for b in table.batches([name])])
+
+
+def _share_in_range(original: pa.ChunkedArray, released: pa.ChunkedArray) -> float:
+    if not len(original) or not len(released):
+        return 1.0
+    first, second = (
+        pc.cast(pc.cast(c, pa.timestamp("us"), safe=False), pa.int64()) if pa.types.is_temporal(c.type) else c
+        for c in (original, released)
+    )
+    numbers = pc.cast(second, pa.float64(), safe=False)
+    ends = pc.min_max(pc.cast(first, pa.float64(), safe=False)).as_py()
+    room = _BEYOND * (ends["max"] - ends["min"]) + 1e-9
+    inside = pc.and_(
+        pc.greater_equal(numbers, ends["min"] - room), pc.less_equal(numbers, ends["max"] + room)
+    )
+    return float(pc.mean(pc.cast(inside, pa.float64())).as_py() or 0.0)
+
+
+def _means_nothing(cells: pa.ChunkedArray, values: pa.Array) -> bool:
+    """Running numbers, or names that all differ and have no word in them."""
+    if len(values) < len(cells):
+        return False
+    if pa.types.is_integer(cells.type):
+        ends = pc.min_max(cells).as_py()
+        return bool(ends["min"] in (0, 1) and ends["max"] <= len(cells))
+    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+        return False
+    one = len(pc.unique(pc.utf8_length(values))) == 1 and pc.min(pc.utf8_length(values)).as_py() >= _TOKEN
+    return bool(one and pc.all(pc.match_substring_regex(values, r"^[0-9A-Za-z+/=_-]+$")).as_py())

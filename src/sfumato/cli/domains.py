@@ -1,0 +1,160 @@
+"""schema declare, schema standards, schema find: where the domains of a schema come from."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from sfumato.cli.commands import Data, Reading
+from sfumato.cli.payment import LedgerOption, OtherPeople, note_unaccounted, require_payer
+from sfumato.cli.schemas import SchemaPath, write_schema
+from sfumato.cli.terminal import Terminal
+from sfumato.errors import OutputError, printable
+
+if TYPE_CHECKING:
+    from sfumato.schema import Schema
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", "-c", metavar="NAME", help="A column; may be repeated.", show_default=False),
+]
+
+
+def declare(
+    terminal: Terminal,
+    schema: SchemaPath,
+    by: Annotated[
+        str, typer.Option("--by", metavar="NAME", help="Who answers for the domains.", show_default=False)
+    ],
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason",
+            metavar="TEXT",
+            help="What they were taken from: a form, a law, a code book.",
+            show_default=False,
+        ),
+    ],
+    column: Columns = None,
+) -> None:
+    """Say who answers for levels and edges that do not come from the data.
+
+    Without --column all domains that nobody answers for yet; one that was read off the data only if it is
+    named. What is declared holds for the levels and edges as they are now: change them, and declare again.
+    """
+    from sfumato.schema import Schema
+
+    before = Schema.read(schema)
+    after = before.declare(by, reason, column)
+    found = [c for c in after if c != before[c.name]]
+    if found:
+        write_schema(terminal, schema, after)
+    names = [c.name for c in found]
+    domains = f"{len(found)} domain{'s' * (len(found) != 1)}"
+    said = f"{domains} declared by {' '.join(by.split())}." if found else "There was nothing to declare."
+    terminal.result(
+        [_origins(after), Text(said, "green" if found else "yellow")],
+        {"schema": str(schema), "declared": names, "by": by, "reason": reason},
+    )
+    terminal.note("the name stands in every guarantee that rests on these domains.")
+
+
+def standards(terminal: Terminal) -> None:
+    """List the public code lists that a schema can name: standard = "months"."""
+    from sfumato.schema import STANDARDS
+
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for name in ("name", "kind", "size", "source"):
+        grid.add_column(name)
+    for one in STANDARDS.values():
+        grid.add_row(Text(one.name, "bold"), f"{one.kind} ({one.type})", str(one.size), Text(one.source))
+    plain = [
+        {"name": s.name, "kind": s.kind, "type": s.type, "size": s.size, "source": s.source}
+        for s in STANDARDS.values()
+    ]
+    terminal.result(grid, {"standards": plain})
+
+
+def find(
+    terminal: Terminal,
+    reading: Reading,
+    schema: SchemaPath,
+    data: Data,
+    column: Columns = None,
+    epsilon: Annotated[float, typer.Option("--epsilon", metavar="E", help="For each column.")] = 0.5,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="For each column with levels.")] = 1e-9,
+    other: Annotated[
+        str, typer.Option("--other", metavar="LEVEL", help="What values are read as that are not found.")
+    ] = "other",
+    bins: Annotated[int, typer.Option("--bins", metavar="N", help="Of numbers and days, at most.")] = 10,
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", metavar="A,B,...", help="Public marks for numbers.", show_default=False),
+    ] = None,
+    max_rows_per_person: Annotated[
+        int, typer.Option("--max-rows-per-person", metavar="L", help="A public number: rows that count.")
+    ] = 1,
+    rows: Annotated[bool, typer.Option("--rows", help="Promise to rows, though there are persons.")] = False,
+    ledger: LedgerOption = None,
+    other_people: OtherPeople = False,
+) -> None:
+    """Find levels and bounds in the data with a part of the budget, and write them into the schema.
+
+    Values that many have are kept, all others are read as one level. Every promise that rests on the schema
+    then states what finding them cost.
+    """
+    from sfumato.description.domain_search import DomainSearch
+    from sfumato.privacy import Ledger
+    from sfumato.release.kept import kept
+    from sfumato.schema import Schema
+
+    wanted = Schema.read(schema)
+    marks = None if grid is None else _marks(grid)
+    search = DomainSearch(
+        epsilon, delta, other, bins, marks, max_rows_per_person, persons=False if rows else None
+    )
+    names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
+    if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
+        raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
+    book = None if ledger is None else Ledger.open(ledger)
+    table = reading.scan(data, wanted)
+    require_payer(book, data, table, other_people)
+    found = search.find(table, names, ledger=book)
+    note_unaccounted(terminal, found.guarantee)
+    kept(lambda path: write_schema(terminal, path, found.schema), schema)
+    terminal.result(
+        [
+            _origins(found.schema.select(found.columns)),
+            Text(f"Found the domains of {len(found.columns)} columns; {schema.name} has them.", "green"),
+            Padding(Text(found.guarantee.text()), (1, 0, 1, 2)),
+        ],
+        {
+            "schema": str(schema),
+            "found": {n: found.schema[n].size for n in found.columns},
+            "thresholds": found.thresholds,
+            "guarantee": json.loads(found.guarantee.to_json()),
+        },
+    )
+
+
+def _marks(text: str) -> list[float]:
+    from sfumato.errors import ParameterError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError("the grid is a list of numbers.", hint="--grid 0,50,100") from None
+
+
+def _origins(schema: Schema) -> Grid:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for column in schema:
+        if column.declared:
+            grid.add_row(Text(printable(column.name)), Text(printable(column.origin)))
+    return grid

@@ -1,0 +1,141 @@
+"""One step that is paid for, done by a command: `sfumato synthesize` and `sfumato fit` with a ledger.
+
+It goes on where a command that was killed has stopped, and what it has paid for is not lost (`payment`).
+Until the result is in its place a hidden folder beside it holds what is needed for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import OutputError
+from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
+from sfumato.plan.production import produce
+from sfumato.plan.step import Step
+from sfumato.plan.workplace import Workplace, workplace
+from sfumato.privacy import Accounted, Budget, Ledger, Neighbours
+from sfumato.privacy.base import ROW
+from sfumato.privacy.differential import DifferentialPrivacy
+from sfumato.privacy.rounding import shown
+from sfumato.release import Release, fingerprint
+from sfumato.release.kept import kept, take_back
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.prediction.models import ReleasedModel
+    from sfumato.privacy.signatures import SigningKey
+
+
+def synthesized(
+    step: Step, table: Table, out: Path, ledger: Ledger, *, seed: int | None = None, again: bool = False,
+    overwrite: bool = False,
+) -> Release:  # fmt: skip
+    """Synthetic rows that a ledger pays for, in their place."""
+    from sfumato.synthesis.private import PrivateSynthesizer
+
+    method = step.build()
+    with workplace(out) as place:
+        name = _name(place, step, table)
+        folder = place.steps / name
+        if place.placed(name):
+            place.remove()
+            return Release.load(out)
+        Release.require_place(out, overwrite=overwrite)
+        if not place.finished(name) and not take_back(folder, name):
+            payer = PaidOnce(place, name, "", _like(method, table), ledger, again)
+            key = None if seed is not None else place.key.derive("synthesize", name)
+            if isinstance(method, PrivateSynthesizer):
+                model = place.steps / f"{name}.model"
+                release = noised_once(model, step, table, method, payer, key=key, seed=seed)
+            else:
+                release = produce(step, table, key=key, seed=seed, ledger=payer)
+            own = of_attempts(release.guarantee, place.attempts(name))
+            kept(replace(release, guarantee=own).save, folder)
+        place.place(name)
+        place.remove()
+    return Release.load(out)
+
+
+def learnt(
+    step: Step, table: Table, out: Path, ledger: Ledger, key: SigningKey, *, again: bool = False,
+    card: float | None = None, name: str = "", overwrite: bool = False,
+    judged: Callable[[ReleasedModel, Ledger | None], ReleasedModel] | None = None,
+) -> ReleasedModel:  # fmt: skip
+    """A score that a ledger pays for, signed, in its place.
+
+    card: what judging it will cost; debited with the fit, or neither is. judged: the model with its card, for
+        a purse of that much. name: of the model.
+    """
+    from sfumato.prediction.artefact import load, write
+    from sfumato.prediction.fit_budget import FitAndCard, budget_for
+
+    method = step.build()
+    with workplace(out) as place:
+        mark = _name(place, step, table, name, card, key.public)
+        model_file, rest = place.steps / f"{mark}.sfm", None
+        resumed = model_file.exists() or take_back(model_file)
+        if out.exists() and not overwrite and not (resumed and _same_model(out, model_file)):
+            raise OutputError(f"{out.name} exists already.", hint="--overwrite replaces it")
+        if not resumed:
+            wanted = budget_for(float(method.epsilon), method.max_rows_per_person)
+            payer = PaidOnce(place, mark, "", wanted, ledger, again)
+            both = payer if card is None else FitAndCard(payer, card)
+            fitted = method.fit(table, step.request().target, ledger=both).released(name)
+            own = of_attempts(fitted.guarantee, place.attempts(mark))
+            kept(lambda path: write(replace(fitted, guarantee=own), path, key), model_file)
+            rest = both.rest if isinstance(both, FitAndCard) else None
+        model = load(model_file, trusted=[key.public])
+        try:
+            if judged is not None and "evaluation" not in model.card:
+                model = judged(model, _purse(place, f"{mark}.card", model, card, rest))
+        finally:  # paid for: in its place, whatever becomes of its card
+            kept(lambda path: write(model, path, key, overwrite=True), out, model_file.name)
+            place.remove()
+    return load(out, trusted=[key.public])
+
+
+def _same_model(out: Path, kept_file: Path) -> bool:
+    """Whether a model in its place is the one that is kept, put there by a command that was killed then."""
+    from sfumato.prediction.artefact import ArtefactError, load
+
+    try:
+        return load(out).parameters() == load(kept_file).parameters()
+    except ArtefactError:
+        return False
+
+
+def _purse(
+    place: Workplace, name: str, model: ReleasedModel, card: float | None, rest: Ledger | None
+) -> Ledger | None:
+    """What pays for the card: it was debited with the fit, perhaps by a command that was stopped since.
+
+    A command that was stopped while it drew the card has lost it: that is refused, and the model is there.
+    """
+    if card is None:
+        return None
+    place.require_undrawn(name, f"the card (epsilon = {shown(card)})", again=False)
+    place.attempt(name)
+    if rest is not None:
+        return rest
+    promised = next(c for c in model.guarantee if isinstance(c, DifferentialPrivacy))
+    paid_by = next(c for c in model.guarantee if isinstance(c, Accounted))
+    budget = Budget(epsilon=card, unit=promised.unit, neighbours=promised.neighbours)
+    return Ledger.in_memory(budget, paid_by=paid_by)
+
+
+def _name(place: Workplace, step: Step, table: Table, *more: Any) -> str:
+    """What a result is called in the workplace: the same for the same step of the same data."""
+    asked = json.dumps([step.method, step.settings, more], sort_keys=True, default=str)
+    whole = f"{asked} {fingerprint(table, place.key)}"
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+
+def _like(method: Any, table: Table) -> Budget:
+    """Unit and neighbours of what the method promises; the amount is asked for when it is known."""
+    unit = method.unit(table.schema) if hasattr(method, "unit") else ROW
+    return Budget(epsilon=1.0, unit=unit, neighbours=getattr(method, "neighbours", Neighbours.ADD_REMOVE))

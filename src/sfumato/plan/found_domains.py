@@ -1,0 +1,67 @@
+"""Domains that a plan has found in its input, before its steps, with a part of the budget.
+
+Guarantee: what the columns' provenance says: noise is drawn once for what ledger and workplace say was spent,
+           and every step's claim adds it (`schema.domains`).
+Because:   the debit and a mark are on disk before the draw; what was found is kept before anything else is
+           done with it, and a second run reads it. Noise that was drawn and lost is drawn again only if
+           asked for, and then counts each time.
+Tested by: tests/plan/test_found_domains.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+from sfumato.description.domain_search import DomainSearch
+from sfumato.io.atomic import write_text
+from sfumato.plan.domain_search import DOMAINS, search_of
+from sfumato.plan.payment import PaidOnce
+from sfumato.plan.preparation import Prepared
+from sfumato.plan.steps import Workbench, ledger_of
+from sfumato.schema import Provenance, Schema
+from sfumato.table import Table
+
+
+def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
+    """The prepared table with the domains that the plan asks for: found now, or by a run before."""
+    plan = bench.plan
+    if not plan.table(DOMAINS):
+        return prepared
+    search, columns = search_of(plan)
+    columns = [n for n in columns if n in prepared.table.schema]
+    name = _name(bench)
+    kept = bench.place.steps / f"{name}.domains.toml"
+    if not kept.exists():
+        found = _found(bench, search, prepared.table, columns, name)
+        write_text(kept, found.to_toml(), overwrite=True)
+    times = max(bench.place.attempts(name), 1)
+    found = Schema.from_toml(kept.read_text(encoding="utf-8"), name="what was found")
+    own = {c.name: c for c in found if c.name in columns}
+    if times > 1:  # drawn several times and lost but for the last: all of it counts
+        own = {n: replace(c, provenance=_again(c.provenance, times)) for n, c in own.items()}
+    schema = Schema(tuple(own.get(c.name, c) for c in prepared.table.schema))
+    return replace(prepared, table=prepared.table.with_schema(schema))
+
+
+def _found(bench: Workbench, search: DomainSearch, table: Table, columns: list[str], name: str) -> Schema:
+    search.require(table, columns)
+    budget = search.budget(table.schema, columns)
+    ledger = ledger_of(bench, budget.unit, table)
+    payer = PaidOnce(bench.place, name, f"{bench.plan.name}: domains", budget, ledger, bench.spend_again)
+    return search.find(table, columns, ledger=payer).schema
+
+
+def _name(bench: Workbench) -> str:
+    """The same for the same search in the same data, prepared in the same way."""
+    plan = bench.plan
+    asked = {k: plan.table(k) for k in (DOMAINS, "columns", "prepare", "input")}
+    whole = json.dumps(asked, sort_keys=True, default=str) + plan.schema.to_toml() + bench.data
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+
+def _again(said: Provenance | None, times: int) -> Provenance | None:
+    if said is None:
+        return None
+    return replace(said, epsilon=said.epsilon * times, delta=said.delta * times)

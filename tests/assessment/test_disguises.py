@@ -1,0 +1,149 @@
+"""The same people in another layout or under a code are the same people; the unknown is not met."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfumato as sf
+from sfumato.assessment.reading.layout import relaid
+from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.assessment.reading.unread import unread
+from sfumato.errors import DataError
+from sfumato.seeds import Key
+
+ROWS = 1_500
+
+
+def people(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    sick = rng.random(ROWS) < 0.3
+    return pd.DataFrame(
+        {
+            "age": np.clip(rng.normal(45 + 20 * sick, 12, ROWS), 18, 95).astype(int),
+            "sex": rng.choice(["female", "male"], ROWS, p=[0.55, 0.45]),
+            "zip": rng.choice(
+                [f"{z}" for z in range(10_000, 10_030)], ROWS, p=np.arange(1, 31) / np.arange(1, 31).sum()
+            ),
+            "dx": [f"d{i}" for i in rng.geometric(np.where(sick, 0.15, 0.5))],
+            "cost": np.round(rng.lognormal(7 + sick, 0.6, ROWS), 2),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    return people(1), people(2), people(3)
+
+
+def hashed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every cell by a key of its column that nobody knows."""
+    out = {}
+    for i, name in enumerate(frame):
+        out[name] = [hashlib.sha256(f"key{i}{v}".encode()).hexdigest()[:10] for v in frame[name]]
+    return pd.DataFrame(out)
+
+
+def permuted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every name is another name of the same column."""
+    rng, out = np.random.default_rng(9), frame.copy()
+    for name in ("sex", "zip", "dx"):
+        values = np.sort(frame[name].unique())
+        out[name] = frame[name].map(dict(zip(values, np.roll(values, 1 + rng.integers(3)), strict=True)))
+    return out
+
+
+DISGUISES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "merged": lambda f: pd.DataFrame({"row": f.astype(str).agg("|".join, axis=1)}),
+    "merged with spaces": lambda f: pd.DataFrame({"row": f.astype(str).agg(" ; ".join, axis=1)}),
+    "json": lambda f: pd.DataFrame({"row": [json.dumps(r) for r in f.to_dict("records")]}),
+    "two merged": lambda f: f.assign(both=f["sex"] + "~" + f["zip"]).drop(columns=["sex", "zip"]),
+    "split": lambda f: f.assign(a=f["zip"].str[:3], b=f["zip"].str[3:]).drop(columns="zip"),
+    "hashed": hashed,
+    "hashed and renamed": lambda f: hashed(f).rename(columns={n: f"v{i}" for i, n in enumerate(f)}),
+    "permuted": permuted,
+    "logarithms": lambda f: f.assign(cost=np.log(f["cost"]), age=np.exp(f["age"] / 10)),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_disguise_hides_nobody(three: tuple[pd.DataFrame, ...], disguise: str) -> None:
+    original, control, _ = three
+    released = DISGUISES[disguise](original).sample(frac=1, random_state=1).reset_index(drop=True)
+    found = sf.assess(
+        original, released, control=control, thresholds={"risk": 0.05}, effort="quick", key=Key.from_seed(1)
+    )
+    assert found.thresholds[0].outcome == "not met", found.because
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_other_people_in_disguise_are_other_people(three: tuple[pd.DataFrame, ...], disguise: str) -> None:
+    original, control, rest = three
+    found = sf.assess(
+        original, DISGUISES[disguise](rest), control=control, thresholds={"risk": 0.5}, effort="quick",
+        key=Key.from_seed(1),
+    )  # fmt: skip
+    assert found.thresholds[0].outcome in ("met", "not examined"), found.because
+
+
+def test_what_was_not_understood_is_not_met(three: tuple[pd.DataFrame, ...]) -> None:
+    """Other people's rows, with columns of the original beside them under a key."""
+    original, control, rest = three
+    hidden = rest.assign(**{f"k{i}": hashed(original)[n] for i, n in enumerate(original)})
+    found = sf.assess(
+        original, hidden, control=control, thresholds={"risk": 0.5}, effort="quick", key=Key.from_seed(1)
+    )
+    assert found.thresholds[0].outcome == "not examined"
+    assert "'k0'" in found.because and "leave them out" in found.because
+    harmless = rest.assign(
+        number=range(ROWS), source="hospital", pseudonym=hashed(original.assign(age=range(ROWS)))["age"]
+    )
+    clean = sf.assess(
+        original, harmless, control=control, thresholds={"risk": 0.5}, effort="quick", key=Key.from_seed(1)
+    )
+    assert clean.thresholds[0].outcome == "met", clean.because
+
+
+def test_what_is_read_and_what_is_not(three: tuple[pd.DataFrame, ...]) -> None:
+    original = sf.scan(three[0])
+
+    def not_read(frame: pd.DataFrame) -> tuple[str, ...]:
+        return unread(original, sf.scan(frame), {})
+
+    general = three[2].assign(
+        age=[f"[{a // 10 * 10}, {a // 10 * 10 + 10})" for a in three[2]["age"]], zip="100**"
+    )
+    assert not_read(three[2]) == not_read(general) == ()
+    assert not_read(three[2].assign(dx="*", sex="f")) == ()
+    assert not_read(three[2].assign(zip=hashed(three[2])["zip"])) == ("zip",)
+    assert not_read(three[2].assign(cost=three[2]["cost"] + 1e9)) == ("cost",)
+    assert unread(original, sf.scan(three[2].assign(dx="north")[:1]), {"dx": {"north": ["d1"]}}) == ()
+
+
+def test_codes_are_read_by_each_other(three: tuple[pd.DataFrame, ...]) -> None:
+    """No value is as in the original; shares and what stands beside them tell most of them all the same."""
+    original, released = sf.scan(three[0]), sf.scan(hashed(three[0]))
+    read = understood(released, match_columns(original, released)).to_pandas()
+    for name in ("age", "sex", "zip", "dx"):
+        right = read[name].astype(str).str.removesuffix(".0") == three[0][name].astype(str)
+        assert right.mean() > 0.9, name
+
+
+def test_files_without_a_row_per_person_are_refused(three: tuple[pd.DataFrame, ...]) -> None:
+    frame = three[0].astype(str)
+    for turned in (frame.reset_index().melt(id_vars="index"), frame.T.reset_index().rename(columns=str)):
+        with pytest.raises(DataError, match="no row per person") as caught:
+            sf.assess(three[0], turned, effort="quick")
+        assert "turn it" in caught.value.hint
+
+
+def test_a_layout_that_is_none_is_left_alone(three: tuple[pd.DataFrame, ...]) -> None:
+    original = sf.scan(three[0])
+    assert relaid(original, sf.scan(three[2])) == (None, [])
+    notes = three[2].assign(text=[f"seen, {i}, again" for i in range(ROWS)])
+    assert relaid(original, sf.scan(notes, keep_text=True)) == (None, [])

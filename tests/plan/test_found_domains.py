@@ -1,0 +1,92 @@
+"""[domains]: found before the steps, paid once, kept through a stop, stated in what is released."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planned import SCHEMA, rows, with_steps, written
+
+from sfumato.errors import BudgetError, PlanError
+from sfumato.plan import Plan, found_domains
+from sfumato.privacy import ApproxDP, Ledger
+from sfumato.release import Release
+
+ASK = """
+[domains]
+columns = ["dx", "cost"]
+epsilon = 1.0
+delta = 1e-6
+grid = [0, 100, 200, 300, 400]
+
+[budget]
+ledger = "spent.ledger"
+rho = 2.0
+delta = 1e-6
+
+[assess]
+skip = true
+"""
+STEP = 'method = "private"\nepsilon = 1.0\nrows = 50'
+
+
+def asked(folder: Path) -> Plan:
+    """dx and cost have no domain of their own, and many have each level."""
+    before, _, rest = SCHEMA.partition("[columns.dx]")
+    bare = '[columns.dx]\nkind = "nominal"\n[columns.cost]\nkind = "numeric"\ntype = "integer"\n'
+    assert rest
+    plan = with_steps(STEP).partition("[assess]")[0] + ASK
+    return Plan.read(written(folder, plan, **{"schema.toml": before + bare, "data.csv": rows(3_000)}))
+
+
+def spent(folder: Path) -> float:
+    return Ledger.open(folder / "spent.ledger").spent
+
+
+def test_found_domains_are_paid_once_and_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = asked(tmp_path)
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # stopped when the domains are found, and nothing else is done
+        patch.setattr("sfumato.plan.run._do_steps", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            plan.run(tmp_path / "release")
+    assert spent(tmp_path) == pytest.approx(1.0)  # two columns, rho = epsilon^2 / 2 each
+    with monkeypatch.context() as patch:
+        patch.setattr(found_domains.DomainSearch, "find", stopped)  # it is not asked again
+        plan.run(tmp_path / "release")
+    assert 1.0 < spent(tmp_path) < 1.05
+    release = Release.load(tmp_path / "release")
+    (claim,) = (c for c in release.guarantee if c.differential)
+    assert isinstance(claim, ApproxDP)
+    assert claim.epsilon == pytest.approx(3.0) and claim.delta == pytest.approx(1e-6 + 1e-9)
+    assert "found in the data with epsilon = 1, delta = 1e-06" in claim.text()
+    public = release.data.schema["dx"]
+    assert public.public and public.levels is not None and "other" in public.levels
+
+
+def test_what_was_drawn_and_lost_counts_again_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = asked(tmp_path)
+
+    def lost(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(found_domains.DomainSearch, "_found", lost)
+        with pytest.raises(KeyboardInterrupt):
+            plan.run(tmp_path / "release")
+    with pytest.raises(BudgetError, match="Drawing again spends it again"):
+        plan.run(tmp_path / "release")
+    assert spent(tmp_path) == pytest.approx(1.0)
+    with pytest.raises(BudgetError):  # the delta is spent
+        plan.run(tmp_path / "release", spend_again=True)
+
+
+def test_what_is_wrong_is_said_before(tmp_path: Path) -> None:
+    wrong = ASK.replace('["dx", "cost"]', '["dx", "none", "id"]')
+    with pytest.raises(PlanError, match=r"(?s)schema: 'none'.*to find: 'id'"):
+        Plan.read(written(tmp_path, with_steps(STEP).partition("[assess]")[0] + wrong))
