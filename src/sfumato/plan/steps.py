@@ -103,12 +103,12 @@ def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
     )  # fmt: skip
     what = f"{bench.plan.name}: {step.name} ({step.method})"
     return PaidOnce(
-        bench.place, bench.name(step), what, wanted, ledger_of(bench, unit, table), bench.spend_again
+        bench.place, bench.name(step), what, wanted, plan_ledger(bench, unit, table), bench.spend_again
     )
 
 
-def ledger_of(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
-    """The plan's ledger, if it has one; started where there is none yet."""
+def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
+    """The plan's ledger, if it has one."""
     plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:

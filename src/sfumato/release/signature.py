@@ -222,7 +222,7 @@ def _signers(
             refusal = "it is not in the log"
         yield f"signed by {name}, {said.on.isoformat()}", refusal
     for public in strangers:
-        words = f"signed by somebody who says to be {said.signer}, {said.on.isoformat()}"
+        words = f"signed by somebody who claims to be {said.signer}, {said.on.isoformat()}"
         yield words, f"the key {public} is not among those you trust"
     if len(envelope.signatures) > len(told_apart):
         yield "signed by somebody else", "with a key that is not named"
