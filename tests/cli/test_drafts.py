@@ -100,3 +100,14 @@ def test_a_tree_with_counts(sfumato, stays: Path) -> None:
     assert "1 to 10 rows" in counted and " 3 rows" not in counted
     wrong = sfumato("hierarchy", "show", "dx.csv", few)
     assert wrong.code == 2 and "go together" in wrong.err
+
+
+def test_synthesize_in_one_command_promises_nothing_and_leaves_its_plan(sfumato, stays: Path) -> None:
+    answer = sfumato("synthesize", stays, "--rows", 300, "--out", "synthetic")
+    text = " ".join(answer.out.split())
+    assert "No guarantee (models without noise)" in text and "Likewise: no guarantee" not in text
+    plan = Path("synthetic-plan/plan.toml").read_text()
+    assert 'method = "imputation"\nrows = 300\n' in plan and '"k, the smallest class"' not in plan
+    assert "mrn" not in json.loads(Path("synthetic/internal/run.json").read_text()).get("dropped", {})
+    asked = sfumato("synthesize", stays, "--epsilon", 1, "--out", "private")  # a promise needs more
+    assert asked.code == 2 and not Path("private").exists()

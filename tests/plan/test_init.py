@@ -62,7 +62,7 @@ def test_guesses_with_their_reasons(tmp_path: Path) -> None:
     edges = guess["famsize"].hierarchy["edges"]
     assert len(edges) == 4 and set(edges[1]) < set(edges[0])
     assert all(not g.column.confirmed for g in found.guesses)
-    assert 'method = "mondrian"' in found.plan  # too many levels of too many columns for the best of all
+    assert 'method = "local"\nk = 11 ' in found.plan and "work_limit = 100000" in found.plan
     assert found.plan.count("reviewed = false }") == len(found.guesses)
     assert "'age' in the name means something others know" in found.plan and ", sure: " in found.plan
     assert CANARY not in found.plan  # levels are in the schema, which says so

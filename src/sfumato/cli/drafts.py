@@ -73,6 +73,33 @@ def anonymize_in_one(
     return 0 if made.run.passed else 1
 
 
+def synthesize_in_one(
+    terminal: Terminal, reading: Reading, data: str, out: Path, *, rows: Any, overwrite: bool
+) -> int:
+    """Propose, draw and judge synthetic rows, and say what comes next."""
+    from sfumato.cli.method_options import step_of
+    from sfumato.plan import Plan
+    from sfumato.plan.draft import SYNTHETIC, draft_synthetic
+    from sfumato.release import Release
+
+    wanted = None if rows is None else step_of("synthesize", SYNTHETIC, {"rows": rows}).settings["rows"]
+    if not (out / "internal" / "run.json").is_file():
+        Release.require_place(out, overwrite=overwrite)
+    made = draft_synthetic(data, out, rows=wanted, overwrite=overwrite, **reading.options())
+    shown = [
+        *_assumed(made.proposal),
+        *shown_run(made.run, Plan.read(made.plan)),
+        "",
+        Text(
+            f"Next: read {made.plan}. For a promise of differential privacy, confirm in its schema.toml what"
+        ),
+        Text('cells may hold, write method = "private" and epsilon = 1.0 into the step, then'),
+        Text(f"  sfumato run {made.plan} --out {out}", "bold"),
+    ]
+    terminal.result(shown, _plain(made))
+    return 0 if made.run.passed else 1
+
+
 def _assumed(found: Proposal) -> list[Any]:
     """What every column was taken for."""
     from sfumato.schema import Role

@@ -235,8 +235,9 @@ def _together(found: Run) -> list[Any]:
 def claims_once(guarantee: Guarantee) -> str:
     """The claims in words; of those that say the same of other units, the first in full."""
     parts: dict[tuple[object, ...], list[str]] = {}
-    for claim in guarantee.claims:
-        told = parts.setdefault((type(claim), getattr(claim, "columns", ())), [])
+    for place, claim in enumerate(guarantee.claims):
+        columns = getattr(claim, "columns", ())
+        told = parts.setdefault((type(claim), columns or place), [])
         about = ", ".join(map(repr, getattr(claim, "sensitive", ())))
         of = f" of {about}" if about else ""
         told.append(f"{claim.title}{of}" if told else claim.text())

@@ -22,8 +22,15 @@ def synthesize(
     data: Data,
     out: Out,
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods synthesize.")
-    ] = "private",
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="One of sfumato methods synthesize; private, where anything is asked of it.",
+            show_default=False,
+        ),
+    ] = None,
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
@@ -31,11 +38,13 @@ def synthesize(
     seed: Seed = None,
     schema: SchemaFile = None,
     overwrite: Overwrite = False,
-) -> None:
+) -> int:
     """Write a release of synthetic rows, with what it promises.
 
     The schema must say which values each column may have, and where they come from (sfumato schema declare).
     Only lugs and the methods of imputation, which promise no differential privacy, take them from the data.
+    With neither schema nor method a plan is proposed that draws rows by imputation: it promises nothing, and
+    makes a draft.
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import synthesized
@@ -44,7 +53,12 @@ def synthesize(
     from sfumato.privacy import Ledger
     from sfumato.release import Release
 
-    step = step_of("synthesize", method, settings or {})
+    asked = {name: value for name, value in (settings or {}).items() if value not in (None, [], ())}
+    if method is None and schema is None and ledger is None and seed is None and set(asked) <= {"rows"}:
+        from sfumato.cli.drafts import synthesize_in_one
+
+        return synthesize_in_one(terminal, reading, data, out, rows=asked.get("rows"), overwrite=overwrite)
+    step = step_of("synthesize", method or "private", settings or {})
     if step.needs_rows:
         raise ParameterError("how many rows?", hint="--rows 1000")
     spending = step.spends()  # what is wrong with the settings is said before the data are read
@@ -78,3 +92,4 @@ def synthesize(
         ],
         plain,
     )
+    return 0

@@ -7,7 +7,7 @@ Nothing is signed: every guess waits for a person, and the plan that was run lie
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from sfumato.plan.proposal import Proposal, propose, write
 from sfumato.schema import Schema
 
 _OWN = ("local", "optimal")  # of which the better one is taken
+SYNTHETIC = "imputation"  # takes its domains from the data, any kind of column, and promises nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +77,33 @@ def draft(
     return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite))
 
 
+def draft_synthetic(
+    data: str, out: Path, *, rows: int | None = None, overwrite: bool = False, **options: Any
+) -> Draft:
+    """Propose a plan that draws synthetic rows by a chain of models, run it, and leave it beside.
+
+    It promises nothing. A promise of differential privacy waits for domains that a person has confirmed.
+    """
+    folder = plan_folder(out)
+    step = {"method": SYNTHETIC, "rows": rows or 0}
+    found = propose(data, folder=folder, recipient=PUBLIC.name, settings=step, **options)
+    if rows is None:
+        rows = _two_digits(found.rows)
+        found = replace(found, plan=found.plan.replace("\nrows = 0\n", f"\nrows = {rows}\n", 1))
+    plan = _written(found, folder, overwrite)
+    return Draft(found, folder / "plan.toml", Choice(SYNTHETIC, {}), plan.run(out, overwrite=overwrite))
+
+
+def _two_digits(rows: int) -> int:
+    """About as many rows, at most: how many people there are is not told exactly."""
+    step = int("1" + "0" * max(0, len(str(rows)) - 2))
+    return max(1, rows // step * step)
+
+
 def _is_ours(found: Proposal, path: Path) -> bool:
     """Whether an earlier run of the same command has left its plan there, untouched."""
     try:
-        return path.read_text("utf-8") in {found.plan, *(found.by(m).plan for m in _OWN)}
+        return path.read_text("utf-8") in {found.plan, *(found.by(m).plan for m in _OWN)}  # of either choice
     except (OSError, ValueError):
         return False
 

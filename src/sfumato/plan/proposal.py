@@ -24,10 +24,10 @@ from sfumato.io import scan
 from sfumato.io.addresses import is_url, with_relative_file, without_secrets
 from sfumato.io.atomic import write_text
 from sfumato.plan.holdback import suggested
-from sfumato.plan.limits import PUBLIC, asked_of
+from sfumato.plan.limits import GAIN, PUBLIC, asked_of
 from sfumato.plan.limits import recipient as recipient_of
 from sfumato.plan.nesting import chains
-from sfumato.plan.proposal_text import Asked, Guess, ProposedStep, plan_text, schema_text
+from sfumato.plan.proposal_text import Asked, Guess, ProposedStep, plan_text, schema_text, synthesizes
 from sfumato.plan.proposed_hierarchies import OLD, SUPPRESS, Values, age_unit, proposed
 from sfumato.plan.recipes import recipe
 from sfumato.plan.spec import NAME, json_schema_text
@@ -49,6 +49,7 @@ class Proposal:
     schema: str
     variables: tuple[str, ...] = ()  # of the environment, which the address of the data names
     nodes: int = 1  # ways to choose a level for each quasi-identifier
+    rows: int = 0
     again: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
 
     def by(self, method: str) -> Proposal:
@@ -96,7 +97,10 @@ def propose(
     where, variables = without_secrets(data) if is_url(data) else (_from(data, Path(folder)), ())
     where = with_relative_file(where, lambda path: _from(path, Path(folder)))
     guesses = _guesses(table.with_schema(meant), values, rows / (_COMMON * k))
-    asked = Asked(who, asked_of(who, k), k, suggested(_people(table.with_schema(meant), rows)))
+    limits = asked_of(who, k)
+    if settings and "method" in settings and synthesizes(settings["method"]):
+        limits = tuple(limit for limit in limits if limit.name == GAIN)  # synthetic rows have no classes
+    asked = Asked(who, limits, k, suggested(_people(table.with_schema(meant), rows)))
     nodes = _nodes(guesses, values)
     step = ProposedStep(settings or {}, diverse(guesses, values), nodes, keep_text)
 
@@ -112,6 +116,7 @@ def propose(
         schema_text(Schema(tuple(g.column for g in guesses))),
         variables,
         nodes,
+        rows,
         text,
     )
 

@@ -32,7 +32,7 @@ _HEAD = """\
 # Reasons may hold counts of the data: keep this file as safe as the data.
 #
 #   sfumato plan check plan.toml           every fault of the plan, with its line
-#   sfumato run plan.toml --out release    as it stands: {k}-anonymous, and a report beside it
+#   sfumato run plan.toml --out release    as it stands: {promise}, and a report beside it
 #   sfumato run plan.toml --input next.csv --previous release --out next
 
 sfumato_plan = {version}
@@ -148,7 +148,7 @@ def plan_text(
     large = rows * len(guesses) > 500_000 or len(guesses) > 30 or known > _KNOWN
     k = asked.k
     parts = [
-        _HEAD.format(name=NAME, k=k, version=VERSION),
+        _HEAD.format(name=NAME, version=VERSION, promise=_promise(step, k)),
         *_input(data, schema, options, reading),
         *_columns(guesses),
         _STEPS.format(
@@ -164,6 +164,11 @@ def plan_text(
     return "".join(parts)
 
 
+def _promise(step: ProposedStep, k: int) -> str:
+    drawn = synthesizes(step.settings["method"]) if "method" in step.settings else False
+    return "synthetic rows" if drawn else f"{k}-anonymous"
+
+
 def _step(step: ProposedStep, k: int, known: int, rows: int, unit: str) -> str:
     """The entries of the step, each with what it means."""
     from sfumato.methods.requests import ASKING
@@ -171,6 +176,9 @@ def _step(step: ProposedStep, k: int, known: int, rows: int, unit: str) -> str:
     given = {n: v for n, v in step.settings.items() if n != "k"}
     large = rows * known > _LARGE and step.nodes > _SEARCHED
     method = given.pop("method", None) or ("mondrian" if large else "local")
+    if synthesizes(method):
+        entries = [("method", method, ""), *((name, v, "") for name, v in given.items())]
+        return "".join(_with_comment(f"{name} = {value(v)}", words) for name, v, words in entries)
     asked = bool(set(ASKING) & set(given))  # what was asked for is all that is asked
     entries = [("method", method, "")]
     if "k" in step.settings or not asked:
@@ -186,6 +194,14 @@ def _step(step: ProposedStep, k: int, known: int, rows: int, unit: str) -> str:
         why = "a class whose rows all say the same gives it away, whatever k is"
         entries.append(("l", dict.fromkeys(step.diverse, 2), why))
     return "".join(_with_comment(f"{name} = {value(v)}", words) for name, v, words in entries)
+
+
+def synthesizes(method: str) -> bool:
+    """Whether a method draws new rows."""
+    from sfumato.methods.declaration import Does, declaration_of
+    from sfumato.methods.names import find
+
+    return declaration_of(find(method)).does is Does.SYNTHESIZE
 
 
 def _with_comment(entry: str, words: str) -> str:
