@@ -37,7 +37,7 @@ ROWS = 10_000_000
 
 def schema() -> Schema:
     return Schema(tuple(
-        Column(n, Kind.NOMINAL, type="integer", levels=tuple(range(k)), missing=False, confirmed=True)
+        Column(n, Kind.NOMINAL, type="integer", levels=tuple(range(k)), missing=False)
         for n, k in LEVELS.items()
     ))  # fmt: skip
 

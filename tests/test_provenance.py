@@ -215,7 +215,7 @@ def test_what_was_found_for_another_promise_is_refused() -> None:
 
 # -- every method that claims an epsilon -------------------------------------------------------------
 
-_ROWS = 120
+_ROWS = 240
 _DATA = pa.table(
     {
         "sex": [("female", "male")[i % 2] for i in range(_ROWS)],
@@ -247,8 +247,8 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "pmi": [{"epsilon": 5.0}, {"epsilon": 5.0, "domain": "data"}],
     "marginals": [{"epsilon": 1.0}],
     "table": [{"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 1.0, "domain": "data"}],
-    "additive": [{"epsilon": 1.0}],
-    "forest": [{"epsilon": 1.0}],
+    "additive": [{"epsilon": 20.0}],
+    "forest": [{"epsilon": 20.0}],
 }
 
 
@@ -322,3 +322,24 @@ def test_a_release_shows_where_public_domains_come_from(tmp_path: Path) -> None:
     public = Schema.read(tmp_path / "out" / "public" / "schema.toml")
     assert public["sex"].public and public["sex"].provenance == rows.schema["sex"].provenance
     assert not public["region"].public and public["region"].provenance is None
+
+
+def test_a_model_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    import json
+
+    import numpy as np
+
+    from sfumato.errors import DataError
+
+    path = sf.PrivateSynthesizer(epsilon=5.0).fit(table(PUBLIC)).save(tmp_path / "new.sfm")
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    document = json.loads(arrays["document"].tobytes())
+    old = Schema(tuple(replace(c, provenance=None) for c in Schema.from_toml(document["schema"])))
+    document["schema"] = old.to_toml()
+    arrays["document"] = np.frombuffer(json.dumps(document).encode(), np.uint8)
+    with (tmp_path / "old.sfm").open("wb") as sink:
+        np.savez_compressed(sink, **arrays)
+    assert sf.PrivateModel.load(path).domain.public
+    with pytest.raises(DataError, match="nobody says where they come from"):
+        sf.PrivateModel.load(tmp_path / "old.sfm")

@@ -434,7 +434,7 @@ def test_only_a_whole_release_that_is_no_draft_is_signed(tmp_path: Path, saved: 
         sign(saved / "two", OFFICER.public, "A. Miller")  # type: ignore[arg-type]
     broken = shutil.copytree(saved, tmp_path / "broken") / "one"
     (broken / "public" / manifest.SIGNATURES).write_text("x\n")
-    with pytest.raises(SfumatoError, match="no signature"):
+    with pytest.raises(SfumatoError, match="not a signature"):
         sign(broken, OFFICER, "A. Miller")
 
 

@@ -96,6 +96,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.release import Release as Release
     from sfumato.release import sign as sign
     from sfumato.release import verify as verify
+    from sfumato.release.people import people_of as people_of
     from sfumato.schema import Column as Column
     from sfumato.schema import Kind as Kind
     from sfumato.schema import Provenance as Provenance
@@ -203,6 +204,7 @@ _HOME = {
     "Provenance": "schema",
     "Register": "anonymization.register",
     "Release": "release",
+    "people_of": "release.people",
     "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",

@@ -146,3 +146,9 @@ def test_labels_of_a_chain_never_mean_two_things(rows):
         for leaf, (_, middle, coarse) in first.items():
             place = chain.hierarchy.places[str(leaf)]
             assert cells[place] == str({"m": middle, "c": coarse}[column])
+
+
+def test_what_names_a_person_is_seen_before_anything_is_released():
+    data = people(60).append_column("mrn", pa.array([f"M{i:05}" for i in range(60)]))
+    found = {f.columns[0]: f.text for f in sf.prepare(sf.scan(data)).findings if f.kind == "safe harbor"}
+    assert found["mrn"] == "HIPAA Safe Harbor lists what names a person"

@@ -56,6 +56,30 @@ def test_the_plan_gives_the_same_classes_elsewhere(sfumato, stays: Path) -> None
     assert plans[0] == plans[1] and 'method = "optimal"' in plans[0]
 
 
+def test_the_determination_can_be_filled_after_a_default_run(sfumato, stays: Path) -> None:
+    assert sfumato("init", stays, "--recipient", "agreement").code == 0
+    plan = Path("plan.toml").read_text()
+    assert 'reports = ["html", "json"]' in plan and 'method = "local"' in plan
+    sfumato("run", "plan.toml", "--out", "release")
+    sfumato("determination", "new", "form.toml")
+    filled = sfumato("determination", "fill", "form.toml", "--report", "release", "--out", "page.html")
+    assert filled.code == 0 and Path("page.html").is_file()
+
+
+def test_what_is_said_of_a_dropped_column_is_pointed_out(sfumato, stays: Path) -> None:
+    assert sfumato("init", stays, "--recipient", "agreement").code == 0
+    plan = Path("plan.toml")
+    text = plan.read_text()
+    assert "does nothing" not in sfumato("plan", "check", "plan.toml").err
+    plan.write_text(
+        text.replace(
+            'sex = { role = "quasi-identifier", ', 'sex = { role = "quasi-identifier", drop = true, '
+        )
+    )
+    said = " ".join(sfumato("plan", "check", "plan.toml").err.split())
+    assert "'sex' is left out (drop = true), and what is said of its role, hierarchy does nothing" in said
+
+
 def test_what_goes_into_a_plan_or_beside_hierarchies_is_refused(sfumato, stays: Path) -> None:
     answer = sfumato("anonymize", stays, "--k", 5, "--out", "release", "--seed", 3)
     assert answer.code == 2 and "--seed goes with --hierarchies" in " ".join(answer.err.split())

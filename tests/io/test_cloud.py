@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.errors import DataError, MissingExtraError, PlanError
+from sfumato.errors import DataError, MissingExtraError
 from sfumato.io import addresses, scan
 from sfumato.io.addresses import is_cloud, is_elsewhere
 
@@ -30,6 +30,10 @@ BODY = "id,age,sex\n1,34,f\n2,41,m\n"
         ("postgresql://ann@127.0.0.1:5433/x", False, False),
         ("postgresql://localhost.evil.example/x", False, True),
         ("postgresql://127.0.0.1@evil.example/x", False, True),
+        ("postgresql:///x?host=evil.example", False, True),
+        ("postgresql://localhost/x?HostAddr=6.6.6.6", False, True),
+        ("postgresql://localhost,evil.example/x", False, True),
+        ("postgresql:///x?host=/var/run/postgresql", False, False),
         ("sqlite:///x.db", False, False),
         ("file:///x.csv", False, False),
         ("x.csv", False, False),
@@ -71,11 +75,26 @@ def test_a_plan_connects_to_no_other_machine_by_itself(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it was looked at")
 
-    monkeypatch.setattr(preparation, "scan_as", never)
-    plan = PlanDocument({"input": {"data": address, "schema": "s.toml"}}, tmp_path, "plan.toml", ())
-    with pytest.raises(PlanError, match="connects to none by itself") as caught:
+    monkeypatch.setattr(preparation, "_opened", never)
+    plan = PlanDocument({"input": {"data": address, "schema": "s.toml"}}, tmp_path, "plan.toml")
+    for allowed in ("", "example,other.example", "evil.example.org"):
+        monkeypatch.setenv(addresses.CONSENT, allowed)
+        with pytest.raises(DataError, match="connects to none by itself") as caught:
+            preparation.open_input(plan)
+        assert "--input" in (caught.value.hint or "") and "evil" in str(caught.value)
+    monkeypatch.setenv(addresses.CONSENT, "evil, Evil.Example")
+    with pytest.raises(AssertionError, match="looked at"):
         preparation.open_input(plan)
-    assert "--input" in (caught.value.hint or "") and "evil" not in str(caught.value)
+
+
+def test_nor_does_its_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(addresses.CONSENT, raising=False)
+    with pytest.raises(DataError, match="the ledger of plan is on another machine"):
+        addresses.require_consent("postgresql://ann@evil.example/books", "the ledger of plan")
+    for here in ("ward.ledger", "postgresql://ann@127.0.0.1/books", "postgresql:///books", "sqlite:///x.db"):
+        addresses.require_consent(here, "the ledger of plan")
+    with pytest.raises(DataError, match="badly formed"):
+        addresses.require_consent("postgresql://[evil/books", "the ledger of plan")
 
 
 # -- with fsspec --------------------------------------------------------------------------------------

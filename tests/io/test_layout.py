@@ -76,6 +76,8 @@ def test_a_colon_makes_a_title_of_two_cells(tmp_path):
         ("# a\n1,34\n2,41\n", "1 cell, all lines below have 2", "header="),
         ("a\n1,\n2,\n", "ends with a separator", "separator=','"),
         ("q1,q2\nHow old?,How tall?\n34,170\n41,180\n", "line 2 holds words", "units=True"),
+        ("ratio,age,weight\n1,years,kg\n0.5,34,70\n0.7,41,80\n", "line 2 holds words", "units=True"),
+        ("name,age\nBob,years\nAnn,34\nEve,41\n", "line 2 holds words", "units=False"),
         ("a,b,c\n1,2\n3,4,5\n6,7,8\n", "1 row has not 3 cells", "header=N"),
     ],
 )
@@ -93,6 +95,9 @@ def test_what_can_be_read_in_two_ways_is_refused(tmp_path, text, says, hint):
         ("name,age\nBob,unknown\nAnn,34\nEve,33\n", ["name", "age"]),
         ("a,b\nNA,1\n2,3\n4,5\n", ["a", "b"]),
         ("name,town\nyears,kg\nBob,Ulm\nAnn,Bonn\n", ["name", "town"]),
+        ("id,sex,score\n1,m,x\n2,f,3\n3,m,4\n", ["id", "sex", "score"]),
+        ("sex,cigarettes\nm,n\nf,3\nm,4\n", ["sex", "cigarettes"]),
+        ("test,value,unit\nNa,140,mmol/l\nK,4,mmol/l\n", ["test", "value", "unit"]),
     ],
 )
 def test_ordinary_files_are_left_alone(tmp_path, text, names):
@@ -117,6 +122,16 @@ def test_title_and_units_and_empty_lines_together(tmp_path):
     table, words = said(put(tmp_path, text))
     assert table["size"].to_pylist() == [170.5, 180.0] and table.num_rows == 2 and len(words) == 2
     assert str(table["seen"].type) == "date32[day]"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_what_is_skipped_does_not_depend_on_how_lines_are_written(tmp_path, encoding, ends):
+    text = 'Größe und Alter\n\n"id\nnumber",size\n,cm\n1,170\n2,180\n'.replace("\n", ends)
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode(encoding))
+    table, words = said(path)
+    assert table.column_names[1] == "size" and table["size"].to_pylist() == [170, 180] and len(words) == 2
 
 
 def test_the_caller_may_say_that_a_row_holds_explanations(tmp_path):

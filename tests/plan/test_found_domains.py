@@ -76,7 +76,7 @@ def test_what_was_drawn_and_lost_counts_again_if_asked(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(found_domains.DomainSearch, "_found", lost)
+        patch.setattr(found_domains.DomainSearch, "_found", lost)  # paid, and about to be drawn
         with pytest.raises(KeyboardInterrupt):
             plan.run(tmp_path / "release")
     with pytest.raises(BudgetError, match="Drawing again spends it again"):

@@ -187,8 +187,8 @@ def test_killed_before_every_step_it_is_debited_once_and_nothing_that_is_finishe
     zygote: Zygote, tmp_path: Path, kind: str
 ) -> None:
     """What is lost, and said to be, is a draw whose result is not yet written: one stretch of steps."""
-    soak = os.environ.get("SFUMATO_SOAK")
-    every = 1 if soak else {"marginals": 5, "private": 7, "fit": 7, "plan": 19}[kind]
+    each = {"marginals": 5, "private": 7, "fit": 7, "plan": 19}  # all of them in the long tests
+    every = 1 if os.environ.get("SFUMATO_SOAK") else each[kind]
     lost = killed_everywhere(zygote, kind, tmp_path, every)
     assert not lost or lost == list(range(lost[0], lost[-1] + 1, every))
 

@@ -63,7 +63,7 @@ def test_a_changed_line_breaks_the_chain(tmp_path: Path, change: str) -> None:
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "log").write_bytes(text.encode("latin-1"))
-    with pytest.raises(VerificationError, match="no log"):
+    with pytest.raises(VerificationError, match="not a log"):
         ReleaseLog.at(tmp_path / "log").entries()
 
 

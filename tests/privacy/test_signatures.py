@@ -137,7 +137,7 @@ def _changed(change: Any) -> str:
     ],
 )  # fmt: skip
 def test_what_is_no_envelope_in_its_one_spelling_is_refused(line: str) -> None:
-    with pytest.raises(DataError, match="no signature"):
+    with pytest.raises(DataError, match="not a signature"):
         Envelope.from_line(line)
 
 
@@ -167,13 +167,13 @@ def test_what_is_no_envelope_in_its_one_spelling_is_refused(line: str) -> None:
 def test_what_is_no_statement_is_refused_even_if_it_is_signed(change: Any) -> None:
     document = json.loads(statement().payload())
     change(document)
-    with pytest.raises(DataError, match="no statement"):
+    with pytest.raises(DataError, match="not a statement"):
         Statement.from_payload(canonical(document))
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xff", b"[" * 100_000, b"{}", b"1", b'{"a":1,"a":1}', b"NaN"])
 def test_garbage_is_no_statement(payload: bytes) -> None:
-    with pytest.raises(DataError, match="no statement"):
+    with pytest.raises(DataError, match="not a statement"):
         Statement.from_payload(payload)
 
 
@@ -265,7 +265,7 @@ def test_keys_of_another_kind_are_refused(tmp_path: Path) -> None:
             SigningKey.load(tmp_path / name)
     spki = other.public_key().public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo)
     (tmp_path / "ec.pub").write_bytes(spki)
-    with pytest.raises(DataError, match="no public key of Ed25519"):
+    with pytest.raises(DataError, match="not a public key of Ed25519"):
         Trust.of(tmp_path / "ec.pub")
     os.mkfifo(tmp_path / "pipe", 0o600)
     for what in (tmp_path / "pipe", tmp_path, tmp_path / "none", Path("a\0b")):

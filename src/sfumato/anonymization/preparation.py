@@ -38,6 +38,7 @@ _HARBOUR = (
 )  # fmt: skip
 # Claims call inpatient care IP too: CLM_IP_DAYS, and MEDREIMB_IP, an amount. An address is no number.
 _IP_ADDRESS = re.compile(r"_ip_?[0-9]*$", re.IGNORECASE)
+_NAMING = (Role.IDENTIFIER, Role.PERSON)
 _AGE = re.compile(r"(^|_)age($|_)", re.IGNORECASE)
 
 
@@ -76,14 +77,16 @@ def prepare(
     for; each column's mutual information with it is divided by that of the column shuffled (mean of ten).
     """
     schema = table.schema
-    if columns is None:
-        columns = [c.name for c in schema if c.role is not Role.IDENTIFIER and c.kind is not Kind.TEXT]
+    named = [] if columns is not None else [c for c in schema if c.role in _NAMING or c.kind is Kind.TEXT]
+    if columns is None:  # what names people is seen too: it is not crossed, as nobody releases it
+        columns = [c.name for c in schema if c not in named]
     schema.require([*columns, *([target] if target else ())])
     if not columns:
         raise ParameterError("no column is left to look at.", hint="columns=['age', ...]")
     books = table.codebooks(columns)
     crossed = [c for c in columns if books[c].size <= _MANY]
-    found = [*_harbour([schema[c] for c in columns]), *_old(table, columns), *_redundant(table, crossed)]
+    listed = [*named, *(schema[c] for c in columns)]
+    found = [*_harbour(listed), *_old(table, columns), *_redundant(table, crossed)]
     return Preparation(tuple(found), _ratios(table, crossed, target, seed) if target else {})
 
 
@@ -96,7 +99,7 @@ def _harbour(columns: Sequence[Column]) -> list[Finding]:
         what = next((w for w, pattern in _HARBOUR if re.search(pattern, column.name, re.IGNORECASE)), None)
         if what is None and column.kind is not Kind.NUMERIC and _IP_ADDRESS.search(column.name):
             what = "e-mail and web addresses"
-        if column.role is Role.IDENTIFIER:
+        if column.role in _NAMING:
             what = "what names a person"
         elif what is None and column.kind is Kind.DATE:
             what = "dates other than years"

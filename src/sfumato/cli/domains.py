@@ -111,6 +111,7 @@ def find(
     """
     from sfumato.description.domain_search import DomainSearch
     from sfumato.privacy import Ledger
+    from sfumato.release.kept import kept
     from sfumato.schema import Schema
 
     wanted = Schema.read(schema)
@@ -126,7 +127,7 @@ def find(
     require_payer(book, data, table, other_people)
     found = search.find(table, names, ledger=book)
     note_unaccounted(terminal, found.guarantee)
-    write_schema(terminal, schema, found.schema)
+    kept(lambda path: write_schema(terminal, path, found.schema), schema)
     terminal.result(
         [
             _origins(found.schema.select(found.columns)),

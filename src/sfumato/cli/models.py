@@ -89,7 +89,7 @@ def fit(
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import learnt
-    from sfumato.plan.workplace import Workplace
+    from sfumato.plan.workplace import left_behind
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
     from sfumato.prediction.models import checked_name
@@ -100,7 +100,7 @@ def fit(
     target, estimator = step.request().target, step.build()
     judging.refuse()
     key = SigningKey.load(sign)  # before anything is spent
-    if ledger is None or not Workplace(out).folder.exists():  # else a command that was stopped is finished
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         _require_place(out, overwrite)
     if name:
         checked_name(name)

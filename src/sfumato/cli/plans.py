@@ -153,6 +153,7 @@ def run(
     code 1, unless the plan says why it is accepted.
     """
     from sfumato.plan import Plan
+    from sfumato.plan.checks import contradictions
     from sfumato.plan.run import run as go
 
     read = Plan.read(plan)
@@ -161,7 +162,7 @@ def run(
             read, out, input=data, previous=previous, record=record, overwrite=overwrite,
             spend_again=spend_again, other_people=other_people, source=read.source(input),
         )  # fmt: skip
-    for note in found.notes:
+    for note in (*contradictions(read), *found.notes):
         terminal.note(note)
     for name in found.releases if not found.unchanged else ():
         note_unaccounted(terminal, found.load(name).guarantee)
@@ -181,9 +182,12 @@ def _input(plan: Plan, given: str | None, master: str | None) -> Iterator[Any]:
     if master is None:
         yield given
         return
+    from sfumato.io.addresses import require_consent
     from sfumato.io.spark import parquet_on_spark
 
     data = plan.address(plan.table("input")["data"]) if given is None else given
+    if given is None:
+        require_consent(data, f"the data of {plan.name}")
     with parquet_on_spark(data, master) as frame:
         yield frame
 
@@ -331,6 +335,7 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     """List every fault of a plan with its line; exit code 1 if there are any. The data is not looked at."""
     from sfumato.errors import PlanError
     from sfumato.plan import Plan
+    from sfumato.plan.checks import contradictions
 
     try:
         found = Plan.read(plan)
@@ -349,6 +354,8 @@ def check(terminal: Terminal, plan: PlanPath) -> int:
     draft = found.draft or None
     said = f"{plan.name} is sound: {', '.join(s.method for s in found.steps)}."
     terminal.result(Text(said, "green"), {"ok": True, "faults": [], "steps": steps, "draft": draft})
+    for note in contradictions(found):
+        terminal.note(note)
     if found.draft:
         terminal.note(f"its releases are drafts: {found.draft}.")
     return 0

@@ -40,7 +40,7 @@ def synthesize(
     from sfumato.cli.method_options import step_of
     from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
-    from sfumato.plan.workplace import Workplace
+    from sfumato.plan.workplace import left_behind
     from sfumato.privacy import Ledger
     from sfumato.release import Release
 
@@ -48,7 +48,7 @@ def synthesize(
     if step.needs_rows:
         raise ParameterError("how many rows?", hint="--rows 1000")
     spending = step.spends()  # what is wrong with the settings is said before the data are read
-    if ledger is None or not Workplace(out).folder.exists():  # else a command that was stopped is finished
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = None if ledger is None else Ledger.open(ledger)
     table = reading.scan(data, schema)

@@ -235,7 +235,9 @@ def _levels(column: Column, counts: Counts) -> Iterator[Difference]:
         number = sum(cells[v] for v in unlisted)
         word = "unlisted code" if column.kind is Kind.CODES else "unlisted level"
         what = f"{_number(len(unlisted), word)} in {_number(number, 'cell')}"
-        yield Difference(column.name, what, number, values=tuple(unlisted))
+        read = column.other is not None  # as the level for all others: worth knowing, and no fault
+        what += ", read as the level for others" * read
+        yield Difference(column.name, what, number, note=read, values=tuple(unlisted))
     unseen = [v for v in declared if v not in cells]
     if unseen:
         what = f"{len(unseen):,} of {_number(len(declared), 'level')} not observed"

@@ -38,7 +38,8 @@ from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
-from sfumato.privacy.ledger import Ledger, Payer
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger.payer import Payer
 from sfumato.privacy.noise import laplace, laplace_threshold
 from sfumato.privacy.rounding import ceil_units, exact, up
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
@@ -133,7 +134,8 @@ class DomainSearch:
                 hint="open a ledger with the same unit and neighbours, or search for its unit",
             )
         counted = self._counted(table, columns, wanted.unit)
-        purse = self._debited(ledger or Ledger.in_memory(wanted), table.schema, columns)
+        payer = Ledger.in_memory(wanted) if ledger is None else ledger
+        purse = self.debited(payer, table.schema, columns)
         schema = table.schema
         thresholds: dict[str, int] = {}
         for name in columns:
@@ -150,7 +152,7 @@ class DomainSearch:
         told_by = Guarantee.of(claim, grant.account)
         return FoundDomains(schema, told_by, table.with_schema(schema), tuple(columns), thresholds)
 
-    def _debited(self, ledger: Payer, schema: Schema, columns: Sequence[str]) -> Ledger:
+    def debited(self, ledger: Payer, schema: Schema, columns: Sequence[str]) -> Ledger:
         """One debit for all columns, on disk before the first draw; a purse of the same amount."""
         parts = [units_of(ledger.budget, self.epsilon, None, self._delta(schema[n])) for n in columns]
         amount = up(Fraction(sum(a for a, _ in parts), UNIT))

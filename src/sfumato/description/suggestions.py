@@ -233,7 +233,7 @@ def _extended(column: Column, counts: Counts) -> Column:
     wider = column
     if gaps(counts) and not column.missing:
         wider = replace(wider, missing=True)
-    if column.levels is not None:
+    if column.levels is not None and column.other is None:
         new = [v for v in _observed(column, counts) if v not in set(column.levels)]
         levels = (*column.levels, *new)
         if new and column.kind is Kind.FLAG and len(levels) > 2:

@@ -10,11 +10,13 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from sfumato.errors import DataError, listed
 
 PASSWORD = "SFUMATO_PASSWORD"
+CONSENT = "SFUMATO_CONNECT"
+"""Names the hosts, divided by commas, that plans may connect to."""
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FILE = re.compile(r"((?:sqlite|duckdb)://[^/?#]*/)([^/?#][^?#]*)(.*)", re.DOTALL | re.IGNORECASE)
 _SECRET = re.compile(r"passw|passphrase|pwd|token|secret|(api|access|private)_?key", re.IGNORECASE)
@@ -35,6 +37,10 @@ CLOUDS = {
     "http": "aiohttp",
 }
 """Schemes of files elsewhere, and the package that fsspec needs for them."""
+# Settings of drivers that name another machine, or a file that names one.
+_HOSTS = frozenset(
+    {"host", "hostaddr", "server", "service", "servicefile", "dsn", "odbc_connect", "read_default_file"}
+)
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|", re.IGNORECASE)
 
 
@@ -62,12 +68,34 @@ def is_elsewhere(data: str) -> bool:
     return is_cloud(data) or not is_loopback(data)
 
 
-def is_loopback(url: str) -> bool:
-    """Whether an address names this machine."""
+def require_consent(address: str, whose: str) -> None:
+    """Refuse an address on another machine that no person typed, unless SFUMATO_CONNECT names its host.
+
+    A plan or a file may come from anybody, and could send what an address names (`${PASSWORD}`) to them.
+    """
+    if not is_elsewhere(address):
+        return
     try:
-        return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    allowed = {name.strip().lower() for name in os.environ.get(CONSENT, "").split(",")} - {""}
+    if host not in allowed:
+        place = host or "its address is badly formed"
+        raise DataError(
+            f"{whose} is on another machine ({place}), and a plan connects to none by itself.",
+            hint=f"if you trust it, type the address (--input ADDRESS), or set {CONSENT}={host or 'HOST'}",
+        )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address names this machine and no other, in its settings neither."""
+    try:
+        parts = urlsplit(url)
+        hosts = [parts.hostname or "", *(v for k, v in parse_qsl(parts.query) if k.lower() in _HOSTS)]
     except ValueError:
         return False
+    return all(_LOOPBACK.fullmatch(host) or host.startswith(("/", "%2f")) for host in hosts)
 
 
 def filled(url: str) -> str:

@@ -310,7 +310,15 @@ def _date_order(rows: Sequence[Sequence[str]], path: Path) -> str:
         elif first <= 12 and second <= 12:
             votes["?"] += 1
     if votes["DMY"] or votes["MDY"]:
-        return "DMY" if votes["DMY"] >= votes["MDY"] else "MDY"
+        order = "DMY" if votes["DMY"] >= votes["MDY"] else "MDY"
+        if votes["DMY"] and votes["MDY"]:
+            warnings.warn(
+                f"{path.name}: dates are day first in some columns and month first in others; read "
+                f"{_ORDER_WORDS[order]}, the others stay text. Say dates='...' if that is wrong.",
+                SfumatoWarning,
+                stacklevel=4,
+            )
+        return order
     if votes["?"]:
         warnings.warn(
             f"{path.name}: {votes['?']} column{'s' * (votes['?'] > 1)} with dates that can be read day first "

@@ -37,7 +37,7 @@ _SPELT = """
     hpa pa bar bpm hz db °c °f kcal kj j cal % percent prozent ‰ ppm usd eur gbp chf euro euros dollar
     dollars € $ £ ¥ cells zellen copies count n number anzahl score points punkte rpm mv v w unit units
     einheit unité yyyy yyyy-mm-dd dd.mm.yyyy dd/mm/yyyy mm/dd/yyyy dd-mm-yyyy hh:mm hh:mm:ss date datum
-    text string code codes category integer float none x
+    text string code codes category integer float none
 """
 _UNITS = frozenset(_SPELT.split())
 _PARTS = re.compile(r"[/·*^\s²³⁹]+|\d+|(?<=[a-z])-(?=\d)")
@@ -203,15 +203,22 @@ def has_units(rows: Sequence[Row], name: str, word: str = "line") -> bool:
     numbers = [k for k, is_odd in enumerate(odd) if is_odd is not None]
     words = [k for k in numbers if odd[k]]
     rest = [cell for k, cell in enumerate(first) if k not in numbers]
-    if all(is_unit(first[k]) for k in words) and all(cell in _GAPS or is_unit(cell) for cell in rest):
-        return all(odd[k] or first[k] in _GAPS or first[k] == "1" for k in numbers)
-    if len(words) > 1 and all(odd[k] or first[k] in _GAPS for k in numbers):
+    apart = all(odd[k] or first[k] in _GAPS for k in numbers)  # no number among the words
+    units = all(is_unit(first[k]) for k in words) and any(_is_plain(first[k]) for k in words)
+    if units and apart and all(cell in _GAPS or (is_unit(cell) and _is_plain(cell)) for cell in rest):
+        return True
+    if units or (len(words) > 1 and apart):
         raise DataError(
             f"{name}: {word} {rows[1].line} holds words where all {word}s below hold numbers or dates.",
             hint=f"say header={rows[1].line} if it holds the names, units=True if units or explanations, "
             "units=False if data",
         )
     return False
+
+
+def _is_plain(unit: str) -> bool:
+    """A unit that is nothing else: 'm' may be a man and 'n' a no, 'kg' and '%' are not."""
+    return len(unit) > 1 or not unit.isalnum()
 
 
 def contrast(cells: Sequence[str], below: Sequence[Row]) -> list[bool | None]:

@@ -98,7 +98,7 @@ def _assemble(
     assert found.prepared is not None
     page = _page(plan, step, release, found)
     judged = found.assessments.get(step.name)
-    for suffix in dict.fromkeys(outputs.get("reports", ["html"])):
+    for suffix in dict.fromkeys(outputs.get("reports", ["html", "json"])):
         if suffix == "json" and judged is not None:  # the numbers as numbers, as `assess` writes them
             text = to_json(page, {"assessment": judged.to_dict()})
             write_text(internal / "report.json", text, private=True)

@@ -338,6 +338,23 @@ def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
         yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
 
 
+def contradictions(plan: PlanDocument) -> list[str]:
+    """What a plan says of columns that it leaves out: it does nothing, and may not be meant."""
+    about = ("role", "hierarchy", "max_level", "weight", "top", "bottom")
+    apart = (Role.IDENTIFIER, Role.PERSON)
+    said_of = {
+        n: [k for k in about if k in e and not (k == "role" and e[k] in apart)]
+        for n, e in plan.table("columns").items()
+        if e.get("drop")
+    }
+    return [
+        f"'{n}' is left out (drop = true), and what is said of its {', '.join(keys)} does nothing: "
+        "keep one of them."
+        for n, keys in said_of.items()
+        if keys
+    ]
+
+
 def hierarchies(plan: PlanDocument) -> Mapping[str, Any]:
     """The hierarchy or recipe of each column that has one."""
     entries = plan.table("columns")

@@ -22,7 +22,7 @@ from sfumato.plan.document import PlanDocument
 from sfumato.plan.preparation import open_input, trimmed
 from sfumato.plan.production import parts_of
 
-_DEAR = 3  # columns for which it is tried what the others would keep without them
+_DEAR = 2  # columns for which it is tried what the others would keep without them
 _NODES = 5_000  # ways to choose levels up to which the best of them is looked for
 
 

@@ -18,8 +18,9 @@ from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.production import produce
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace, workplace
-from sfumato.privacy import Accounted, Budget, Ledger, Neighbours, PureDP
+from sfumato.privacy import Accounted, Budget, Ledger, Neighbours
 from sfumato.privacy.base import ROW
+from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.rounding import shown
 from sfumato.release import Release, fingerprint
 from sfumato.release.kept import kept, take_back
@@ -121,7 +122,7 @@ def _purse(
     place.attempt(name)
     if rest is not None:
         return rest
-    promised = next(c for c in model.guarantee if isinstance(c, PureDP))
+    promised = next(c for c in model.guarantee if isinstance(c, DifferentialPrivacy))
     paid_by = next(c for c in model.guarantee if isinstance(c, Accounted))
     budget = Budget(epsilon=card, unit=promised.unit, neighbours=promised.neighbours)
     return Ledger.in_memory(budget, paid_by=paid_by)

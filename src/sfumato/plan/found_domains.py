@@ -2,9 +2,9 @@
 
 Guarantee: what the columns' provenance says: noise is drawn once for what ledger and workplace say was spent,
            and every step's claim adds it (`schema.domains`).
-Because:   the debit and a mark are on disk before the draw; what was found is kept before anything else is
-           done with it, and a second run reads it. Noise that was drawn and lost is drawn again only if
-           asked for, and then counts each time.
+Because:   `PaidOnce`: the debit and a mark are on disk before the draw. What was found is kept before
+           anything else is done with it, and a second run reads it. Noise that was drawn and lost is drawn
+           again only if asked for, and then counts each time.
 Tested by: tests/plan/test_found_domains.py
 """
 
@@ -19,7 +19,7 @@ from sfumato.io.atomic import write_text
 from sfumato.plan.domain_search import DOMAINS, search_of
 from sfumato.plan.payment import PaidOnce
 from sfumato.plan.preparation import Prepared
-from sfumato.plan.steps import Workbench, ledger_of
+from sfumato.plan.steps import Workbench, plan_ledger
 from sfumato.schema import Provenance, Schema
 from sfumato.table import Table
 
@@ -48,8 +48,10 @@ def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
 def _found(bench: Workbench, search: DomainSearch, table: Table, columns: list[str], name: str) -> Schema:
     search.require(table, columns)
     budget = search.budget(table.schema, columns)
-    ledger = ledger_of(bench, budget.unit, table)
-    payer = PaidOnce(bench.place, name, f"{bench.plan.name}: domains", budget, ledger, bench.spend_again)
+    bench.place.require_undrawn(name, str(budget), bench.spend_again)
+    ledger = plan_ledger(bench, budget.unit, table)
+    what = f"{bench.plan.name}: domains of {len(columns)} column{'s' * (len(columns) > 1)}"
+    payer = PaidOnce(bench.place, name, what, budget, ledger, bench.spend_again)
     return search.find(table, columns, ledger=payer).schema
 
 

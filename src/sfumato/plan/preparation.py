@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.description import Differences, check, scan_as
-from sfumato.errors import DataError, PlanError, SchemaError, SfumatoWarning, listed
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io import scan
-from sfumato.io.addresses import is_elsewhere
+from sfumato.io.addresses import require_consent
 from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
@@ -61,11 +61,8 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
         kept = {k: v for k, v in options.items() if k == "memory_limit"}
         return _opened(plan, where, kept)
     where = str(where)
-    if data is None and is_elsewhere(where):
-        raise PlanError(
-            f"{plan.name} names data on another machine, and a plan connects to none by itself.",
-            hint="if you trust that address, type it: sfumato run plan.toml --input ADDRESS",
-        )
+    if data is None:
+        require_consent(where, f"the data of {plan.name}")
     if str(options.get("sheet", "")).isdecimal():
         options["sheet"] = int(options["sheet"])
     return _opened(plan, plan.address(where) if data is None else where, options)

@@ -77,7 +77,7 @@ recipient = "{recipient}"
 
 [outputs]
 format = "parquet"
-reports = ["html"]
+reports = ["html", "json"]   # to read, and for sfumato determination fill
 unmet = "draft"              # what comes of a missed limit: a "draft", or nothing at all ("refuse")
 # determination = "determination.toml"  # a form (sfumato determination new), printed with the numbers
 """
@@ -195,7 +195,7 @@ def _with_comment(entry: str, words: str) -> str:
 
 
 def _hold_back(share: float | int | None) -> str:
-    words = "people kept out of the release: attacks on it are compared with them"
+    words = "people kept out of the release: attacks on it are compared with them (not on Spark: control)"
     if share is None:
         few = "too few here for a control: "
         return f"# hold_back = 0.1            # {few}{words}\n"

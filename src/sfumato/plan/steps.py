@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.anonymization.register import Register
 from sfumato.errors import BudgetError
-from sfumato.io.addresses import is_url
+from sfumato.io.addresses import is_url, require_consent
 from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
@@ -103,12 +103,12 @@ def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
     )  # fmt: skip
     what = f"{bench.plan.name}: {step.name} ({step.method})"
     return PaidOnce(
-        bench.place, bench.name(step), what, wanted, ledger_of(bench, unit, table), bench.spend_again
+        bench.place, bench.name(step), what, wanted, plan_ledger(bench, unit, table), bench.spend_again
     )
 
 
-def ledger_of(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
-    """The plan's ledger, if it has one; started where there is none yet."""
+def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
+    """The plan's ledger, if it has one."""
     plan = bench.plan
     wanted = plan.table("budget")
     if not wanted:
@@ -120,6 +120,7 @@ def ledger_of(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | Non
                 hint="[budget] ledger; if other people are in it now: --other-people",
             )
         return None
+    require_consent(wanted["ledger"], f"the ledger of {plan.name}")
     where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
     budget = None
     if not store_at(where).exists():

@@ -170,6 +170,11 @@ class Workplace:
             self.remove()
 
 
+def left_behind(target: Path) -> bool:
+    """Whether a run that was stopped has left what it needs to go on."""
+    return bool(target.name) and Workplace(target.absolute()).folder.exists()
+
+
 @contextmanager
 def workplace(target: Path) -> Iterator[Workplace]:
     """The workplace of a release, for one run at a time."""

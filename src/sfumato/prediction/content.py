@@ -15,7 +15,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import AdditiveModel, ForestModel, ReleasedModel
-from sfumato.privacy.differential import PureDP
+from sfumato.privacy.differential import ApproxDP, PureDP
 from sfumato.privacy.guarantee import Guarantee
 
 _PARTS = {"kind", "name", "target", "features", "guarantee", "card", "versions", "parameters"}
@@ -131,7 +131,7 @@ def _guarantee(entry: object, faults: list[str]) -> Guarantee | None:
     except (SfumatoError, ValueError, TypeError, AttributeError):
         faults.append("its guarantee cannot be read")
         return None
-    if not any(isinstance(c, PureDP) and not c.scope for c in guarantee):
+    if not any(isinstance(c, PureDP | ApproxDP) and not c.scope for c in guarantee):
         faults.append("its guarantee has no epsilon for the whole release")
     return guarantee
 

@@ -1,18 +1,18 @@
 """The people of a table as a keyed sample, for the ledger that pays for them: one pass, nothing else is kept.
 
-Persons by their id, trimmed, in one Unicode form and without capitals; of a table without a person column its
+Persons by their id in the form of `counts.spelling`, without capitals; of a table without a person column its
 rows, whatever the order of rows and columns. The key lies with the ledgers' witness, for its owner alone.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.counts import person_ids, same_form
 from sfumato.io.spark import is_spark
 from sfumato.privacy.ledger.bindings import PEOPLE
 from sfumato.privacy.ledger.overlap import PERSONS, ROWS, Hashes, PeopleSketch
@@ -33,7 +33,8 @@ def people_of(table: Table) -> PeopleSketch | None:
             continue
         hashed = [_hashed(n, batch.column(n), key, person=bool(persons)) for n in batch.schema.names]
         if persons:
-            sketch = sketch.with_(np.unique(hashed[0][~_missing(batch.column(0))]))
+            named = person_ids(table.schema[persons[0]], batch.column(0)).is_valid()
+            sketch = sketch.with_(np.unique(hashed[0][named.to_numpy(zero_copy_only=False)]))
         else:
             sketch = sketch.with_(_mixed(np.sum(hashed, axis=0, dtype=np.uint64)))
     return sketch
@@ -49,7 +50,7 @@ def _hashed(name: str, cells: pa.Array, key: bytes, person: bool) -> Hashes:
     codes = pc.dictionary_encode(cells)
     texts = pc.cast(codes.dictionary, pa.large_string()).to_pylist()
     if person:
-        spelt = [unicodedata.normalize("NFKC", str(t)).strip().casefold() for t in texts]
+        spelt = [same_form(str(t), ignore_case=True) for t in texts]
     else:
         spelt = [f"{name}\0{t}" for t in texts]
     spelt.append(f"{name}\0\0missing")
@@ -58,11 +59,6 @@ def _hashed(name: str, cells: pa.Array, key: bytes, person: bool) -> Hashes:
         np.uint64,
     )
     found: Hashes = levels[codes.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
-    return found
-
-
-def _missing(cells: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = cells.is_null().to_numpy(zero_copy_only=False)
     return found
 
 

@@ -129,9 +129,9 @@ def read_envelopes(path: Path) -> list[Envelope]:
             f"{path.name} cannot be read: {error.strerror}.", hint="ask for a fresh copy"
         ) from None
     except ValueError:
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy") from None
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy") from None
     if len(raw) > _MOST or lines.pop() != "" or not lines:  # every line ends; an empty list signs nothing
-        raise DataError(f"{path.name} is no list of signatures.", hint="ask for a fresh copy")
+        raise DataError(f"{path.name} is not a list of signatures.", hint="ask for a fresh copy")
     return [Envelope.from_line(line) for line in lines]
 
 
@@ -222,7 +222,7 @@ def _signers(
             refusal = "it is not in the log"
         yield f"signed by {name}, {said.on.isoformat()}", refusal
     for public in strangers:
-        words = f"signed by somebody who says to be {said.signer}, {said.on.isoformat()}"
+        words = f"signed by somebody who claims to be {said.signer}, {said.on.isoformat()}"
         yield words, f"the key {public} is not among those you trust"
     if len(envelope.signatures) > len(told_apart):
         yield "signed by somebody else", "with a key that is not named"

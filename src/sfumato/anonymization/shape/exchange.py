@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization.request import misfits, unprotected
 from sfumato.anonymization.shape.cluster import Clustering, RowClusters, against_exact, k_member
+from sfumato.anonymization.shape.dependence import following
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.rosenblatt import variable
 from sfumato.anonymization.shape.space import codebook, numbers, space
@@ -31,12 +32,17 @@ from sfumato.table import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+KEEP, JOIN, APART = "keep", "join", "apart"  # what becomes of kept columns that can be predicted
 _BINS = 10  # of a numeric column whose variety is asked for
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A table in memory, its quasi-identifiers, and its clusters."""
+    """A table in memory, its quasi-identifiers, and its clusters.
+
+    joined: kept columns that the test found to follow from the quasi-identifiers, and that are now among
+    these. apart: those that are exchanged each by itself. tested: whether any were looked for.
+    """
 
     data: pa.Table
     schema: Schema
@@ -48,6 +54,9 @@ class Grouped:
     origin: Source
     fingerprint: str
     about: Mapping[str, Any]
+    joined: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    tested: bool = False
 
     @property
     def draws(self) -> Draws:
@@ -64,14 +73,20 @@ class Grouped:
     ) -> Release:
         """The file: quasi-identifiers replaced, the rest as it was, in a secret random order."""
         data = self.data
-        for name, array in columns.items():
+        alone = {
+            name: self.data.column(name).take(
+                pa.array(self.draws.shuffled_within(f"apart {name}", self.clusters.label))
+            )
+            for name in self.apart
+        }
+        for name, array in {**columns, **alone}.items():
             data = data.set_column(data.column_names.index(name), name, array)
         data = data.take(self.draws.permutation("order", data.num_rows))
         sizes = pa.table({"cluster": np.arange(len(self.clusters.sizes)), "rows": self.clusters.sizes})
         record = InternalRecord(
             key=self.key,
             fingerprint=self.fingerprint,
-            plan={**plan, "columns": self.quasi, "response": self.response},
+            plan={**plan, "columns": self.quasi, "response": self.response, "apart": self.apart},
             tables={"clusters": sizes},
             extra=dict(self.about),
         )
@@ -90,8 +105,9 @@ def group(
     hierarchies: Mapping[str, Hierarchy],
     key: Key | None,
     keep_text: bool = False,
+    predicted: str = KEEP,
 ) -> Grouped:
-    """Check everything, read the table, and cluster it."""
+    """Check everything, read the table, and cluster it; again with each kept column that is to join."""
     schema = table.schema
     varied = beyond_size(criterion)
     schema.require([s for part in varied for s in part.sensitive])
@@ -109,27 +125,68 @@ def group(
     if not data.num_rows:
         raise DataError("the table has no rows.", hint="give a table with rows")
     weights = _weights(kept, data, weight)
-    points = space(
-        data,
-        [schema[c] for c in quasi],
-        None if response is None else schema[response],
-        how.response_weight,
-        hierarchies,
-        None if weight is None else weights,
-    ).points
-    generator = secret.generator("clustering")
     own = None if weight is None else weights
-    clusters = k_member(points, criterion.k, how, weights=own, generator=generator)
+    asked = tuple(quasi)
+    apart: tuple[str, ...] = ()
+    alone = {*criterion.sensitive, response, weight, *schema.of_role(Role.SENSITIVE)}
+    while True:
+        points = space(
+            data,
+            [schema[c] for c in quasi],
+            None if response is None else schema[response],
+            how.response_weight,
+            hierarchies,
+            own,
+        ).points
+        clusters = _clustered(points, criterion.k, how, own, secret, mixed=predicted != KEEP)
+        if varied:
+            codes = {s: _values(schema[s], data.column(s)) for part in varied for s in part.sensitive}
+            clusters = widen(points, clusters, varied, codes)
+        if predicted == KEEP:
+            break
+        found = _following(
+            kept.schema, data, quasi, apart, clusters.label, Draws(secret.derive("dependence"))
+        )
+        joining = tuple(c for c in found if predicted == JOIN and c not in alone)
+        apart += tuple(c for c in found if c not in joining)
+        if not joining:
+            break
+        quasi += joining
     about: dict[str, Any] = {"asked": criterion.describe()}
     ratio = against_exact(points, criterion.k, how, secret.generator("sample"), own)
     if ratio is not None:
         about["distortion, times the exact one on a sample"] = ratio
-    if varied:
-        codes = {s: _values(schema[s], data.column(s)) for part in varied for s in part.sensitive}
-        clusters = widen(points, clusters, varied, codes)
     about |= {"clusters": len(clusters.sizes), "distortion": clusters.distortion}
-    found = fingerprint(table, secret)
-    return Grouped(data, kept.schema, quasi, response, weights, clusters, secret, table.source, found, about)
+    return Grouped(
+        data, kept.schema, quasi, response, weights, clusters, secret, table.source,
+        fingerprint(table, secret), about, quasi[len(asked) :], apart, predicted != KEEP,
+    )  # fmt: skip
+
+
+def _clustered(
+    points: Floats, k: int, how: Clustering, weights: Floats | None, secret: Key, *, mixed: bool
+) -> RowClusters:
+    """Clusters of k. mixed: rows come in a secret random order, for ties go to the first: the order of the
+    file, and what follows from it, would else say something of the quasi-identifiers within clusters."""
+    generator = secret.generator("clustering")
+    if not mixed:
+        return k_member(points, k, how, weights=weights, generator=generator)
+    order = Draws(secret.derive("mixed")).permutation("rows", len(points))
+    found = k_member(
+        points[order], k, how, weights=None if weights is None else weights[order], generator=generator
+    )
+    label = np.empty_like(found.label)
+    label[order] = found.label
+    return RowClusters(label, found.sizes, found.distortion)
+
+
+def _following(
+    schema: Schema, data: pa.Table, quasi: tuple[str, ...], apart: tuple[str, ...], label: Ints, draws: Draws
+) -> tuple[str, ...]:
+    """The columns still kept that the test finds to follow from those that are exchanged together."""
+    codes = {c: _values(schema[c], data.column(c)) for c in schema.names if c not in apart}
+    known = {c: codes.pop(c) for c in quasi}
+    return following(codes, known, label, draws)
 
 
 def _refuse(table: Table, criterion: Criterion, quasi: tuple[str, ...], response: str | None) -> None:

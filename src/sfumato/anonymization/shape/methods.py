@@ -10,8 +10,11 @@ Because:   given the clusters, the released quasi-identifiers of the rows of a c
 Assumes:   the intruder neither knows nor infers the other columns, which are released as they are. Who
            learns from the release how a kept column follows from the quasi-identifiers breaks 1/k for people
            who differ from their cluster (docs/thinking-intruder.md, "Predicting the row"): keep no such
-           column, or make it a quasi-identifier. The key stays secret.
+           column, make it a quasi-identifier, or let a test decide (predicted="join" or "apart"): a column
+           that is exchanged, or independent of the quasi-identifiers given the cluster, tells no row. The
+           key stays secret.
 Tested by: tests/anonymization/test_shape.py::test_no_record_is_found_more_often_than_one_in_k
+           tests/anonymization/test_dependence.py::test_the_mend_takes_the_intruders_advantage_away
 """
 
 from __future__ import annotations
@@ -27,13 +30,14 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.shape.cluster import Clustering
-from sfumato.anonymization.shape.exchange import Grouped, group, taken
+from sfumato.anonymization.shape.dependence import LEVEL
+from sfumato.anonymization.shape.exchange import APART, JOIN, KEEP, Grouped, group, taken
 from sfumato.anonymization.shape.gaussian import Dither, GaussianDither
 from sfumato.anonymization.shape.rosenblatt import donors, variable
 from sfumato.anonymization.shape.space import codebook, numbers, unit
 from sfumato.counts import canonical_type
 from sfumato.criteria import Criterion
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, listed
 from sfumato.hierarchy import Hierarchy
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter, nested
@@ -73,6 +77,16 @@ class _Cluster(ABC):
     clustering: Annotated[Clustering, nested(Clustering, "How rows are put together.")] = field(
         default_factory=Clustering
     )
+    predicted: Annotated[
+        str,
+        Parameter(
+            Text(
+                "What becomes of kept columns that follow from the quasi-identifiers, by a test: keep them; "
+                "join them with the quasi-identifiers (sensitive ones apart); exchange each apart.",
+                choices=(KEEP, JOIN, APART),
+            )
+        ),
+    ] = KEEP
     keep_text: Annotated[
         bool,
         Parameter(
@@ -86,6 +100,8 @@ class _Cluster(ABC):
             if isinstance(self.columns, str):
                 raise ParameterError("columns must be a list of names.", hint='columns=["sex", "age"]')
             object.__setattr__(self, "columns", tuple(self.columns))
+        if self.predicted not in (KEEP, JOIN, APART):
+            raise ParameterError("predicted must be keep, join or apart.", hint="predicted='join'")
 
     def release(
         self,
@@ -99,11 +115,13 @@ class _Cluster(ABC):
         grouped = group(
             table, criterion, self.clustering, columns=self.columns, response=self.response,
             weight=self.weight, hierarchies=hierarchies or {}, key=key, keep_text=self.keep_text,
+            predicted=self.predicted,
         )  # fmt: skip
         plan: dict[str, object] = {
             "method": type(self).__name__,
             "criterion": criterion.describe(),
             "clustering": asdict(self.clustering),
+            "predicted": self.predicted,
         }
         return self._made(grouped, plan)
 
@@ -113,7 +131,24 @@ class _Cluster(ABC):
 
 def _bounded(grouped: Grouped) -> Guarantee:
     claim: Claim = BoundedReidentification(grouped.reached, grouped.quasi)
-    return Guarantee.of(claim.assuming(_ORDER, "Every row is another person."))
+    return Guarantee.of(claim.assuming(_ORDER, "Every row is another person.", *_tested(grouped)))
+
+
+def _tested(grouped: Grouped) -> tuple[str, ...]:
+    """What was done about columns from which rows can be told, and what it does not prove."""
+    if not grouped.tested:
+        return ()
+    done = []
+    if grouped.joined:
+        done.append(f"{listed([repr(c) for c in grouped.joined], 12)} exchanged with the quasi-identifiers")
+    if grouped.apart:
+        done.append(f"{listed([repr(c) for c in grouped.apart], 12)} exchanged each by itself")
+    failed = f"what failed was {' and '.join(done)}" if done else "nothing was found"
+    return (
+        "The columns that were kept do not follow from the exchanged ones within groups. This was tested "
+        f"(permutations, level {LEVEL:.0%} for all columns together), and {failed}.",
+        "A dependence that is too weak or too rare for the test can still tell a row.",
+    )
 
 
 @declares(
@@ -235,7 +270,7 @@ class Centroid(_Cluster):
                 # a mean may fall on the number that stood for a missing cell
                 schema = schema.with_(name, type="real", missing_codes=())
         settled = Grouped(**{**vars(grouped), "schema": schema})
-        claim: Claim = KAnonymityClaim(grouped.reached, grouped.quasi)
+        claim: Claim = KAnonymityClaim(grouped.reached, grouped.quasi).assuming(*_tested(grouped))
         if grouped.key.seeded:
             claim = claim.assuming(_SEEDED)
         return settled.released(

@@ -136,7 +136,7 @@ class Envelope:
             ]:
                 raise ValueError
         except (ValueError, TypeError, AttributeError, binascii.Error):
-            raise DataError("it is no signature in the one spelling there is.", hint=_HINT) from None
+            raise DataError("it is not a signature in the one spelling there is.", hint=_HINT) from None
         return read
 
 

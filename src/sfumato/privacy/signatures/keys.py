@@ -140,7 +140,7 @@ def public_key(raw: bytes, name: str) -> str | None:
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise DataError(f"{name} is no public key of Ed25519.", hint="ask its owner for the right file")
+        raise DataError(f"{name} is not a public key of Ed25519.", hint="ask its owner for the right file")
     return key.public_bytes_raw().hex()
 
 

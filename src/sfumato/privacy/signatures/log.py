@@ -176,7 +176,7 @@ class _File:
             return [LogEntry(**d) for d in documents]
         except (ValueError, TypeError):
             raise VerificationError(
-                f"{self.name} is no log of releases, or its last line was cut off.",
+                f"{self.name} is not a log of releases, or its last line was cut off.",
                 hint="restore it from a copy",
             ) from None
 

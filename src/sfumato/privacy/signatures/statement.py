@@ -110,7 +110,8 @@ class Statement:
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError, ParameterError):
             raise DataError(
-                "what was signed is no statement of this version.", hint="upgrade Sfumato, or ask its signer"
+                "what was signed is not a statement of this version.",
+                hint="upgrade Sfumato, or ask its signer",
             ) from None
         return read
 

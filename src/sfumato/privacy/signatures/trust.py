@@ -211,7 +211,7 @@ def _parsed(raw: bytes, name: str) -> Trust:
         if any(not isinstance(e, dict) or set(e) - set(_ENTRIES) or "public" not in e for e in entries):
             raise ValueError
     except (ValueError, RecursionError):
-        raise DataError(f"{name} is no public key and no trust file.", hint=_HINT) from None
+        raise DataError(f"{name} is neither a public key nor a trust file.", hint=_HINT) from None
     try:
         return Trust(tuple(_key(e) for e in entries))
     except ParameterError as error:

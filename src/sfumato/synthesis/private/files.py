@@ -14,6 +14,7 @@ from sfumato.errors import DataError, SfumatoError
 from sfumato.io.atomic import atomic_file
 from sfumato.privacy import Guarantee
 from sfumato.schema import Schema
+from sfumato.schema.domains import without_public_domain
 from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.measurement import Measured
@@ -85,7 +86,13 @@ def load(path: Path) -> Content:
 
 def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
     ordered = tuple(Ordered(a, b) for a, b in document["ordered"])
-    domain = Domain.of(Schema.from_toml(document["schema"]), constraints=ordered)
+    schema = Schema.from_toml(document["schema"])
+    if without_public_domain(schema):
+        raise DataError(
+            "it rests on domains of which nobody says where they come from: an earlier version made it.",
+            hint="fit it again, with domains that have a provenance (docs/domains.md)",
+        )
+    domain = Domain.of(schema, constraints=ordered)
     zeros = tuple(
         Zero(tuple(z["columns"]), tuple(np.array(m, bool) for m in z["masks"])) for z in document["zeros"]
     )
