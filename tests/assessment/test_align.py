@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
 from sfumato.assessment.reading.bins import bin_names
 from sfumato.assessment.reading.notation import Span, spans
+from sfumato.assessment.reading.scales import pooled
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -368,3 +370,23 @@ def test_days_in_bins_of_days_take_no_room() -> None:
     tracemalloc.stop()
     assert most < 2e8  # a square of the bins for each day of a year would be 4 GB
     assert row(pair, "born", "1951").count(1 / 365) == 365
+
+
+def test_people_outside_cut_numbers_as_the_original_does() -> None:
+    """Bins of the original's quantiles hold as many originals by construction, but not as many others."""
+    rng = np.random.default_rng(0)
+    first, second, third = (sf.scan(pa.table({"x": rng.normal(size=300)})) for _ in range(3))
+    one, other = align(first, third, people=second), align(second, third, people=first)
+    assert one.leaves["x"].column.edges == other.leaves["x"].column.edges
+    assert align(first, third).leaves["x"].column.edges != one.leaves["x"].column.edges
+
+
+def test_pooled_counts_are_those_of_both_files() -> None:
+    first, second = ([1, 1, 2, None], [2, 5])
+    one, two, both = (
+        sf.scan(pa.table({"x": pa.array(v, pa.int64())})).one_way(["x"])["x"]
+        for v in (first, second, [*first, *second])
+    )
+    found = pooled(one, two)
+    assert found.codebooks[0].levels.to_pylist() == both.codebooks[0].levels.to_pylist() == [1, 2, 5]
+    assert found.n.tolist() == both.n.tolist() and found.codes.tolist() == both.codes.tolist()

@@ -141,6 +141,7 @@ def open_files(subject: Subject) -> Files:
     columns = _judged(first, shared, chosen, rows[0], notes)
     whole = _as_asked(first, asked)
     kept = [weight] if weight is not None else []
+    outside = None if subject.control is None else opened(subject.control, "the control", keep_text=True)
     named = _names(subject.quasi_identifiers) if subject.quasi_identifiers is not None else ()
     knowing = named or whole.schema.of_role(Role.QUASI_IDENTIFIER)
     return Files(
@@ -158,9 +159,9 @@ def open_files(subject: Subject) -> Files:
         notes=tuple(notes),
         whole=whole,
         release=_without_text(second),
-        outside=None if subject.control is None else opened(subject.control, "the control", keep_text=True),
+        outside=outside,
         lost=tuple(n for n in knowing if n not in second.schema),
-        unread=unread(whole, second, meanings(subject.hierarchies, subject.released, columns)),
+        unread=unread(whole, second, meanings(subject.hierarchies, subject.released, columns), outside),
         published=_published(given),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,23 +46,24 @@ def cells(
     tables: Sequence[tuple[Table, NDArray[np.int64] | None]],
     columns: Sequence[str],
     meanings: Meanings,
-    released: int,
+    apart: Collection[int],
 ) -> Cells:
-    """tables: files, and the rows of each that are read, in order; all if None. The others are people.
+    """tables: files, and the rows of each that are read, in order; all if None.
 
-    released: which of them is the release. meanings: what generalized values stand for, by column.
+    apart: which of them say nothing of how frequent a value is, as the release; the others are people.
+    meanings: what generalized values stand for, by column.
     """
     arrow = [_rows(table, columns, rows) for table, rows in tables]
     files = [np.empty((len(columns), a.num_rows), np.int32) for a in arrow]
     shares, places, scales, generals, numeric, first = [], [], [], [], [], [0]
     for c, name in enumerate(columns):
-        ordered = all(t.schema[name].kind in _ORDERED for i, (t, _) in enumerate(tables) if i != released)
+        ordered = all(t.schema[name].kind in _ORDERED for i, (t, _) in enumerate(tables) if i not in apart)
         texts, numbers = _levels([a.column(name) for a in arrow], ordered)
         every = pc.unique(pa.concat_arrays(texts)).drop_null()
         for file, text in zip(files, texts, strict=True):
             found = pc.index_in(text, value_set=every, skip_nulls=True).fill_null(len(every))
             file[c] = found.to_numpy(zero_copy_only=False)
-        people = np.concatenate([f[c] for i, f in enumerate(files) if i != released])
+        people = np.concatenate([f[c] for i, f in enumerate(files) if i not in apart])
         counts = np.bincount(people, minlength=len(every) + 1)
         words = every.to_pylist()
         values = np.array([*(numbers.get(w, np.nan) for w in words), np.nan])

@@ -139,7 +139,7 @@ def _near(
         (released, drawn[1]),
         *([(control, drawn[2])] if control is not None else []),
     ]
-    found = cells(tables, used, meanings, released=1)
+    found = cells(tables, used, meanings, apart=(1,))
     kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used]))
     candidates = found.files[1][:, kept]
     if not len(kept):
@@ -156,7 +156,10 @@ def _near(
             others = evidence(found, found.files[0], found.files[0], themselves=True).score
     against = tail(inside.score, others)
     if control is None and len(kept):
-        against = replace(against, p=_without_control(found, candidates, key))
+        rows_of = np.arange(sizes[0]) if drawn[0] is None else drawn[0]
+        against = replace(
+            against, p=_without_control((original, released), rows_of, drawn[1], kept, used, meanings, key)
+        )
     top = float(others.max())
     named = np.flatnonzero(inside.score > top)
     named = named[np.argsort(-inside.score[named], kind="stable")]
@@ -168,26 +171,33 @@ def _near(
     return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), single, shared)
 
 
-def _without_control(found: Cells, candidates: NDArray[np.int32], key: Key) -> float:
+def _without_control(
+    files: tuple[Table, Table],
+    people: Ints,
+    rows: Ints | None,
+    kept: Ints,
+    columns: Sequence[str],
+    meanings: Meanings,
+    key: Key,
+) -> float:
     """The chance of so near rows without a control: released rows beside those of half of the originals.
 
     The other half is looked for among all of them. Where nothing was copied these rows are of one kind, and
-    the ones that come nearest stand in random order (`tails`). What a value is worth rests on those who are
-    looked for, so that it prefers neither.
+    the ones that come nearest stand in random order (`tails`). What a value is worth, and which numbers are
+    near, rests on those who are looked for, so that it prefers neither.
     """
-    people = found.files[0]
-    order = key.generator("halves").permutation(people.shape[1])
-    wanted, rest = (people[:, np.sort(order[i::2])] for i in (0, 1))
-    if not wanted.shape[1] or not rest.shape[1]:
+    order = key.generator("halves").permutation(people)
+    wanted, rest = (np.sort(order[i::2]) for i in (0, 1))
+    if not len(wanted) or not len(rest):
         return 1.0
-    counts = np.zeros(int(found.first[-1]))
-    for first, codes in zip(found.first, wanted, strict=False):
-        np.add.at(counts, first + codes, 1)
-    fair = replace(found, shares=np.maximum(counts, 0.5) / wanted.shape[1])
-    nearest = evidence(fair, wanted, np.concatenate([candidates, rest], axis=1))
-    score = np.full(candidates.shape[1] + rest.shape[1], -np.inf)
+    found = cells(
+        [(files[0], wanted), (files[1], rows), (files[0], rest)], columns, meanings, apart=(1, 2)
+    )  # fmt: skip
+    candidates = found.files[1][:, kept]
+    nearest = evidence(found, found.files[0], np.concatenate([candidates, found.files[2]], axis=1))
+    score = np.full(len(kept) + len(rest), -np.inf)
     np.maximum.at(score, nearest.row, nearest.score)
-    return tail(score[: candidates.shape[1]], score[candidates.shape[1] :]).p
+    return tail(score[: len(kept)], score[len(kept) :]).p
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ a constant, running numbers, and new names of records that all differ (a number 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +21,22 @@ _TOKEN = 8  # characters from which a text without a word in it is a name drawn 
 _BEYOND = 0.5  # of the original's range, on either side, that numbers may exceed it
 
 
-def unread(original: Table, released: Table, meanings: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
-    """The names, in the order of the release, which is read as the original's as far as it was understood."""
-    return tuple(n for n in released.columns if not _is_read(original, released, n, meanings.get(n, {})))
+def unread(
+    original: Table,
+    released: Table,
+    meanings: Mapping[str, Mapping[str, object]],
+    control: Table | None = None,
+) -> tuple[str, ...]:
+    """The names, in the order of the release, which is read as the original's as far as it was understood.
+
+    control: people whose values are values as well.
+    """
+    people = [original, *([control] if control is not None else [])]
+    return tuple(n for n in released.columns if not _is_read(people, released, n, meanings.get(n, {})))
 
 
-def _is_read(original: Table, released: Table, name: str, general: Mapping[str, object]) -> bool:
+def _is_read(people: Sequence[Table], released: Table, name: str, general: Mapping[str, object]) -> bool:
+    original = people[0]
     cells = _cells(released, name)
     there = cells.drop_null()
     values = pc.unique(there)
@@ -37,18 +47,19 @@ def _is_read(original: Table, released: Table, name: str, general: Mapping[str, 
     column = original.schema[name]
     if column.role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT) or column.kind in (Kind.TEXT, Kind.CODES):
         return True  # identifiers and texts are looked for by themselves
-    theirs = _cells(original, name).drop_null()
-    if all(is_number(t.type) or pa.types.is_temporal(t.type) for t in (there, theirs)):
-        return _share_in_range(theirs, there) >= _ENOUGH
-    mine, own = same_text([there, theirs])
-    known = {plain(v) for v in pc.unique(own).to_pylist()}
+    parts = [_cells(t, name).drop_null() for t in people if name in t.schema]
+    theirs = parts[0]
+    if all(is_number(t.type) or pa.types.is_temporal(t.type) for t in (there, *parts)):
+        return max(_share_in_range(t, there) for t in parts) >= _ENOUGH
+    mine, *own = same_text([there, *parts])
+    known = {plain(v) for values in own for v in pc.unique(values).to_pylist()}
     counted = pc.value_counts(mine)
     pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
     read = sum(n for v, n in pairs if plain(v) in known or v in general or is_general(v))
     if read >= _ENOUGH * len(mine):
         return True
     # Names of which nearly everyone has an own one are met nowhere else: they are identifiers.
-    return len(known) > 0.5 * len(theirs) and _means_nothing(there, values)
+    return len(pc.unique(theirs)) > 0.5 * len(theirs) and _means_nothing(there, values)
 
 
 def _cells(table: Table, name: str) -> pa.ChunkedArray:
