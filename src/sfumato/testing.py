@@ -43,7 +43,6 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 _MADE_UP = Provenance.declared("sfumato.testing", "made up for the test")
-
 _WORK = {Does.GENERALIZE: "search", Does.EXCHANGE: "release", Does.REPLACE: "release"}
 _SHORTEST = 6  # a shorter text may be in a file by chance
 _MOST = 2_000  # values that are looked for
@@ -380,8 +379,7 @@ def _public(trial: _Trial) -> Iterator[str]:
     for path in paths:
         name, raw = path.relative_to(folder).as_posix(), path.read_bytes()
         for column, values in hidden.items():
-            n = sum(value.encode() in raw for value in values)
-            if n:
+            if n := sum(value.encode() in raw for value in values):
                 yield f"{n} values of '{column}' are in {name}"
         if any(form in raw for key in secrets for form in _forms(key)):
             yield f"a key is in {name}"
@@ -389,8 +387,8 @@ def _public(trial: _Trial) -> Iterator[str]:
 
 def _hidden(table: Table) -> dict[str, list[str]]:
     """The values that must not leave, by column."""
-    roles = (Role.IDENTIFIER, Role.PERSON)
-    columns = [c.name for c in table.schema if c.role in roles or c.kind is Kind.TEXT]
+    naming = (Role.IDENTIFIER, Role.PERSON)
+    columns = [c.name for c in table.schema if c.role in naming or c.kind is Kind.TEXT]
     rows = table.to_arrow().select(columns)
     found = {n: dict.fromkeys(str(v) for v in rows[n].drop_null().to_pylist()) for n in columns}
     return {n: [v for v in values if len(v) >= _SHORTEST][:_MOST] for n, values in found.items()}
