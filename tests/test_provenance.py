@@ -289,6 +289,7 @@ def test_domains_from_the_data_end_every_claim(name: str, settings: dict[str, An
 @pytest.mark.parametrize(
     ("name", "settings"), list(claiming()), ids=lambda v: v if isinstance(v, str) else ""
 )
+@pytest.mark.filterwarnings("ignore:nothing useful can be published")  # as the noise falls
 def test_every_claim_says_who_answers_and_what_finding_cost(name: str, settings: dict[str, Any]) -> None:
     (own,) = differential(promised(name, settings, table(PUBLIC)))
     assert "declared by a test (made up for it)" in own.text()

@@ -150,7 +150,7 @@ def test_the_same_people_again_are_held_against_the_register(tmp_path: Path) -> 
 
 def test_what_is_no_earlier_release(tmp_path: Path) -> None:
     path = written(tmp_path)
-    with pytest.raises(DataError, match="no release that a run has made"):
+    with pytest.raises(DataError, match="is not a release that a run has made"):
         Plan.read(path).run(tmp_path / "release", previous=tmp_path)
     ran(tmp_path)
     (tmp_path / "release" / "internal" / "profile.arrow").write_bytes(b"x")

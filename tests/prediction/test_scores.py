@@ -88,6 +88,7 @@ def test_estimators_copy_pickle_and_say_their_parameters(kind: type[PrivateClass
 
 
 @KINDS
+@pytest.mark.filterwarnings("ignore:nothing useful can be published")  # as the noise falls
 def test_the_epsilon_is_claimed_and_debited_once(kind: type[PrivateClassifier]) -> None:
     ledger = Ledger.in_memory(5.0)
     model = small(kind, 4.0).fit(mixed(300), "sick", ledger=ledger)

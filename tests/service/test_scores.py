@@ -23,7 +23,7 @@ def test_a_score_is_the_models_own(serve: Callable, released: Path) -> None:
     assert answer.status == 200
     assert answer.json == {
         "model": "diabetes", "version": model.version, "target": model.target,
-        "guarantee": "differential privacy with epsilon = 1",
+        "guarantee": "differential privacy with epsilon = 1; unaccounted",
         "risk_score": model.score([WHOLE])[0].probability, "clamped": [],
     }  # fmt: skip
     assert load(released / "diabetes.sfm").version == model.version

@@ -283,8 +283,9 @@ def _read(
             moved = _scale(x, y)
             if moved is not None and _distance(x, moved[0] + moved[1] * y) <= _ALIKE:
                 return ColumnMatch(theirs, ours, scale=moved)
-            if len(b) >= _ONE_TO_ONE * len(a) and not _few(first, second):
-                return ColumnMatch(theirs, ours, _by_rank(first, second, ours, theirs))
+            bent = {} if _few(first, second) else _by_rank(x, second.text(theirs))
+            if bent:
+                return ColumnMatch(theirs, ours, bent)
         return ColumnMatch(theirs, ours)
     if first.shared(ours, second, theirs) >= _ENOUGH:
         return ColumnMatch(theirs, ours)
@@ -312,13 +313,26 @@ def _exchanged(first: _Sample, second: _Sample, ours: str, theirs: str) -> bool:
     return there and apart > 3 * _ALIKE and _profile_gap(a, b) <= _ALIKE
 
 
-def _by_rank(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:
-    """What each released number was before a curve that only rises: a logarithm, a rank."""
-    x, texts = first.numbers(ours), second.text(theirs)
-    assert x is not None
-    values, at = np.unique(np.asarray(pc.cast(texts.drop_null(), pa.float64())), return_inverse=True)
-    place = (np.cumsum(np.bincount(at)) - np.bincount(at) / 2) / len(at)
-    read = np.quantile(x, place, method="nearest")
+def _by_rank(x: Floats, texts: pa.Array) -> dict[str, str]:
+    """What each released number was before a curve that only rises, such as a logarithm; nothing if none was.
+
+    Such a curve takes each number to another one, and leaves how many have it. A file that is only wrong does
+    not fit: several of its numbers stand for one, or for one that more people have. Of numbers that hardly
+    anybody shares nobody can tell.
+    """
+    try:
+        y = pc.cast(texts.drop_null(), pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # dates, and what else is no plain number
+        return {}
+    mine, many = np.unique(x, return_counts=True)
+    values, n = np.unique(y, return_counts=True)
+    if 2 * len(mine) > len(x) or len(values) < _ONE_TO_ONE * len(mine):
+        return {}
+    read = np.quantile(x, (np.cumsum(n) - n / 2) / len(y), method="nearest")
+    shares = np.zeros(len(mine))
+    np.add.at(shares, np.searchsorted(mine, read), n / len(y))
+    if len(np.unique(read)) < _ONE_TO_ONE * len(read) or np.abs(shares - many / len(x)).sum() / 2 > _ALIKE:
+        return {}
     words = same_text([pa.array(values), pa.array(read)])
     return dict(zip(words[0].to_pylist(), words[1].to_pylist(), strict=True))
 
