@@ -26,6 +26,9 @@ from sfumato.criteria import Criterion, KAnonymity, LDiversity
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.hierarchy import Range, Suppression
 
+# One worker: two that need the same search at once would both compile it, a minute each.
+pytestmark = pytest.mark.xdist_group("limits")
+
 Make = Callable[..., Any]
 MAKERS: dict[str, Make] = {
     "optimal": sf.OptimalRecoding,
