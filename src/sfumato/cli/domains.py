@@ -131,7 +131,7 @@ def find(
     terminal.result(
         [
             _origins(found.schema.select(found.columns)),
-            Text(f"Found the domains of {len(found.columns)} columns; {schema.name} has them.", "green"),
+            Text(f"Domains found: {len(found.columns)}. They are in {schema.name}.", "green"),
             Padding(Text(found.guarantee.text()), (1, 0, 1, 2)),
         ],
         {

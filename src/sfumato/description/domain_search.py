@@ -35,7 +35,7 @@ from sfumato.description.grids import check_grid, edges_from, grid_of, places
 from sfumato.description.one_way import opened
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError, listed
 from sfumato.privacy import Guarantee
-from sfumato.privacy.base import ROW, Neighbours, Unit
+from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
 from sfumato.privacy.ledger import Ledger
@@ -146,6 +146,8 @@ class DomainSearch:
             schema = Schema(tuple(found if c.name == name else c for c in schema))
         cost = search_cost((schema[n] for n in columns), wanted.unit, wanted.neighbours)
         told = ["Kind, type, missing codes and grid of each column were chosen without looking at the data"]
+        if wanted.unit.of == "person":
+            told.append(ONE_ID)
         if wanted.unit.of == "person" and not table.schema.of_role(Role.PERSON):
             told.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         claim = with_search(cost[0], cost[1:]).assuming(*told)
