@@ -112,10 +112,8 @@ class Provenance:
         if self.origin is Origin.DECLARED:
             return f"declared by {self.by} ({self.reason})"
         if self.origin is Origin.FOUND:
-            whom = (
-                f", to persons with at most {self.max_rows_per_person} row{'s' * (self.max_rows_per_person != 1)}"
-                * bool(self.max_rows_per_person)
-            )
+            most = self.max_rows_per_person
+            whom = f", to persons with at most {most} row{'s' * (most != 1)}" if most else ""
             delta = f", delta = {self.delta:g}" if self.delta else ""
             return f"found in the data with epsilon = {self.epsilon:g}{delta}{whom}"
         return "read off the data"

@@ -60,9 +60,7 @@ def find_domain(stage: Stage) -> str:
 
     stage.command("schema", "find", stage / "guessed.toml", stage / "discharges.csv", "-c", "dx")
     levels = Schema.read(stage / "guessed.toml")["dx"].levels or ()
-    return (
-        f"the {len(levels) - 1} most common diagnoses, found with epsilon 0.5; rarer ones are read as 'other'"
-    )
+    return f"{len(levels) - 1} common diagnoses, found with epsilon 0.5; rarer ones are read as 'other'"
 
 
 def convert(stage: Stage) -> str:
