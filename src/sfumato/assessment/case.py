@@ -50,6 +50,15 @@ class Case:
         )
 
     @cached_property
+    def plain_pair(self) -> Pair:
+        """Both files on one scale, released values taken for what they say: what utility is about."""
+        if self.files.written is self.files.released:
+            return self.pair
+        return align(
+            self.files.original, self.files.written, hierarchies=self.hierarchies, weight=self.files.weight
+        )
+
+    @cached_property
     def hierarchies(self) -> Meanings:
         """What generalized values stand for."""
         return meanings(self.subject.hierarchies, self.subject.released, self.files.columns)

@@ -95,10 +95,10 @@ def _brief(edges: Sequence[Value]) -> list[str]:
 def _marginals(case: Case) -> Figure | None:
     from sfumato.report.figures import marginals
 
-    tables = case.pair.tabulate([(c,) for c in case.pair.columns])
+    tables = case.plain_pair.tabulate([(c,) for c in case.plain_pair.columns])
     shown = {}
     for (name,), (before, after) in tables.items():
-        levels, order = _ordered(case.pair, name)
+        levels, order = _ordered(case.plain_pair, name)
         shown[name] = (levels, before[order], after[order])
     return marginals(shown)
 
@@ -116,7 +116,7 @@ def _associations(case: Case, scores: Sequence[Score]) -> Figure | None:
 def _mosaic(case: Case) -> Figure | None:
     from sfumato.report.figures import mosaic
 
-    pair = case.pair
+    pair = case.plain_pair
     known = [c for c in case.known if c in pair.columns]
     small = [c for c in known if max(pair.leaves[c].size, pair.nodes[c].size) <= _MOSAIC_LEVELS]
     chosen = tuple(sorted(small, key=lambda c: pair.leaves[c].size)[:_MOSAIC])

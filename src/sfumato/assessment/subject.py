@@ -7,7 +7,7 @@ with what was left out said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,7 @@ class Files:
 
     original: Table
     released: Table
+    written: Table  # the release without what only an intruder would undo
     control: Table | None
     columns: tuple[str, ...]
     quasi_identifiers: tuple[str, ...]
@@ -129,7 +130,7 @@ def open_files(subject: Subject) -> Files:
     given = opened(subject.released, "the release", keep_text=True)
     notes: list[str] = []
     rows = (_rows(first, "original"), _rows(given, "release"))
-    second = _understood(first, given, subject, notes)
+    second, written = _understood(first, given, subject, notes)
     asked = {
         "quasi_identifiers": _names(subject.quasi_identifiers), "sensitive": _names(subject.sensitive),
         "target": _names(subject.target), "weight": _names(subject.weight),
@@ -141,12 +142,16 @@ def open_files(subject: Subject) -> Files:
     columns = _judged(first, shared, chosen, rows[0], notes)
     whole = _as_asked(first, asked)
     kept = [weight] if weight is not None else []
+    released, plain = (
+        _without_text(t.select([*columns, *(n for n in kept if n in t.schema)])) for t in (second, written)
+    )
     outside = None if subject.control is None else opened(subject.control, "the control", keep_text=True)
     named = _names(subject.quasi_identifiers) if subject.quasi_identifiers is not None else ()
     knowing = named or whole.schema.of_role(Role.QUASI_IDENTIFIER)
     return Files(
         original=whole.select([*columns, *kept]),
-        released=_without_text(second.select([*columns, *(n for n in kept if n in second.schema)])),
+        released=released,
+        written=released if written is second else plain,
         control=None
         if subject.control is None
         else _control(subject.control, whole.select(columns), rows[0], second.select(columns)),
@@ -167,17 +172,24 @@ def open_files(subject: Subject) -> Files:
     )
 
 
-def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> Table:
-    """The release with its columns read as those of the original, where their values say so."""
+def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> tuple[Table, Table]:
+    """The release with its columns read as those of the original, where their values say so.
+
+    Twice: as an intruder reads it, and as somebody does who takes values for what they say.
+    """
     general = meanings(subject.hierarchies, subject.released, first.columns)
     rows, said = relaid(first, given)
     notes += said
     given = given if rows is None else opened(rows, "the release", keep_text=True)
     found = match_columns(first, given, general)
     if not found:
-        return given
+        return given, given
     notes += [m.sentence for m in found]
-    return opened(understood(given, found), "the release", keep_text=True)
+    second = opened(understood(given, found), "the release", keep_text=True)
+    if not any(m.moved for m in found):
+        return second, second
+    plain = [replace(m, values={}, scale=None) if m.moved else m for m in found]
+    return second, opened(understood(given, plain), "the release", keep_text=True)
 
 
 def _published(released: Table) -> Schema:

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 def _tables(case: Case) -> list[Score]:
     from sfumato.assessment.utility.tables import utility
 
-    return utility(case.pair, ways=2 if case.quick else 3, most=20_000 if case.thorough else 2_000)
+    return utility(case.plain_pair, ways=2 if case.quick else 3, most=20_000 if case.thorough else 2_000)
 
 
 def _propensity(case: Case) -> list[Score]:
     from sfumato.assessment.utility.learners import propensity
 
-    return propensity(case.pair, permutations=200 if case.thorough else 30, seed=case.seed)
+    return propensity(case.plain_pair, permutations=200 if case.thorough else 30, seed=case.seed)
 
 
 def _trained(case: Case) -> list[Score]:
     from sfumato.assessment.utility.learners import train_on_released
 
     assert case.files.target is not None and case.files.control is not None
-    return train_on_released(case.pair, case.files.target, case.files.control, seed=case.seed)
+    return train_on_released(case.plain_pair, case.files.target, case.files.control, seed=case.seed)
 
 
 def _regressions(case: Case) -> list[Score]:
@@ -50,7 +50,7 @@ def _regression(case: Case, formula: str, model: Model) -> list[Score]:
     from sfumato.assessment.utility.models import regression
 
     try:
-        return regression(case.pair, formula, model=model, seed=case.seed)
+        return regression(case.plain_pair, formula, model=model, seed=case.seed)
     except SfumatoError as error:
         error.message = f"{formula}: {error.message}"
         raise

@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -41,12 +41,15 @@ class ColumnMatch:
     """One released column as a column of the original.
 
     values: what released values are called there. scale: (a, b): a number x there is a + b x.
+    moved: the column keeps its name and its kind of values, but they are others: an intruder who understands
+        may undo it, whoever uses the file in good faith will not.
     """
 
     released: str
     original: str
     values: Mapping[str, str] = field(default_factory=dict)
     scale: tuple[float, float] | None = None
+    moved: bool = False
 
     @property
     def sentence(self) -> str:
@@ -59,7 +62,8 @@ class ColumnMatch:
             said.append(f"its values are read as the original's ({', '.join(pairs)}{more})")
         if self.scale:
             said.append(f"its numbers are read as {self.scale[0]:.4g} + {self.scale[1]:.4g} x")
-        return f"In the release {name} {' and '.join(said)}, judged by the values."
+        only = "; by intruders only, utility is that of the values as they are written" * self.moved
+        return f"In the release {name} {' and '.join(said)}, judged by the values{only}."
 
 
 def match_columns(
@@ -92,7 +96,16 @@ def match_columns(
             for r, m in found.items()
             if m.values
         }
-    return [m for m in found.values() if m.released != m.original or m.values or m.scale]
+    read = [m for m in found.values() if m.released != m.original or m.values or m.scale]
+    return [replace(m, moved=m.released in same and _moved(first, second, m)) for m in read]
+
+
+def _moved(first: _Sample, second: _Sample, match: ColumnMatch) -> bool:
+    """Whether a column's own values, or its numbers, stand for others of the same column."""
+    numbers = (first.numbers(match.original), second.numbers(match.released))
+    if all(n is not None for n in numbers):
+        return bool(match.scale or match.values)
+    return bool(match.values) and match.values.keys() <= first.levels(match.original).keys()
 
 
 def understood(released: Table, matches: Sequence[ColumnMatch]) -> pa.Table:
