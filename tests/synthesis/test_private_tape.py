@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from declared import PUBLIC
 
 import sfumato as sf
+from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Implies, Never
 from sfumato.synthesis.private import (
     PrivateModel,
@@ -198,6 +200,23 @@ def test_a_weighted_row_shows_in_nothing_but_the_noise(
 ) -> None:
     method = PrivateSynthesizer(epsilon=1.0, delta=delta, weight="w", constraints=CONSTRAINTS)
     compare(monkeypatch, tmp_path, method, one(w=weight))
+
+
+def test_noise_that_leaves_only_what_cannot_be_costs_no_model(tmp_path: Path) -> None:
+    """Every column is left with one level, and together they break a constraint: what is paid for is made."""
+    schema = sf.Schema(
+        (
+            sf.Column("sex", sf.Kind.NOMINAL, levels=("f", "m"), missing=False, provenance=PUBLIC),
+            sf.Column("ward", sf.Kind.NOMINAL, levels=("e", "g"), missing=False, provenance=PUBLIC),
+        )
+    )
+    table = sf.Table.from_arrow(pa.table({"sex": ["f", "m"] * 50, "ward": ["e", "g"] * 50}), schema)
+    method = PrivateSynthesizer(epsilon=5.0, constraints=(Never({"sex": "m", "ward": "e"}),))
+    wanted = method.fit(table).measured.wanted()
+    unlucky = replace(wanted, own=(np.array([0.0, 9.0]), np.array([9.0, 0.0])))
+    rows = potentials.first_rows(unlucky, Key.from_seed(1), 300)
+    assert {tuple(r) for r in rows.T.tolist()} == {(0, 0), (0, 1), (1, 1)}
+    assert np.isfinite(potentials.learn(unlucky).own).all()
 
 
 def test_a_person_of_weighted_rows_shows_in_nothing_but_the_noise(

@@ -7,6 +7,7 @@ noisy tables with public randomness: whoever has the tables gets the same potent
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -209,12 +210,27 @@ def tree_start(wanted: TargetTables) -> Floats:
 
 
 def first_rows(wanted: TargetTables, key: Key, rows: int) -> Codes:
-    """Rows of independent columns, drawn again where they are something that cannot be."""
-    out = np.empty((len(wanted.sizes), rows), np.uint16)
+    """Rows of independent columns, drawn again where they are something that cannot be.
+
+    Of very few rows noise may leave nothing in any column but what cannot be together. The epsilon is spent
+    by then, so rows are drawn from even columns instead of giving up.
+    """
+    for columns in (wanted.own, [np.ones(size) for size in wanted.sizes]):
+        out, broken = _independent(columns, wanted, key, rows)
+        fine = np.setdiff1d(np.arange(rows), broken)
+        if len(fine):
+            out[:, broken] = out[:, fine[np.arange(len(broken)) % len(fine)]]
+            return out
+    raise DataError("no row was found that the constraints allow.", hint="they may contradict each other")
+
+
+def _independent(columns: Sequence[Floats], wanted: TargetTables, key: Key, rows: int) -> tuple[Codes, Ints]:
+    """Rows drawn from columns that know nothing of each other, and which of them cannot be."""
+    out = np.empty((len(columns), rows), np.uint16)
     todo = np.arange(rows)
     for attempt in range(_TRIES):
-        words = key.derive("first rows").words(attempt, 0, rows, len(wanted.sizes)).reshape(rows, -1)
-        for j, own in enumerate(wanted.own):
+        words = key.derive("first rows").words(attempt, 0, rows, len(columns)).reshape(rows, -1)
+        for j, own in enumerate(columns):
             ladder = np.cumsum(own) / own.sum()
             drawn = np.searchsorted(ladder, uniform(words[todo, j]), side="right")
             out[j, todo] = np.minimum(drawn, len(own) - 1)
@@ -223,9 +239,5 @@ def first_rows(wanted: TargetTables, key: Key, rows: int) -> Codes:
             broken |= zero.broken(out[:, todo])
         todo = todo[broken]
         if not len(todo):
-            return out
-    fine = np.setdiff1d(np.arange(rows), todo)
-    if not len(fine):
-        raise DataError("no row was found that the constraints allow.", hint="they may contradict each other")
-    out[:, todo] = out[:, fine[np.arange(len(todo)) % len(fine)]]
-    return out
+            break
+    return out, todo
