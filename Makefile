@@ -35,8 +35,8 @@ $(STAMP): requirements.lock $(LIGHT)
 	@touch $@
 
 # Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
-# A worker often waits for Spark, PostgreSQL, a browser or another process: one more than there are cores.
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
+# A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: two more than there are cores.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 2)))
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 
 setup: $(STAMP) ## the environment in .venv, pinned versions
