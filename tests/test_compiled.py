@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from sfumato import _compiled
 from sfumato._compiled import compiled
 
 MODULE = """
@@ -96,3 +100,77 @@ def test_constants_of_a_caller_share_one_kernel(tmp_path: Path, monkeypatch) -> 
 
     assert sum_of_three(5) == 10 + 15 + 25
     assert len(times.signatures) == 1  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+
+WAITING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import module, sfumato._compiled as c
+genuine = c._lock
+def lock(path):
+    print("asks", flush=True)  # before it waits
+    return genuine(path)
+c._lock = lock
+module.twice(1)
+print(sum(module.twice.stats.cache_hits.values()))
+"""
+
+
+def test_of_two_runs_one_compiles_and_the_other_takes_it(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(MODULE.format(factor="2"))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    run(tmp_path, "real")  # the index is there, of other numbers
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    with open(f"{index}.lock", "wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        waits = subprocess.Popen(
+            [sys.executable, "-c", WAITING, str(tmp_path)], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        assert waits.stdout is not None and waits.stdout.readline() == "asks\n"
+        # What a run that holds the lock does, which this one cannot be asked for twice.
+        holder = "import sfumato._compiled as c; c._lock = lambda path: None"
+        done = subprocess.run(
+            [sys.executable, "-c", f"{holder}\n{RUN}", str(tmp_path), "", "whole"],
+            capture_output=True, text=True, env=environment, check=True,
+        )  # fmt: skip
+        assert done.stdout == "2\n"
+    assert waits.communicate()[0] == "1\n"  # taken from the cache
+
+
+def test_a_lock_that_is_never_let_go_ends_nothing(
+    tmp_path: Path, own_cache: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_compiled, "_PATIENCE", 0.05)
+
+    @compiled
+    def thrice(x: int) -> int:
+        return 3 * x
+
+    path = f"{thrice._cache._cache_file._index_path}.lock"  # type: ignore[attr-defined]
+    with open(path, "wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert thrice(2) == 6
+
+
+def test_without_a_place_for_a_lock_it_compiles(own_cache: None) -> None:
+    @compiled
+    def fourfold(x: int) -> int:
+        return 4 * x
+
+    Path(f"{fourfold._cache._cache_file._index_path}.lock").mkdir()  # type: ignore[attr-defined]
+    assert fourfold(2) == 8
+
+
+def test_a_kernel_that_calls_itself_waits_for_nobody(own_cache: None) -> None:
+    @compiled
+    def sum_to(n: int) -> int:
+        return 0 if n <= 0 else n + sum_to(n - 1)
+
+    assert sum_to(4) == 10

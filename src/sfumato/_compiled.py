@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 _RUN = secrets.token_hex(6)
+_PATIENCE = 300.0  # seconds on the clock; who waited that long compiles, whoever holds the lock
+_held = threading.local()
 
 
 def compiled(function: F) -> F:
@@ -20,7 +26,10 @@ def compiled(function: F) -> F:
     """
     try:
         return cast(
-            F, _once_for_numbers(_with_files_of_its_own(numba.njit(nogil=True, cache=True)(function)))
+            F,
+            _by_one_run_at_a_time(
+                _once_for_numbers(_with_files_of_its_own(numba.njit(nogil=True, cache=True)(function)))
+            ),
         )
     except RuntimeError:  # no locator available
         return cast(F, _once_for_numbers(numba.njit(nogil=True)(function)))
@@ -72,3 +81,60 @@ def _once_for_numbers(dispatcher: Any) -> Any:
 
     dispatcher.get_call_template = without_constants
     return dispatcher
+
+
+def _by_one_run_at_a_time(dispatcher: Any) -> Any:
+    """Let several runs that need the same kernel compile it once: workers, or tests side by side.
+
+    The others wait and take it from the cache. The lock only saves work: where a system has no locks, where
+    its file cannot be written or its holder is stopped, everybody compiles for themselves.
+    """
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    index = getattr(file, "_index_path", None)
+    if index is None:
+        return dispatcher
+    genuine = dispatcher.compile
+
+    def once(signature: Any) -> Any:
+        with _locked(f"{index}.lock"):
+            return genuine(signature)
+
+    dispatcher.compile = once
+    return dispatcher
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Hold a lock on a file, or go on without it. A kernel that calls itself holds it already."""
+    mine: set[str] = _held.__dict__.setdefault("paths", set())
+    handle = None if path in mine else _lock(path)
+    if handle is None:
+        yield
+        return
+    mine.add(path)
+    try:
+        yield
+    finally:
+        mine.discard(path)
+        os.close(handle)  # which lets it go
+
+
+def _lock(path: str) -> int | None:
+    """An open file with a lock on it; None if there is none to be had."""
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except (ImportError, OSError):
+        return None
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except BlockingIOError:
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            break
+    os.close(handle)
+    return None
