@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import KMap as KMap
     from sfumato.criteria import LDiversity as LDiversity
     from sfumato.criteria import TCloseness as TCloseness
+    from sfumato.database import Database as Database
+    from sfumato.database import Link as Link
     from sfumato.description import DomainSearch as DomainSearch
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
@@ -66,6 +68,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.hierarchy import Nested as Nested
     from sfumato.io import scan as scan
     from sfumato.io import write as write
+    from sfumato.io.databases import scan_database as scan_database
     from sfumato.plan import Plan as Plan
     from sfumato.plan.map import frontier as frontier
     from sfumato.plan.step import Step as Step
@@ -152,6 +155,7 @@ _HOME = {
     "Counts": "counts",
     "DPaT": "prediction.dpat",
     "DataError": "errors",
+    "Database": "database",
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
@@ -175,6 +179,7 @@ _HOME = {
     "LUDIA": "reconstruction.ludia",
     "LUGS": "synthesis.lugs.method",
     "Ledger": "privacy.ledger",
+    "Link": "database",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",
@@ -238,6 +243,7 @@ _HOME = {
     "pseudonymize": "pseudonyms",
     "samples": "samples",
     "scan": "io",
+    "scan_database": "io.databases",
     "sign": "release",
     "step": "plan.step",
     "shift_weights": "workloads.shift",

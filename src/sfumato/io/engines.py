@@ -132,6 +132,28 @@ def from_url(url: str, table: str | None) -> Source:
     url = filled(url)
     if scheme == "duckdb":
         return _from_duckdb_file(_local_file(url, "DuckDB"), table)
+    connection = _connection(url, scheme)
+    return from_ibis(_ibis_table(connection, table), connection)
+
+
+def table_names(url: str) -> list[str]:
+    """The tables and views of a database, in order of name."""
+    scheme = url.partition("://")[0].lower().partition("+")[0]
+    if scheme not in DATABASES:
+        raise DataError(
+            f"'{scheme}' addresses are no databases.", hint=f"such as {listed(list(DATABASES[:4]))}"
+        )
+    url = filled(url)
+    if scheme != "duckdb":
+        return sorted(_connection(url, scheme).list_tables())
+    connection = _duckdb_connection(_local_file(url, "DuckDB"))
+    try:
+        return sorted(_duckdb_names(connection))
+    finally:
+        connection.close()
+
+
+def _connection(url: str, scheme: str) -> Any:
     try:
         import ibis
     except ImportError:
@@ -150,7 +172,7 @@ def from_url(url: str, table: str | None) -> Source:
         ) from None
     except Exception as error:  # every driver has its own; their messages may repeat the password
         raise _no_connection(scheme, url, error) from None
-    return from_ibis(_ibis_table(connection, table), connection)
+    return connection
 
 
 def _no_connection(scheme: str, url: str, error: Exception) -> DataError:
@@ -194,23 +216,29 @@ def _chosen(table: str | None, names: list[str]) -> str:
     return table
 
 
-def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
+def _duckdb_connection(path: Path) -> Any:
     import duckdb
 
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=OFFLINE)
+        return duckdb.connect(str(path), read_only=True, config=OFFLINE)
     except duckdb.Error as error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB database ({type(error).__name__}).",
             hint="close other programs that write to it; if it is open here, give a relation instead",
         ) from None
-    names = [
-        row[0]
-        for row in connection.sql(
-            "SELECT table_name FROM duckdb_tables() UNION ALL "
-            "SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        ).fetchall()
-    ]
+
+
+def _duckdb_names(connection: Any) -> list[str]:
+    tables = "SELECT table_name FROM duckdb_tables()"
+    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    return [row[0] for row in connection.sql(f"{tables} UNION ALL {views}").fetchall()]
+
+
+def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
+    import duckdb
+
+    connection = _duckdb_connection(path)
+    names = _duckdb_names(connection)
     wanted = _chosen(table, names)
     try:
         relation = connection.sql(wanted) if _is_query(wanted) else connection.table(wanted)

@@ -1,12 +1,12 @@
 """Simulated tables to try things on. No row describes a real person, no number was estimated from one.
 
-Each function gives a `Table` with a complete schema whose domain is public, because the simulator
-defines it. The same n and seed give the same rows, and a shorter table is the beginning of a longer
-one with the same seed. They look like health data, so that methods meet the usual difficulties; they
+Each function gives a `Table` (`hospital` a `Database`) with a complete schema whose domain is public, because
+the simulator defines it. The same n and seed give the same rows, and a shorter table is the beginning of a
+longer one with the same seed. They look like health data, so that methods meet the usual difficulties; they
 are no source of facts about health.
 
 The functions are here, their simulators in modules of their own (`_discharges`, `_members`, `_diabetes`,
-`_icu`, `_independent`), on what they share (`_common`). It reads no file and knows no method.
+`_icu`, `_hospital`, `_independent`), on what they share (`_common`). It reads no file and knows no method.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from sfumato.samples import _discharge_schema as _places
 from sfumato.samples._diabetes import diabetes_rows as _diabetes_rows
 from sfumato.samples._discharge_schema import VARIABLES as DISCHARGE_VARIABLES
 from sfumato.samples._discharges import discharge_rows as _discharge_rows
+from sfumato.samples._hospital import hospital_rows as _hospital_rows
+from sfumato.samples._hospital import hospital_schemas as _hospital_schemas
 from sfumato.samples._icu import icu_rows as _icu_rows
 from sfumato.samples._independent import Priors
 from sfumato.samples._independent import independent_rows as _independent_rows
@@ -25,6 +27,7 @@ from sfumato.samples._members import member_rows as _member_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sfumato.database import Database
     from sfumato.schema import Schema
     from sfumato.table import Table
 
@@ -34,6 +37,7 @@ __all__ = [
     "Priors",
     "diabetes",
     "discharges",
+    "hospital",
     "icu",
     "independent",
     "members",
@@ -82,6 +86,22 @@ def icu(n: int = 1359, seed: int = 0) -> Table:
     Park's dissertation. No row describes a real person.
     """
     return _table(*_icu_rows(n, seed))
+
+
+def hospital(n: int = 2_000, seed: int = 0) -> Database:
+    """Simulated patients, their stays and the diagnoses of each stay: three linked tables.
+
+    Every patient has lasting conditions that come back, a few have many stays, and some are back within 30
+    days. Ids of stays are whole numbers, those of patients are text. No row describes a real person.
+    """
+    from sfumato.database import Database, Link
+
+    rows, schemas = _hospital_rows(n, seed), _hospital_schemas()
+    links = (
+        Link("stays", "patient_id", "patients", "patient_id"),
+        Link("diagnoses", "stay_id", "stays", "stay_id"),
+    )
+    return Database({name: _table(rows[name], schemas[name]) for name in rows}, links)
 
 
 def independent(priors: Priors, n: int = 10_000, seed: int = 0) -> Table:

@@ -1,0 +1,171 @@
+"""Tables plus keys: a database, and how each of its rows reaches its person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sfumato.database.checks import Difference, differences, structure_faults
+from sfumato.database.link import Link
+from sfumato.database.people import People, gather
+from sfumato.errors import DataError, ParameterError, SchemaError, listed, offered
+from sfumato.schema import Role
+from sfumato.table import Table
+
+_NAME = re.compile(r"\w[\w-]{0,99}")
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Tables and the links between them; every row reaches its person through its parents.
+
+    tables: by name. links: which rows belong to which. keys: the key of each table that has one.
+    apart: tables that hold no persons (names of wards, of codes); all others must reach one.
+
+    Who a person is says the role `person` of a column; it may be in one table only.
+    """
+
+    tables: Mapping[str, Table]
+    links: tuple[Link, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", dict(self.tables))
+        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "apart", frozenset(self.apart))
+        object.__setattr__(self, "keys", {**{k.parent: k.key for k in self.links}, **dict(self.keys)})
+        if not self.tables:
+            raise ParameterError("a database has at least one table.", hint="sf.scan_database(folder)")
+        odd = [repr(n) for n in self.tables if not isinstance(n, str) or not _NAME.fullmatch(n)]
+        if odd:
+            raise ParameterError(
+                f"these cannot be names of tables: {listed(odd)}.", hint="letters, digits, _ and -, no dot"
+            )
+        wrong = [repr(n) for n, t in self.tables.items() if not isinstance(t, Table)]
+        if wrong:
+            raise ParameterError(f"these are no tables: {listed(wrong)}.", hint="sf.scan(...) makes one")
+        faults = structure_faults(self)
+        if faults:
+            raise SchemaError(
+                f"{len(faults)} fault{'s' * (len(faults) > 1)} in the links of a database: "
+                f"{'; '.join(faults)}.",
+                hint="correct database.toml, or the links",
+            )
+
+    @classmethod
+    def of(cls, table: Table, name: str = "table") -> Database:
+        """A table as a database of one."""
+        return cls({name: table})
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Table:
+        self.require([name])
+        return self.tables[name]
+
+    def require(self, names: Iterable[str]) -> None:
+        """All tables that are asked for and not there, at once."""
+        unknown = [n for n in names if n not in self.tables]
+        if unknown:
+            raise ParameterError(
+                f"no table {listed([repr(n) for n in unknown])}.", hint=offered(unknown, list(self.tables))
+            )
+
+    def __repr__(self) -> str:
+        return f"Database({', '.join(self.tables)}; {len(self.links)} links)"
+
+    def _repr_html_(self) -> str:
+        """Tables and links, drawn; no cell."""
+        from sfumato.database.drawing import drawn_svg
+
+        return drawn_svg(self)
+
+    def parents(self, table: str) -> tuple[Link, ...]:
+        """The links from a table to its parents."""
+        return tuple(link for link in self.links if link.child == table)
+
+    def children(self, table: str) -> tuple[Link, ...]:
+        """The links to a table from its children."""
+        return tuple(link for link in self.links if link.parent == table)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The tables, parents before their children."""
+        done: list[str] = []
+        waiting = list(self.tables)
+        while waiting:
+            free = [n for n in waiting if all(p.parent in done for p in self.parents(n))]
+            if not free:
+                raise SchemaError(f"links go round in a circle: {', '.join(sorted(waiting))}.")
+            done += free
+            waiting = [n for n in waiting if n not in free]
+        return tuple(done)
+
+    @property
+    def key_columns(self) -> dict[str, tuple[str, ...]]:
+        """By table, the columns that are keys or point to one."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.tables:
+            own = [self.keys[name]] if name in self.keys else []
+            person = self.person_column(name)
+            names = [*own, *(link.column for link in self.parents(name)), *([person] if person else [])]
+            found[name] = tuple(dict.fromkeys(names))
+        return found
+
+    # -- persons ---------------------------------------------------------------------------------
+
+    def person_column(self, table: str) -> str | None:
+        """The column of a table that says whose row it is, if it has one itself."""
+        found = self.tables[table].schema.of_role(Role.PERSON)
+        return found[0] if found else None
+
+    def route(self, table: str) -> tuple[str, Link | None] | None:
+        """How rows reach their person: a column of their own, or one that points to a parent that does."""
+        if table in self.apart:
+            return None
+        person = self.person_column(table)
+        if person is not None:
+            return person, None
+        for link in self.parents(table):
+            if link.parent not in self.apart and self.route(link.parent) is not None:
+                return link.column, link
+        return None
+
+    @cached_property
+    def root(self) -> str:
+        """The table with one row per person where there is one; else the first that names persons."""
+        named = [n for n in self.order if self.person_column(n) is not None]
+        own = [n for n in named if self.keys.get(n) == self.person_column(n)]
+        return next(iter([*own, *named, *(n for n in self.order if n not in self.apart)]))
+
+    @cached_property
+    def people(self) -> People:
+        """The persons, numbered; the keys of all parents are read once."""
+        return gather(self)
+
+    # -- changing --------------------------------------------------------------------------------
+
+    def with_tables(self, tables: Mapping[str, Table]) -> Database:
+        """The same links over other tables."""
+        return replace(self, tables={**self.tables, **tables})
+
+    # -- checking --------------------------------------------------------------------------------
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """All that is wrong with keys and links, counted; reads the key columns once."""
+        return tuple(differences(self))
+
+    def check(self) -> Database:
+        """Refuse a database whose keys do not hold, with every difference; itself if they do."""
+        found = [d for d in self.differences if d.fatal]
+        if found:
+            raise DataError(
+                f"{len(found)} difference{'s' * (len(found) > 1)} between tables and links: "
+                f"{'; '.join(map(str, found))}.",
+                hint="correct the rows or the links; a table without persons says persons = false",
+            )
+        return self

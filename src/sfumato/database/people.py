@@ -1,0 +1,133 @@
+"""Whose row it is: through the parents, in any table.
+
+The ids of the parents' keys are held in memory, with the number of the person of each; nothing else is. Rows
+of a child are looked up batch by batch, so that an engine that gives its rows in another order each time
+does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.database.ids import key_ids, read_ids
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.database.database import Database
+    from sfumato.database.link import Link
+
+_ROWS = 262_144  # rows looked up at once: a table of keys is hashed anew for each look
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The persons of a database, numbered from 0, and how any table reaches them.
+
+    ids: (persons,) the canonical id of each; None where each row is a person of its own.
+    keys: by table that has children: its key ids, and the number of the person of each (-1: nobody's).
+    """
+
+    ids: pa.Array | None
+    keys: dict[str, tuple[pa.Array, NDArray[np.int32]]]
+    routes: dict[str, tuple[str, Link | None]]
+    tables: dict[str, Table]
+
+    @property
+    def count(self) -> int:
+        """How many persons there are."""
+        return next(iter(self.tables.values())).rows() if self.ids is None else len(self.ids)
+
+    def needs(self, table: str) -> tuple[str, ...]:
+        """The column by which rows of a table reach their person."""
+        return (self.routes[table][0],) if table in self.routes else ()
+
+    def of_batch(self, table: str, batch: pa.RecordBatch | pa.Table) -> NDArray[np.int32]:
+        """The number of each row's person; -1 where nobody is named. The batch has the column of `needs`."""
+        column, link = self.routes[table]
+        ids = key_ids(self.tables[table].schema[column], batch.column(column))
+        return self.of_ids(ids, link)
+
+    def of_ids(self, ids: pa.Array, link: Link | None) -> NDArray[np.int32]:
+        """The same for canonical ids: of persons, or of the parent of a link."""
+        values, numbers = (self.ids, None) if link is None else self.keys[link.parent]
+        at = looked_up(ids, values)
+        return at if numbers is None else np.where(at >= 0, numbers[at], -1).astype(np.int32)
+
+    def batches(
+        self, table: str, columns: Sequence[str]
+    ) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int32]]]:
+        """The named columns of a table and whose rows they are, many rows at a time."""
+        data, needed = self.tables[table], self.needs(table)
+        start = 0
+        held = max((len(k) for k, _ in self.keys.values()), default=0)
+        wanted = list(dict.fromkeys([*columns, *needed]))
+        for batch in _gathered(data.batches(wanted), max(_ROWS, held)):
+            if needed:
+                numbers = self.of_batch(table, batch)
+            else:
+                numbers = np.arange(start, start + batch.num_rows, dtype=np.int32)
+            start += batch.num_rows
+            yield batch.select(list(columns)), numbers
+
+    def numbers(self, table: str) -> NDArray[np.int32]:
+        """The number of the person of every row, in the order of one reading."""
+        columns = self.needs(table) or self.tables[table].columns[:1]
+        parts = [numbers for _, numbers in self.batches(table, columns)]
+        return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+
+def looked_up(ids: pa.Array, values: pa.Array) -> NDArray[np.int32]:
+    """The place of each id among the values; -1 for a missing id, or one that is not there."""
+    if ids.type != values.type:
+        return np.full(len(ids), -1, np.int32)
+    found = pc.index_in(ids, value_set=values, skip_nulls=True)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+
+
+def gather(database: Database) -> People:
+    """Number the persons, parents before their children."""
+    tables = dict(database.tables)
+    routes = {name: route for name in tables if (route := database.route(name)) is not None}
+    if not routes:
+        return People(None, {}, {}, tables)
+    parts = []
+    for name, (column, link) in routes.items():
+        if link is None and not _is_child(database, name, column):
+            parts.append(read_ids(tables[name], [column])[column])
+    kinds = {p.type for p in parts}
+    ids = pc.unique(pa.concat_arrays(parts)).drop_null() if len(kinds) == 1 else pa.array([], pa.string())
+    people = People(ids, {}, routes, tables)
+    for name in database.order:
+        if name not in routes or not database.children(name):
+            continue
+        column, link = routes[name]
+        key = database.keys[name]
+        read = read_ids(tables[name], [key, column])
+        people.keys[name] = (read[key], people.of_ids(read[column], link))
+    return people
+
+
+def _is_child(database: Database, table: str, column: str) -> bool:
+    """Whether a person column only repeats the ids of its parent's key."""
+    return any(
+        link.child == table and link.column == column and database.person_column(link.parent) == link.key
+        for link in database.links
+    )
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= rows:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
