@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Reading
-from sfumato.cli.payment import LedgerOption, OtherPeople, note_unaccounted, require_payer
+from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
 from sfumato.cli.schemas import SchemaPath, write_schema
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
@@ -103,6 +104,7 @@ def find(
     rows: Annotated[bool, typer.Option("--rows", help="Promise to rows, though there are persons.")] = False,
     ledger: LedgerOption = None,
     other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
 ) -> None:
     """Find levels and bounds in the data with a part of the budget, and write them into the schema.
 
@@ -110,6 +112,7 @@ def find(
     then states what finding them cost.
     """
     from sfumato.description.domain_search import DomainSearch
+    from sfumato.plan.command import searched
     from sfumato.privacy import Ledger
     from sfumato.release.kept import kept
     from sfumato.schema import Schema
@@ -125,9 +128,13 @@ def find(
     book = None if ledger is None else Ledger.open(ledger)
     table = reading.scan(data, wanted)
     require_payer(book, data, table, other_people)
-    found = search.find(table, names, ledger=book)
+    write = partial(write_schema, terminal)
+    if book is not None:
+        found = searched(search, table, names, schema, book, write, again=spend_again)
+    else:
+        found = search.find(table, names)
+        kept(lambda path: write(path, found.schema), schema)
     note_unaccounted(terminal, found.guarantee)
-    kept(lambda path: write_schema(terminal, path, found.schema), schema)
     terminal.result(
         [
             _origins(found.schema.select(found.columns)),
