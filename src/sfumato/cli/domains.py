@@ -13,7 +13,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Reading
-from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.schemas import SchemaPath, write_schema
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
@@ -103,6 +111,7 @@ def find(
     ] = 1,
     rows: Annotated[bool, typer.Option("--rows", help="Promise to rows, though there are persons.")] = False,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
 ) -> None:
@@ -125,7 +134,7 @@ def find(
     names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
     if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
         raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
-    book = None if ledger is None else Ledger.open(ledger)
+    book = paying(ledger, against)
     table = reading.scan(data, wanted)
     require_payer(book, data, table, other_people)
     write = partial(write_schema, terminal)

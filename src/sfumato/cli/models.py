@@ -15,7 +15,15 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.exit_codes import NOT_TRUSTED
-from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
@@ -77,6 +85,7 @@ def fit(
     ] = "additive",
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
@@ -104,7 +113,7 @@ def fit(
         _require_place(out, overwrite)
     if name:
         checked_name(name)
-    book = None if ledger is None else Ledger.open(ledger)
+    book = paying(ledger, against)
     table = reading.scan(data, schema)
     judged = None
     groups = tuple(judging.subgroup or ())

@@ -11,7 +11,15 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -33,6 +41,7 @@ def synthesize(
     ] = None,
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
     seed: Seed = None,
@@ -64,7 +73,7 @@ def synthesize(
     spending = step.spends()  # what is wrong with the settings is said before the data are read
     if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         Release.require_place(out, overwrite=overwrite)  # before anything is spent
-    book = None if ledger is None else Ledger.open(ledger)
+    book = paying(ledger, against)
     table = reading.scan(data, schema)
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)

@@ -100,10 +100,10 @@ class Workplace:
                 hint="--spend-again: the release will then promise what was spent in all",
             )
 
-    def require_no_other(self, name: str) -> None:
-        """Refuse where a command that asked for something else has paid for a result, and not placed it."""
-        results = (path for path in self.steps.iterdir() if path.suffix not in _SIGNS)
-        if any(path.name.partition(".")[0] != name for path in results):
+    def require_no_other(self, *names: str) -> None:
+        """Refuse where a result was paid for that is not in its place, and is none of those asked for now."""
+        results = {p.name.partition(".")[0] for p in self.steps.iterdir() if p.suffix not in _SIGNS}
+        if any(self.attempts(name) for name in results.difference(names)):
             raise OutputError(
                 f"a command that was stopped has paid for another '{self.target.name}', which is not in its "
                 f"place yet: it is kept in {self.folder.name}.",

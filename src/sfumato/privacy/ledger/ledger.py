@@ -143,15 +143,16 @@ class Ledger:
         """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
         return self._book.locked()
 
-    def check_against(self, *published: Guarantee) -> Compared:
+    def check_against(self, *published: Guarantee, genuine: bool = False) -> Compared:
         """Compare with the guarantees of releases and models that it has paid for: each is a witness.
 
-        What it lacks is noted, and locks it: an older copy was put back. Verify the releases first.
+        genuine: they are known to be, as somebody signed them whom you trust: what the ledger lacks is noted
+            then, and locks it, since an older copy was put back. Anybody can make up a release.
         """
         if self._book.witness is None:
             raise ParameterError("a ledger in memory is no witness.", hint="Ledger.look(path)")
         paid = [c for guarantee in published for c in guarantee if isinstance(c, accounts.Accounted)]
-        return self._book.compared(paid)
+        return self._book.compared(paid, genuine)
 
     # -- whose data it is --------------------------------------------------------------------------
 
