@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,25 +52,34 @@ def declare(
         ),
     ],
     column: Columns = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Sign it with this key of yours.", show_default=False),
+    ] = None,
 ) -> None:
     """Say who answers for levels and edges that do not come from the data.
 
     Without --column all domains that nobody answers for yet; one that was read off the data only if it is
-    named. What is declared holds for the levels and edges as they are now: change them, and declare again.
+    named, and signed. What is declared holds for the levels and edges as they are now: change them, and
+    declare again.
     """
+    from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
 
     before = Schema.read(schema)
-    after = before.declare(by, reason, column)
+    after = before.declare(by, reason, column, key=None if key is None else SigningKey.load(key))
     found = [c for c in after if c != before[c.name]]
     if found:
         write_schema(terminal, schema, after)
     names = [c.name for c in found]
     domains = f"{len(found)} domain{'s' * (len(found) != 1)}"
-    said = f"{domains} declared by {' '.join(by.split())}." if found else "There was nothing to declare."
+    signed = ", signed" if key is not None else ""
+    said = "There was nothing to declare."
+    if found:
+        said = f"{domains} declared by {' '.join(by.split())}{signed}."
     terminal.result(
         [_origins(after), Text(said, "green" if found else "yellow")],
-        {"schema": str(schema), "declared": names, "by": by, "reason": reason},
+        {"schema": str(schema), "declared": names, "by": by, "reason": reason, "signed": key is not None},
     )
     terminal.note("the name stands in every guarantee that rests on these domains.")
 
@@ -122,7 +132,6 @@ def find(
     """
     from sfumato.description.domain_search import DomainSearch
     from sfumato.plan.command import searched
-    from sfumato.privacy import Ledger
     from sfumato.release.kept import kept
     from sfumato.schema import Schema
 

@@ -251,10 +251,14 @@ def check(
     if compared.lacking:
         lacks = f"it lacks what {compared.lacking} of {len(against)} were paid from."
         if locked:
-            lacks = f"AN OLDER LEDGER: {lacks} It grants nothing until the loss is accounted for: sfumato ledger "
+            lacks = (
+                f"AN OLDER LEDGER: {lacks} It grants nothing until the loss is accounted for: sfumato ledger "
+            )
             lacks += "unlock LEDGER --lost AMOUNT"
         else:
-            lacks = f"AN OLDER LEDGER, OR A FORGERY: {lacks} Nobody whom you trust signed that, and anybody can "
+            lacks = (
+                f"AN OLDER LEDGER, OR A FORGERY: {lacks} Nobody whom you trust signed that, and anybody can "
+            )
             lacks += "make it up, so the ledger was not locked: --trusted KEY, or --genuine if you know it"
         terminal.result(Text(lacks, "bold red"), plain)
     elif not compared.held:

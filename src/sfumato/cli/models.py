@@ -20,6 +20,7 @@ from sfumato.cli.payment import (
     LedgerOption,
     OtherPeople,
     SpendAgain,
+    as_trusted,
     note_unaccounted,
     paying,
     require_payer,
@@ -102,7 +103,6 @@ def fit(
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
     from sfumato.prediction.models import checked_name
-    from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.signatures import SigningKey
 
     step = step_of("fit", method, settings or {})
@@ -114,7 +114,7 @@ def fit(
     if name:
         checked_name(name)
     book = paying(ledger, against)
-    table = reading.scan(data, schema)
+    table = as_trusted(reading.scan(data, schema))
     judged = None
     groups = tuple(judging.subgroup or ())
     if judging.test is not None:  # all that can be wrong with it is said before the fit is paid for

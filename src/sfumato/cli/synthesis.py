@@ -16,6 +16,7 @@ from sfumato.cli.payment import (
     LedgerOption,
     OtherPeople,
     SpendAgain,
+    as_trusted,
     note_unaccounted,
     paying,
     require_payer,
@@ -59,7 +60,6 @@ def synthesize(
     from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind
-    from sfumato.privacy import Ledger
     from sfumato.release import Release
 
     asked = {name: value for name, value in (settings or {}).items() if value not in (None, [], ())}
@@ -74,7 +74,7 @@ def synthesize(
     if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = paying(ledger, against)
-    table = reading.scan(data, schema)
+    table = as_trusted(reading.scan(data, schema))
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)
     if book is not None:

@@ -35,7 +35,7 @@ from sfumato.counts.tally import Tally
 from sfumato.description.grids import check_grid, edges_from, grid_of, places
 from sfumato.description.one_way import opened
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError, listed
-from sfumato.privacy import Guarantee
+from sfumato.privacy import Accounted, Guarantee
 from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
@@ -236,7 +236,8 @@ class DomainSearch:
 
     def _found(self, column: Column, counted: Any, grant: Grant, unit: Unit) -> tuple[Column, int]:
         epsilon = up(_in_units(self.epsilon, UNIT))
-        said = Provenance.found(epsilon, self._delta(column), unit.max_rows or 0)
+        paid = grant.account.ledger if isinstance(grant.account, Accounted) else ""
+        said = Provenance.found(epsilon, self._delta(column), unit.max_rows or 0, paid)
         rows = unit.max_rows or 1
         values, n = counted
         shared: dict[str, Any] = {"missing": True, "provenance": said, "reason": str(said)}

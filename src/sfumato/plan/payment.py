@@ -116,9 +116,7 @@ def of_draws(column: Column, draws: int) -> Column:
     said = column.provenance
     if said is None or draws < 2:
         return column
-    return replace(
-        column, provenance=replace(said, epsilon=said.epsilon * draws, delta=said.delta * draws)
-    )
+    return replace(column, provenance=replace(said, epsilon=said.epsilon * draws, delta=said.delta * draws))
 
 
 def found_again(found: FoundDomains, draws: int) -> FoundDomains:

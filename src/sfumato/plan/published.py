@@ -68,7 +68,7 @@ def require_held(ledger: Ledger, published: Sequence[Path], trust: Trust) -> Non
         raise VerificationError(
             "the ledger lacks entries that an earlier release or model was paid from: it is an older copy, "
             "or one that was used elsewhere. Nothing was debited.",
-            hint="restore the last one, or account for the loss: sfumato ledger check LEDGER --against RELEASE",
+            hint="restore the last one, or account for the loss: sfumato ledger check LEDGER --against IT",
         )
 
 
@@ -84,7 +84,7 @@ def note_on_accounts(ledger: Ledger | None, published: Iterable[Path]) -> str:
         )
     if ledger.check_against(Guarantee.of(*paid)).others:
         return (
-            f"the earlier release was paid from ledger {paid[0].ledger[:8]}, which is another: where the same "
-            "people are in both, what both give away is in neither total."
+            f"the earlier release was paid from ledger {paid[0].ledger[:8]}, which is another: where the "
+            "same people are in both, what both give away is in neither total."
         )
     return ""

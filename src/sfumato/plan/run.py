@@ -46,6 +46,7 @@ from sfumato.plan.steps import Workbench, ledger_place, outdated, result, undo, 
 from sfumato.plan.workplace import workplace
 from sfumato.privacy import Ledger
 from sfumato.privacy.ledger.debit import store_at
+from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release import fingerprint
 from sfumato.table import Table
@@ -112,7 +113,7 @@ def run(
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(opened.table, wanted, place.split_key)
-        prepared = with_found_domains(bench, prepare(plan, split.steps))
+        prepared = with_found_domains(bench, _trusted(prepare(plan, split.steps)))
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
@@ -126,6 +127,12 @@ def run(
 
 
 # -- doing ---------------------------------------------------------------------------------------------
+
+
+def _trusted(prepared: Prepared) -> Prepared:
+    """The table under its schema as it counts here: where a trust file says who may declare domains."""
+    schema = prepared.table.schema.trusting(Trust.default())
+    return replace(prepared, table=prepared.table.with_schema(schema))
 
 
 def _folders(previous: str | Path | None) -> list[Path]:

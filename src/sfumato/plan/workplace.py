@@ -107,7 +107,7 @@ class Workplace:
             raise OutputError(
                 f"a command that was stopped has paid for another '{self.target.name}', which is not in its "
                 f"place yet: it is kept in {self.folder.name}.",
-                hint=f"run that command again; or remove {self.folder.name}, which gives up what was paid for",
+                hint=f"run that command again, or remove {self.folder.name} to give it up",
             )
 
     def intend(self, name: str, number: int) -> bool:

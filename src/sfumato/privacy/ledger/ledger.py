@@ -380,8 +380,8 @@ class Ledger:
         spent, spent_delta = self._spent()
         pure = self.budget.kind == "epsilon"
         amount = up(spent)
-        own = (amount, None) if pure else (None, amount)
-        return claim_for(self.budget, *own, up(spent_delta), assumptions, delta)
+        epsilon, rho = (amount, None) if pure else (None, amount)
+        return claim_for(self.budget, epsilon, rho, up(spent_delta), assumptions, delta)
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The whole log, oldest first; the chain is checked on the way."""
