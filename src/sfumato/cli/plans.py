@@ -161,7 +161,8 @@ def run(
     with _input(read, input, spark) as data:
         found = go(
             read, out, input=data, previous=previous, against=against or (), record=record,
-            overwrite=overwrite, spend_again=spend_again, other_people=other_people, source=read.source(input),
+            overwrite=overwrite, spend_again=spend_again, other_people=other_people,
+            source=read.source(input),
         )  # fmt: skip
     for note in (*contradictions(read), *found.notes):
         terminal.note(note)
