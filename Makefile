@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers experiments gallery docs soak lock clean
+.PHONY: help setup demo test lint format bench peers mariadb experiments gallery docs soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -72,6 +72,10 @@ peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peer
 	@$(PYTHON) -m venv --clear .peers/$*
 	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r $<
 	@touch $@
+
+# Ibis' driver of MariaDB and MySQL comes as source: where its headers are (libmariadb-dev), it is compiled. Nothing else needs it.
+mariadb: $(STAMP) ## the driver of MariaDB, into .venv, for its tests
+	@$(BIN)/python -c "import MySQLdb" 2>/dev/null || $(PIP) install --no-deps --require-hashes -r requirements-mariadb.lock
 
 # The figures and tables of the papers, into experiments/results/; docs/papers.md says what came out.
 experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--quick to see that they run)

@@ -19,6 +19,7 @@ from sfumato.methods.names import OURS, find
 from sfumato.privacy import ApproxDP, Guarantee, Neighbours, NoGuarantee, PureDP
 from sfumato.privacy.base import ROW, Unit
 from sfumato.privacy.differential import DifferentialPrivacy
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import STANDARDS, Column, Kind, Provenance, Role, Schema
 from sfumato.schema.domains import grounds, search_cost, with_search
 from sfumato.table import Table
@@ -123,7 +124,9 @@ def test_declaring_asks_for_the_name_of_what_was_read_off() -> None:
     declared = schema.declare("R.  Weiss", "form F12")
     assert declared["a"].public and declared["a"].confirmed and not declared["r"].public
     assert declared["a"].origin == "declared by R. Weiss (form F12)"
-    assert schema.declare("R. Weiss", "form F12", ["r"])["r"].public
+    with pytest.raises(SchemaError, match="read off the data, and nobody signed"):
+        schema.declare("R. Weiss", "form F12", ["r"])
+    assert schema.declare("R. Weiss", "form F12", ["r"], key=SigningKey.fresh())["r"].public
     with pytest.raises(SchemaError, match="'open'"):
         schema.declare("R. Weiss", "form F12", ["open"])
     with pytest.raises(SchemaError, match="needs 'by'"):

@@ -131,10 +131,62 @@ def test_an_older_ledger_is_refused_at_the_command_line(sfumato: Sfumato, folder
     shutil.rmtree(state)
     shutil.copytree(folder / "state", state)
     refused = sfumato("ledger", "check", "a.ledger", "--against", "one/public")
-    assert refused.code == 1 and "AN OLDER LEDGER" in refused.out
+    assert refused.code == 1 and "OR A FORGERY" in refused.out and not Ledger.look("a.ledger").locked
+    refused = sfumato(*base, "two", "--against", "one")
+    assert refused.code != 0 and "older copy" in refused.err and not (folder / "two").exists()
+    assert Ledger.open("a.ledger").spent == 0
+    sfumato("sign", "one", "--key", "my.key", "--name", "A. Miller")
+    public = SigningKey.load("my.key").public
+    stranger = SigningKey.fresh().public
+    assert sfumato("ledger", "check", "a.ledger", "--against", "one", "--trusted", stranger).code == 1
+    assert not Ledger.look("a.ledger").locked
+    refused = sfumato("ledger", "check", "a.ledger", "--against", "one/public", "--trusted", public)
+    assert refused.code == 1 and "AN OLDER LEDGER:" in refused.out and Ledger.look("a.ledger").locked
     assert sfumato(*base, "two").code != 0 and not (folder / "two").exists()
     assert sfumato("ledger", "unlock", "a.ledger", "--lost", "1").code == 0
     assert sfumato(*base, "two").code == 0 and Ledger.open(folder / "a.ledger").spent == 2.0
+
+
+def test_a_made_up_release_locks_nothing_and_a_person_may_vouch(sfumato: Sfumato, folder: Path) -> None:
+    """Whoever gets an owner to look at a forgery must not stop the owner's work."""
+    ledger = Ledger.open(folder / "a.ledger", 9.0)
+    grant = ledger.grant(epsilon=1.0, purpose="a")
+    account = grant.account
+    assert isinstance(account, Accounted)
+    forged = Accounted(account.ledger, "0" * 32, "epsilon", 5.0)
+    (folder / "forged.json").write_text(Guarantee.of(PureDP(1.0), forged).to_json())
+    check = ("ledger", "check", "a.ledger", "--against", "forged.json")
+    answer = sfumato(*check, "--json")
+    assert answer.code == 1 and json.loads(answer.out)["believed"] == 0 and not ledger.locked
+    ledger.grant(epsilon=1.0, purpose="still")
+    assert sfumato(*check, "--genuine").code == 1 and ledger.locked
+
+
+def test_a_run_looks_at_the_account_of_the_release_before(sfumato: Sfumato, tmp_path: Path) -> None:
+    import os
+    import shutil
+
+    state = Path(os.environ["SFUMATO_STATE"])
+    budget = '[budget]\nledger = "a.ledger"\nepsilon = 9.0\n\n[[steps]]'
+    text = with_steps('method = "marginals"\nrows = 20\nepsilon = 1.0')
+    (tmp_path / "free.toml").write_text(text)
+    plan = written(tmp_path, text.replace("[[steps]]", budget)).name
+    Ledger.open(tmp_path / "a.ledger", 9.0)
+    shutil.copy(tmp_path / "a.ledger", tmp_path / "copy")
+    shutil.copytree(state, tmp_path / "state")
+    assert sfumato("run", plan, "--out", "one").code == 0
+    alone = sfumato("run", "free.toml", "--out", "free", "--previous", "one", "--other-people")
+    assert "this one from none" in " ".join(alone.err.split()), alone.all
+    shutil.copy(tmp_path / "copy", tmp_path / "a.ledger")
+    shutil.rmtree(state)
+    shutil.copytree(tmp_path / "state", state)
+    for words in (("--previous", "one"), ("--against", "one")):
+        refused = sfumato("run", plan, "--out", "two", *words)
+        assert refused.code != 0 and "older copy" in refused.err and not (tmp_path / "two").exists()
+    assert Ledger.open(tmp_path / "a.ledger").spent == 0
+    (tmp_path / "other.toml").write_text((tmp_path / plan).read_text().replace("a.ledger", "b.ledger"))
+    other = sfumato("run", "other.toml", "--out", "other", "--previous", "one", "--other-people")
+    assert "in neither total" in " ".join(other.err.split()), other.all
 
 
 # -- what leaves together ----------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from sfumato.privacy import Budget, Ledger
-from sfumato.schema import Schema
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey
+from sfumato.schema import Column, Kind, Provenance, Schema
 
 SCHEMA = """\
 [columns.dx]
@@ -77,3 +79,35 @@ def test_the_public_lists_are_listed(sfumato) -> None:  # type: ignore[no-untype
         s["name"] for s in json.loads(done.out)["standards"]
     }
     assert "countries-iso-3166" in sfumato("schema", "standards").out
+
+
+def test_what_was_read_off_is_declared_with_a_signature(
+    sfumato, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    """Read off, refused; signed by a stranger, refused where a trust file is; signed by who may, released."""
+    sex = Column("sex", Kind.NOMINAL, levels=("f", "m"), missing=False, provenance=Provenance.read_off())
+    ward = Column("ward", Kind.NOMINAL, levels=("a", "b"), missing=False, provenance=Provenance.read_off())
+    schema = Schema((sex, ward))
+    key, other = SigningKey.fresh(), SigningKey.fresh()
+    trust = Trust((TrustedKey(key.public, "R. Weiss", (Purpose.DECLARATION,)),))
+    (tmp_path / "s.toml").write_text(schema.to_toml())
+    (tmp_path / "d.csv").write_text("sex,ward\n" + "f,a\nm,b\n" * 40)
+    key.save(tmp_path / "weiss.key")
+    other.save(tmp_path / "other.key")
+    declare = ["schema", "declare", "s.toml", "--by", "R. Weiss", "--reason", "form F12", "-c", "sex"]
+    declare += ["-c", "ward"]
+    made = ["synthesize", "d.csv", "--schema", "s.toml", "-m", "marginals", "--epsilon", "1", "--rows", "9"]
+    refused = sfumato(*declare)
+    assert refused.code == 2 and "nobody signed" in refused.err
+    done = sfumato(*declare, "--key", "other.key", "--json")
+    assert done.code == 0 and json.loads(done.out)["signed"] is True
+    done = sfumato(*made, "--out", "one", "--json")
+    assert f"signed with key {other.public[:8]}" in json.dumps(json.loads(done.out)["guarantee"])
+    (tmp_path / "trust.toml").write_text(trust.to_toml())
+    (tmp_path / "trust.toml").chmod(0o644)
+    monkeypatch.setitem(os.environ, "SFUMATO_TRUST", str(tmp_path / "trust.toml"))
+    refused = sfumato(*made, "--out", "two")
+    assert refused.code != 0 and "trust file" in refused.err and not (tmp_path / "two").exists()
+    assert sfumato(*declare, "--key", "weiss.key").code == 0
+    assert sfumato(*made, "--out", "two").code == 0
+    monkeypatch.delitem(os.environ, "SFUMATO_TRUST")

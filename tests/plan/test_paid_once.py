@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from cli_support import PATIENCE, environment
 from planned import with_steps, written
@@ -20,12 +21,13 @@ from score_tables import mixed
 import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
 from sfumato.io import atomic
-from sfumato.plan.command import learnt, synthesized
+from sfumato.plan.command import learnt, searched, synthesized
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
-from sfumato.privacy import Accounted, Budget, Ledger, PureDP
+from sfumato.privacy import Accounted, Budget, Guarantee, Ledger, PureDP
 from sfumato.privacy.signatures import SigningKey
 from sfumato.release.kept import kept
+from sfumato.schema import Schema
 
 # One process that has all in memory; each attempt is a fork of it that kills itself before a step to disk: a
 # write that is synchronized, a rename, a link, the commit of a debit.
@@ -44,7 +46,7 @@ for line in sys.stdin:
     _, status = os.waitpid(pid, 0)
     sys.stdout.write(f"{status}\\n"); sys.stdout.flush()
 """
-KINDS = ("marginals", "private", "fit", "plan")
+KINDS = ("marginals", "private", "fit", "plan", "find")
 # So few rows are noticed, or not, as the noise falls; here it is about what is paid.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:nothing useful can be published:sfumato.errors.SfumatoWarning"
@@ -64,6 +66,8 @@ def attempt(kind: str, folder: Path, again: bool = False) -> Any:
         )
         return sf.Plan.read(written(folder, text)).run(out, spend_again=again, other_people=True)
     ledger = Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
+    if kind == "find":
+        return find(folder, ledger, again)
     if kind == "fit":
         if not (folder / "key").exists():
             SigningKey.fresh().save(folder / "key")
@@ -71,6 +75,21 @@ def attempt(kind: str, folder: Path, again: bool = False) -> Any:
         return learnt(step, mixed(200, 0), out, ledger, SigningKey.load(folder / "key"), again=again)
     settings = {"epsilon": COST, "rows": 20, **({"delta": 0.0} if kind == "private" else {})}
     return synthesized(Step(kind, settings), TABLE, out, ledger, again=again)
+
+
+def find(folder: Path, ledger: Ledger, again: bool) -> Any:
+    """Bounds that are found for a schema file; what the command says is written beside it."""
+    schema = folder / "out.toml"
+    if not schema.exists():
+        schema.write_text('[columns.age]\nkind = "numeric"\n', encoding="utf-8")
+    rows = sf.scan(pa.table({"age": [float(i % 90) for i in range(300)]}), Schema.read(schema))
+
+    def write(path: Path, found: Schema) -> None:
+        atomic.write_text(path, found.to_toml(), overwrite=True)
+
+    done = searched(sf.DomainSearch(COST), rows, ["age"], schema, ledger, write, again=again)
+    (folder / "told.json").write_text(done.guarantee.to_json(), encoding="utf-8")
+    return done
 
 
 TABLE = table_of(chain(60), (2, 2, 2, 3))
@@ -149,6 +168,10 @@ def promised(kind: str, folder: Path) -> tuple[float, float]:
     """What the result claims, and what it says was spent in all."""
     if kind == "fit":
         guarantee = load(folder / "out.sfm").guarantee
+    elif kind == "find":
+        guarantee = Guarantee.from_json((folder / "told.json").read_text(encoding="utf-8"))
+        said = Schema.read(folder / "out.toml")["age"].provenance
+        assert said is not None and said.epsilon == sum(c.epsilon for c in guarantee if isinstance(c, PureDP))
     else:
         assert sf.verify(folder / "out").ok
         guarantee = sf.Release.load(folder / "out").guarantee
@@ -187,7 +210,7 @@ def test_killed_before_every_step_it_is_debited_once_and_nothing_that_is_finishe
     zygote: Zygote, tmp_path: Path, kind: str
 ) -> None:
     """What is lost, and said to be, is a draw whose result is not yet written: one stretch of steps."""
-    each = {"marginals": 5, "private": 7, "fit": 7, "plan": 19}  # all of them in the long tests
+    each = {"marginals": 5, "private": 7, "fit": 7, "plan": 19, "find": 7}  # all of them in the long tests
     every = 1 if os.environ.get("SFUMATO_SOAK") else each[kind]
     lost = killed_everywhere(zygote, kind, tmp_path, every)
     assert not lost or lost == list(range(lost[0], lost[-1] + 1, every))
@@ -218,6 +241,8 @@ def test_a_full_disk_costs_no_budget(tmp_path: Path, full: dict[str, str], kind:
     Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
     if kind == "fit":
         SigningKey.fresh().save(folder / "key")
+    if kind == "find":
+        (folder / "out.toml").write_text('[columns.age]\nkind = "numeric"\n', encoding="utf-8")
     if kind == "plan":  # its own files are there already
         full["folder"] = str(folder / ".out.sfumato")
     else:
@@ -228,6 +253,8 @@ def test_a_full_disk_costs_no_budget(tmp_path: Path, full: dict[str, str], kind:
     assert place.exists() and str(place).startswith(os.environ["SFUMATO_STATE"])
     if kind == "fit":
         assert load(place).kind == "additive score"
+    elif kind == "find":
+        assert '"guarantee"' in place.read_text(encoding="utf-8")
     elif kind != "private":  # of that the model is kept, and rows of it are free
         assert sf.verify(place).ok
     assert spent(folder) == COST
@@ -262,6 +289,28 @@ def test_nowhere_to_keep_it_is_said_plainly(
     with pytest.raises(OutputError, match="the disk is full") as refused:
         kept(sf.synthesize(TABLE, sf.MarginalBootstrap(epsilon=1.0), 10).save, tmp_path / "out")
     assert "kept" not in refused.value.message
+
+
+@pytest.mark.parametrize("kind", ["find", "marginals", "fit"])
+def test_another_command_does_not_throw_away_what_was_paid_for(
+    zygote: Zygote, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between the result and its place, and then asked for something else: said, and nothing lost."""
+    whole = tmp_path / "whole"
+    assert zygote.attempt(kind, whole) == 0
+    last = int((whole / "steps").read_text()) - 2
+    here = next(
+        h for at in range(last, 0, -1)
+        if zygote.attempt(kind, h := tmp_path / str(at), at) and list(h.glob(".out*/steps/*[0-9a-f]"))
+        + list(h.glob(".out*/steps/*.sfm")) + list(h.glob(".out*/steps/*.json"))
+    )  # fmt: skip
+    monkeypatch.setattr(sys.modules[__name__], "COST", 0.25)
+    with pytest.raises(OutputError, match="has paid for another"):
+        attempt(kind, here)
+    assert spent(here) == 0.5
+    monkeypatch.undo()
+    attempt(kind, here)
+    assert promised(kind, here) == (0.5, 0.5) and spent(here) == 0.5
 
 
 # -- what can be known is said first -----------------------------------------------------------------------

@@ -61,7 +61,8 @@ def test_the_whole_machine_is_put_back_and_a_release_tells(tmp_path: Path, state
     older = Ledger.open(path)  # nothing here can tell
     assert not older.locked and older.spent == 0.5
     assert older.check_against(early) == (1, 0, 0) and not older.locked
-    assert older.check_against(early, late) == (1, 1, 0)
+    assert older.check_against(early, late) == (1, 1, 0) and not older.locked  # anybody can make one up
+    assert older.check_against(early, late, genuine=True) == (1, 1, 0)
     assert "older copy" in older.locked
     with pytest.raises(VerificationError, match="older copy"):
         older.grant(epsilon=0.1, purpose="more")
@@ -88,7 +89,7 @@ def test_a_copy_that_went_another_way_is_noticed(tmp_path: Path, state: Path) ->
     shutil.copytree(tmp_path / "state-copy", state)
     other = Ledger.open(path)
     other.grant(epsilon=1.0, purpose="a secret purpose")
-    assert other.check_against(published) == (0, 1, 0) and other.locked
+    assert other.check_against(published, genuine=True) == (0, 1, 0) and other.locked
     other.unlock(1.0)
     assert Ledger.open(path).spent == 2.0
 
@@ -112,7 +113,8 @@ def test_it_holds_on_every_database(place: str) -> None:
     assert ledger.check_against(published) == (1, 0, 0)
     (account,) = (c for c in published if isinstance(c, Accounted))
     made_up = Accounted(account.ledger, "0" * 32, "epsilon", 2.0)
-    assert ledger.check_against(Guarantee.of(made_up)) == (0, 1, 0) and ledger.locked
+    assert ledger.check_against(Guarantee.of(made_up)) == (0, 1, 0) and not ledger.locked
+    assert ledger.check_against(Guarantee.of(made_up), genuine=True) == (0, 1, 0) and ledger.locked
 
 
 @pytest.mark.parametrize(

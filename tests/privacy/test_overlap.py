@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,33 @@ def test_a_second_ledger_is_refused_by_content(tmp_path: Path, how: str) -> None
     one.pay_for(other, people_of(again))
     two.pay_for(other, people_of(again), other_people=True)
     two.pay_for(tmp_path / "new.csv", people_of(of_persons(500, 600)))
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_of_two_first_fits_of_the_same_people_at_once_one_pays(tmp_path: Path, other: bool) -> None:
+    """Both looked when nobody had paid: the first debit looks again, alone, also among many at a time."""
+    books = [Ledger.open(tmp_path / f"{i}.ledger", sf.privacy.Budget(epsilon=1.0)) for i in range(4)]
+    for i, book in enumerate(books):
+        table = of_persons(10 * i, 1000 + i)  # different tables that share people
+        book.pay_for(tmp_path / f"{i}.csv", people_of(table), other_people=other)
+    paid, refused = [], []
+
+    def fit(number: int) -> None:
+        try:
+            books[number].grant(epsilon=0.1, purpose="a first fit")
+            paid.append(number)
+        except BudgetError:
+            refused.append(number)
+
+    together = [threading.Thread(target=fit, args=(i,)) for i in range(4)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join()
+    assert len(paid) == (4 if other else 1) and len(paid) + len(refused) == 4
+    for number in refused:
+        assert books[number].spent == 0
+    books[paid[0]].grant(epsilon=0.1, purpose="and again, by who pays")
 
 
 def test_nothing_of_a_person_is_kept_in_plain_and_the_key_is_the_owners(tmp_path: Path) -> None:

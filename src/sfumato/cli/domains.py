@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +14,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Reading
-from sfumato.cli.payment import LedgerOption, OtherPeople, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.schemas import SchemaPath, write_schema
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
@@ -42,25 +52,34 @@ def declare(
         ),
     ],
     column: Columns = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Sign it with this key of yours.", show_default=False),
+    ] = None,
 ) -> None:
     """Say who answers for levels and edges that do not come from the data.
 
     Without --column all domains that nobody answers for yet; one that was read off the data only if it is
-    named. What is declared holds for the levels and edges as they are now: change them, and declare again.
+    named, and signed. What is declared holds for the levels and edges as they are now: change them, and
+    declare again.
     """
+    from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
 
     before = Schema.read(schema)
-    after = before.declare(by, reason, column)
+    after = before.declare(by, reason, column, key=None if key is None else SigningKey.load(key))
     found = [c for c in after if c != before[c.name]]
     if found:
         write_schema(terminal, schema, after)
     names = [c.name for c in found]
     domains = f"{len(found)} domain{'s' * (len(found) != 1)}"
-    said = f"{domains} declared by {' '.join(by.split())}." if found else "There was nothing to declare."
+    signed = ", signed" if key is not None else ""
+    said = "There was nothing to declare."
+    if found:
+        said = f"{domains} declared by {' '.join(by.split())}{signed}."
     terminal.result(
         [_origins(after), Text(said, "green" if found else "yellow")],
-        {"schema": str(schema), "declared": names, "by": by, "reason": reason},
+        {"schema": str(schema), "declared": names, "by": by, "reason": reason, "signed": key is not None},
     )
     terminal.note("the name stands in every guarantee that rests on these domains.")
 
@@ -102,7 +121,9 @@ def find(
     ] = 1,
     rows: Annotated[bool, typer.Option("--rows", help="Promise to rows, though there are persons.")] = False,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
 ) -> None:
     """Find levels and bounds in the data with a part of the budget, and write them into the schema.
 
@@ -110,7 +131,7 @@ def find(
     then states what finding them cost.
     """
     from sfumato.description.domain_search import DomainSearch
-    from sfumato.privacy import Ledger
+    from sfumato.plan.command import searched
     from sfumato.release.kept import kept
     from sfumato.schema import Schema
 
@@ -122,12 +143,16 @@ def find(
     names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
     if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
         raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
-    book = None if ledger is None else Ledger.open(ledger)
+    book = paying(ledger, against)
     table = reading.scan(data, wanted)
     require_payer(book, data, table, other_people)
-    found = search.find(table, names, ledger=book)
+    write = partial(write_schema, terminal)
+    if book is not None:
+        found = searched(search, table, names, schema, book, write, again=spend_again)
+    else:
+        found = search.find(table, names)
+        kept(lambda path: write(path, found.schema), schema)
     note_unaccounted(terminal, found.guarantee)
-    kept(lambda path: write_schema(terminal, path, found.schema), schema)
     terminal.result(
         [
             _origins(found.schema.select(found.columns)),

@@ -10,10 +10,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Overwrite
+from sfumato.cli.signing import Trusted
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sfumato.privacy import Guarantee, Ledger, LedgerEntry
+    from sfumato.privacy import Ledger, LedgerEntry
 
 LedgerAt = Annotated[
     str,
@@ -225,27 +226,41 @@ def check(
         list[Path],
         typer.Option(
             "--against", metavar="RELEASE", show_default=False,
-            help="A release or model (.sfm) that was paid from it; may be repeated. Verify it first.",
+            help="A release or model (.sfm) that was paid from it; may be repeated.",
         ),
     ],
+    trusted: Trusted = None,
+    genuine: Annotated[
+        bool, typer.Option("--genuine", help="Whoever signed them, they are what was published from it.")
+    ] = False,
 ) -> int:  # fmt: skip
     """Hold a ledger against what was published from it; exit code 1 if it is an older one.
 
-    A ledger that lacks what a release was paid from grants nothing from then on, until it is unlocked.
+    A ledger that lacks what a release was paid from grants nothing from then on, until it is unlocked. For
+    that the release must be signed by somebody you trust, or a person must say that it is genuine: anybody
+    can make one up.
     """
+    from sfumato.plan.published import compare
     from sfumato.privacy import Ledger
+    from sfumato.privacy.signatures import Trust
 
-    promised = [_promised(path) for path in against]
     found = Ledger.look(ledger)
-    compared = found.check_against(*promised)
-    ok = compared.held > 0 and not compared.lacking
-    plain = {"ok": ok, **compared._asdict(), "locked": found.locked}
+    compared, believed = compare(found, against, Trust.of(trusted or None), genuine=genuine)
+    ok, locked = compared.held > 0 and not compared.lacking, found.locked
+    plain = {"ok": ok, **compared._asdict(), "believed": believed, "locked": locked}
     if compared.lacking:
-        words = (
-            f"AN OLDER LEDGER: it lacks what {compared.lacking} of {len(against)} were paid from. It grants "
-            "nothing until the loss is accounted for: sfumato ledger unlock LEDGER --lost AMOUNT"
-        )
-        terminal.result(Text(words, "bold red"), plain)
+        lacks = f"it lacks what {compared.lacking} of {len(against)} were paid from."
+        if locked:
+            lacks = (
+                f"AN OLDER LEDGER: {lacks} It grants nothing until the loss is accounted for: sfumato ledger "
+            )
+            lacks += "unlock LEDGER --lost AMOUNT"
+        else:
+            lacks = (
+                f"AN OLDER LEDGER, OR A FORGERY: {lacks} Nobody whom you trust signed that, and anybody can "
+            )
+            lacks += "make it up, so the ledger was not locked: --trusted KEY, or --genuine if you know it"
+        terminal.result(Text(lacks, "bold red"), plain)
     elif not compared.held:
         terminal.result(Text("NOT CHECKED: none of them was paid from this ledger.", "bold red"), plain)
     else:
@@ -254,19 +269,6 @@ def check(
     if compared.others and compared.held:
         terminal.note(f"{compared.others} name another ledger, and say nothing of this one.")
     return 0 if ok else 1
-
-
-def _promised(path: Path) -> Guarantee:
-    """What a release or a model says of itself."""
-    from sfumato.prediction.artefact import load
-    from sfumato.privacy import Guarantee
-    from sfumato.release.core import parts, read_guarantee
-
-    if path.is_dir():
-        return read_guarantee(parts(path)[0])
-    if path.suffix == ".json":
-        return Guarantee.from_json(path.read_text("utf-8", "replace"))
-    return load(path).guarantee
 
 
 def client(

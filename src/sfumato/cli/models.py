@@ -15,7 +15,16 @@ from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
 from sfumato.cli.exit_codes import NOT_TRUSTED
-from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    as_trusted,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.signing import Trusted, trusted_signers
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
@@ -77,6 +86,7 @@ def fit(
     ] = "additive",
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
     name: Annotated[str, typer.Option("--name", help="Of the model; by default the target's.")] = "",
@@ -93,7 +103,6 @@ def fit(
     from sfumato.prediction.artefact import write
     from sfumato.prediction.card import JudgedRows, evaluated
     from sfumato.prediction.models import checked_name
-    from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.signatures import SigningKey
 
     step = step_of("fit", method, settings or {})
@@ -104,8 +113,8 @@ def fit(
         _require_place(out, overwrite)
     if name:
         checked_name(name)
-    book = None if ledger is None else Ledger.open(ledger)
-    table = reading.scan(data, schema)
+    book = paying(ledger, against)
+    table = as_trusted(reading.scan(data, schema))
     judged = None
     groups = tuple(judging.subgroup or ())
     if judging.test is not None:  # all that can be wrong with it is said before the fit is paid for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,38 @@ SpendAgain = Annotated[
     bool,
     typer.Option("--spend-again", help="Draw noise again that a stopped command had drawn; both count."),
 ]
+
+
+Against = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--against", metavar="RELEASE", show_default=False,
+        help="A release or model that was paid from the ledger before: one that lacks it is an older copy, "
+        "and pays for nothing. May be repeated.",
+    ),
+]  # fmt: skip
+
+
+def paying(ledger: str | None, against: list[Path] | None) -> Ledger | None:
+    """The ledger that a command debits, held against what was published from it."""
+    from sfumato.plan.published import require_held
+    from sfumato.privacy.ledger import Ledger
+    from sfumato.privacy.signatures import Trust
+
+    if ledger is None:
+        if against:
+            raise ParameterError("--against is for a ledger.", hint="--ledger LEDGER")
+        return None
+    book = Ledger.open(ledger)
+    require_held(book, against or (), Trust.default())
+    return book
+
+
+def as_trusted(table: Table) -> Table:
+    """The table, of whose declared domains those count that the trust file allows, if it says who may."""
+    from sfumato.privacy.signatures import Trust
+
+    return table.with_schema(table.schema.trusting(Trust.default()))
 
 
 def note_unaccounted(terminal: Terminal, guarantee: Guarantee) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
-from sfumato.cli.payment import OtherPeople, note_unaccounted
+from sfumato.cli.payment import Against, OtherPeople, note_unaccounted
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -129,6 +129,7 @@ def run(
         Path | None,
         typer.Option("--previous", metavar="DIR", help="An earlier release: compared, and attacked too."),
     ] = None,
+    against: Against = None,
     record: Annotated[
         Path | None,
         typer.Option("--record", metavar="DIR", help="A release of the same plan and data to take it from."),
@@ -159,8 +160,9 @@ def run(
     read = Plan.read(plan)
     with _input(read, input, spark) as data:
         found = go(
-            read, out, input=data, previous=previous, record=record, overwrite=overwrite,
-            spend_again=spend_again, other_people=other_people, source=read.source(input),
+            read, out, input=data, previous=previous, against=against or (), record=record,
+            overwrite=overwrite, spend_again=spend_again, other_people=other_people,
+            source=read.source(input),
         )  # fmt: skip
     for note in (*contradictions(read), *found.notes):
         terminal.note(note)

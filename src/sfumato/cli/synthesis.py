@@ -11,7 +11,16 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
 from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
-from sfumato.cli.payment import LedgerOption, OtherPeople, SpendAgain, note_unaccounted, require_payer
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    as_trusted,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -33,6 +42,7 @@ def synthesize(
     ] = None,
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
+    against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
     seed: Seed = None,
@@ -50,7 +60,6 @@ def synthesize(
     from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind
-    from sfumato.privacy import Ledger
     from sfumato.release import Release
 
     asked = {name: value for name, value in (settings or {}).items() if value not in (None, [], ())}
@@ -64,8 +73,8 @@ def synthesize(
     spending = step.spends()  # what is wrong with the settings is said before the data are read
     if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         Release.require_place(out, overwrite=overwrite)  # before anything is spent
-    book = None if ledger is None else Ledger.open(ledger)
-    table = reading.scan(data, schema)
+    book = paying(ledger, against)
+    table = as_trusted(reading.scan(data, schema))
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)
     if book is not None:

@@ -18,6 +18,7 @@ Tested by: tests/test_domain_search.py, tests/privacy/test_threshold.py
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from sfumato.counts.tally import Tally
 from sfumato.description.grids import check_grid, edges_from, grid_of, places
 from sfumato.description.one_way import opened
 from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError, listed
-from sfumato.privacy import Guarantee
+from sfumato.privacy import Accounted, Guarantee
 from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget, Grant
 from sfumato.privacy.grants import debit as units_of
@@ -65,6 +66,23 @@ class FoundDomains:
     table: Table
     columns: tuple[str, ...]
     thresholds: dict[str, int]
+
+    def to_json(self) -> str:
+        """As it is kept until it is in its place; all but the rows."""
+        return json.dumps(
+            {"schema": self.schema.to_toml(), "guarantee": self.guarantee.to_json(),
+             "columns": self.columns, "thresholds": self.thresholds}
+        )  # fmt: skip
+
+    @classmethod
+    def from_json(cls, text: str, table: Table) -> FoundDomains:
+        """Read back what `to_json` wrote. table: the rows that were searched."""
+        document = json.loads(text)
+        schema = Schema.from_toml(document["schema"], name="what was found")
+        return cls(
+            schema, Guarantee.from_json(document["guarantee"]), table.with_schema(schema),
+            tuple(document["columns"]), dict(document["thresholds"]),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -191,13 +209,19 @@ class DomainSearch:
         if faults:
             raise SchemaError(f"{'; '.join(faults)}.", hint="name other columns")
 
+    def seen(self, table: Table, columns: Sequence[str]) -> Table:
+        """What a search looks at: the named columns with open domains, and who is who."""
+        persons = table.schema.of_role(Role.PERSON) if self.unit(table.schema).of == "person" else ()
+        open_ = Schema(tuple(_opened(c) if c.name in columns else c for c in table.schema))
+        return table.with_schema(open_).select([*columns, *persons])
+
     def _counted(self, table: Table, columns: Sequence[str], unit: Unit) -> dict[str, Any]:
         """Exact counts of each column: values that occur, or cells of its grid. Confidential."""
         persons = table.schema.of_role(Role.PERSON) if unit.of == "person" else ()
-        open_ = Schema(tuple(_opened(c) if c.name in columns else c for c in table.schema))
-        counters = {n: _Counter(open_[n], self.grid) for n in columns}
+        opened_table = self.seen(table, columns)
+        counters = {n: _Counter(opened_table.schema[n], self.grid) for n in columns}
         held: list[pa.RecordBatch] = []
-        for batch in table.with_schema(open_).batches([*columns, *persons]):
+        for batch in opened_table.batches():
             if persons:
                 held.append(batch)
             else:
@@ -212,7 +236,8 @@ class DomainSearch:
 
     def _found(self, column: Column, counted: Any, grant: Grant, unit: Unit) -> tuple[Column, int]:
         epsilon = up(_in_units(self.epsilon, UNIT))
-        said = Provenance.found(epsilon, self._delta(column), unit.max_rows or 0)
+        paid = grant.account.ledger if isinstance(grant.account, Accounted) else ""
+        said = Provenance.found(epsilon, self._delta(column), unit.max_rows or 0, paid)
         rows = unit.max_rows or 1
         values, n = counted
         shared: dict[str, Any] = {"missing": True, "provenance": said, "reason": str(said)}

@@ -1,4 +1,4 @@
-"""One step that is paid for, done by a command: `sfumato synthesize` and `sfumato fit` with a ledger.
+"""One step that is paid for, done by a command: `sfumato synthesize`, `fit` and `schema find` with a ledger.
 
 It goes on where a command that was killed has stopped, and what it has paid for is not lost (`payment`).
 Until the result is in its place a hidden folder beside it holds what is needed for that.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.description.domain_search import DomainSearch, FoundDomains
 from sfumato.errors import OutputError
-from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
+from sfumato.io.atomic import write_text
+from sfumato.plan.payment import PaidOnce, found_again, noised_once, of_attempts
 from sfumato.plan.production import produce
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace, workplace
@@ -24,7 +26,10 @@ from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.rounding import shown
 from sfumato.release import Release, fingerprint
 from sfumato.release.kept import kept, take_back
+from sfumato.schema import Schema
 from sfumato.table import Table
+
+_FOUND = ".domains.json"  # of a search that is paid for, until its schema is in place
 
 if TYPE_CHECKING:
     from sfumato.prediction.models import ReleasedModel
@@ -40,11 +45,12 @@ def synthesized(
 
     method = step.build()
     with workplace(out) as place:
-        name = _name(place, step, table)
+        name = _name(place, [step.method, step.settings], table)
         folder = place.steps / name
         if place.placed(name):
             place.remove()
             return Release.load(out)
+        place.require_no_other(name)
         Release.require_place(out, overwrite=overwrite)
         if not place.finished(name) and not take_back(folder, name):
             payer = PaidOnce(place, name, "", _like(method, table), ledger, again)
@@ -76,7 +82,8 @@ def learnt(
 
     method = step.build()
     with workplace(out) as place:
-        mark = _name(place, step, table, name, card, key.public)
+        mark = _name(place, [step.method, step.settings], table, name, card, key.public)
+        place.require_no_other(mark)
         model_file, rest = place.steps / f"{mark}.sfm", None
         resumed = model_file.exists() or take_back(model_file)
         if out.exists() and not overwrite and not (resumed and _same_model(out, model_file)):
@@ -99,6 +106,38 @@ def learnt(
             place.place_file(last)
             place.remove()
     return load(out, trusted=[key.public])
+
+
+def searched(
+    search: DomainSearch, table: Table, columns: Sequence[str], out: Path, ledger: Ledger,
+    write: Callable[[Path, Schema], object], *, again: bool = False,
+) -> FoundDomains:  # fmt: skip
+    """Domains that a ledger pays for, in the schema file that they are for.
+
+    write: puts a schema into a file. A search that was stopped before its schema was in place is taken from
+        where it is kept; one that was stopped right after it is not made, or paid for, a second time.
+    """
+    columns = list(dict.fromkeys(columns))
+    with workplace(out) as place:
+        known = [FoundDomains.from_json(p.read_text("utf-8"), table) for p in place.steps.glob(f"*{_FOUND}")]
+        ready = [f for f in known if f.schema == table.schema and columns in ([], list(f.columns))]
+        if ready:  # it is in its place, and only the folder was left behind
+            place.remove()
+            return ready[0]
+        search.require(table, columns)
+        name = _name(place, asdict(search), search.seen(table, columns), columns)
+        place.require_no_other(name)
+        file = place.steps / f"{name}{_FOUND}"
+        if not file.exists() and not take_back(file):
+            budget = search.budget(table.schema, columns)
+            payer = PaidOnce(place, name, "", budget, ledger, again)
+            drawn = search.find(table, columns, ledger=payer)
+            whole = found_again(drawn, place.attempts(name))
+            kept(lambda path: write_text(path, whole.to_json(), overwrite=True), file)
+        found = FoundDomains.from_json(file.read_text("utf-8"), table)
+        kept(lambda path: write(path, found.schema), out)
+        place.remove()
+    return found
 
 
 def _same_model(out: Path, kept_file: Path) -> bool:
@@ -130,10 +169,10 @@ def _purse(
     return Ledger.in_memory(budget, paid_by=paid_by)
 
 
-def _name(place: Workplace, step: Step, table: Table, *more: Any) -> str:
-    """What a result is called in the workplace: the same for the same step of the same data."""
-    asked = json.dumps([step.method, step.settings, more], sort_keys=True, default=str)
-    whole = f"{asked} {fingerprint(table, place.key)}"
+def _name(place: Workplace, asked: Any, table: Table, *more: Any) -> str:
+    """What a result is called in the workplace: the same for the same that is asked of the same data."""
+    text = json.dumps([asked, *more], sort_keys=True, default=str)
+    whole = f"{text} {fingerprint(table, place.key)}"
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 

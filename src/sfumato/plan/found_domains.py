@@ -17,10 +17,10 @@ from dataclasses import replace
 from sfumato.description.domain_search import DomainSearch
 from sfumato.io.atomic import write_text
 from sfumato.plan.domain_search import DOMAINS, search_of
-from sfumato.plan.payment import PaidOnce
+from sfumato.plan.payment import PaidOnce, of_draws
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.steps import Workbench, plan_ledger
-from sfumato.schema import Provenance, Schema
+from sfumato.schema import Schema
 from sfumato.table import Table
 
 
@@ -38,9 +38,7 @@ def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
         write_text(kept, found.to_toml(), overwrite=True)
     times = max(bench.place.attempts(name), 1)
     found = Schema.from_toml(kept.read_text(encoding="utf-8"), name="what was found")
-    own = {c.name: c for c in found if c.name in columns}
-    if times > 1:  # drawn several times and lost but for the last: all of it counts
-        own = {n: replace(c, provenance=_again(c.provenance, times)) for n, c in own.items()}
+    own = {c.name: of_draws(c, times) for c in found if c.name in columns}
     schema = Schema(tuple(own.get(c.name, c) for c in prepared.table.schema))
     return replace(prepared, table=prepared.table.with_schema(schema))
 
@@ -61,9 +59,3 @@ def _name(bench: Workbench) -> str:
     asked = {k: plan.table(k) for k in (DOMAINS, "columns", "prepare", "input")}
     whole = json.dumps(asked, sort_keys=True, default=str) + plan.schema.to_toml() + bench.data
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
-
-
-def _again(said: Provenance | None, times: int) -> Provenance | None:
-    if said is None:
-        return None
-    return replace(said, epsilon=said.epsilon * times, delta=said.delta * times)

@@ -15,10 +15,12 @@ Tested by: tests/plan/test_paid_once.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.description.domain_search import FoundDomains
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace
@@ -28,6 +30,7 @@ from sfumato.privacy.grants import UNIT
 from sfumato.privacy.rounding import ceil_units, exact, shown, up
 from sfumato.release import Release
 from sfumato.release.kept import kept, take_back
+from sfumato.schema import Column, Schema
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -106,6 +109,21 @@ def of_attempts(own: Guarantee, attempts: int) -> Guarantee:
     spent = f"The noise was drawn {attempts} times, of which only the last was kept; all of it counts"
     paid = tuple(c.assuming(spent) for c in total.claims if c.differential and not c.scope)
     return Guarantee((*paid, *(c for c in own.claims if not c.differential)))
+
+
+def of_draws(column: Column, draws: int) -> Column:
+    """A column whose domain was found several times, and lost all but once: each time counts."""
+    said = column.provenance
+    if said is None or draws < 2:
+        return column
+    return replace(column, provenance=replace(said, epsilon=said.epsilon * draws, delta=said.delta * draws))
+
+
+def found_again(found: FoundDomains, draws: int) -> FoundDomains:
+    """What was found, with the cost of all draws."""
+    own = {n: of_draws(found.schema[n], draws) for n in found.columns}
+    schema = Schema(tuple(own.get(c.name, c) for c in found.schema))
+    return replace(found, schema=schema, guarantee=of_attempts(found.guarantee, draws))
 
 
 def noised_once(

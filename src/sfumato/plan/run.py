@@ -41,8 +41,12 @@ from sfumato.plan.output_folders import (
     there,
 )
 from sfumato.plan.preparation import Prepared, open_input, prepare
-from sfumato.plan.steps import Workbench, outdated, result, undo, work
+from sfumato.plan.published import note_on_accounts
+from sfumato.plan.steps import Workbench, ledger_place, outdated, result, undo, work
 from sfumato.plan.workplace import workplace
+from sfumato.privacy import Ledger
+from sfumato.privacy.ledger.debit import store_at
+from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release import fingerprint
 from sfumato.table import Table
@@ -61,6 +65,7 @@ def run(
     *,
     input: Any = None,
     previous: str | Path | None = None,
+    against: Sequence[str | Path] = (),
     record: str | Path | None = None,
     overwrite: bool = False,
     spend_again: bool = False,
@@ -71,7 +76,8 @@ def run(
 
     input: other data than the plan names, of the same columns: a file, a database or a frame, as of Spark
         (docs/scale.md). previous: an earlier release to compare it with, and to attack together with the new
-        one.
+        one. against: releases and models that were paid from the plan's ledger: one that lacks the line of
+        one of them, or of the earlier release, is an older copy, and pays for nothing.
     record: an earlier release by the same plan of the same data: the result is taken from it, nothing is
         drawn.
     overwrite: replace a release that another plan or other data has made.
@@ -100,16 +106,19 @@ def run(
             keep_who_was_held_back(plan, folder, opened.table, place)
         wanted = plan.table("assess").get("hold_back")
         mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
-        bench = Workbench(plan, place, mark, spend_again, source or plan.source(input), other_people)
+        published = (*_folders(previous), *map(Path, against))
+        bench = Workbench(
+            plan, place, mark, spend_again, source or plan.source(input), other_people, published
+        )
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(opened.table, wanted, place.split_key)
-        prepared = with_found_domains(bench, prepare(plan, split.steps))
+        prepared = with_found_domains(bench, _trusted(prepare(plan, split.steps)))
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
         found_by_step = _judged(bench, split, prepared, earlier.given)
-        said = tuple(n for n in (*notes, earlier.note) if n)
+        said = tuple(n for n in (*notes, earlier.note, _accounts(plan, previous)) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
                    prepared=prepared, split=split, notes=said, together=earlier.note,
                    aggregates=judged_aggregates(plan, opened.table))  # fmt: skip
@@ -120,11 +129,28 @@ def run(
 # -- doing ---------------------------------------------------------------------------------------------
 
 
+def _trusted(prepared: Prepared) -> Prepared:
+    """The table under its schema as it counts here: where a trust file says who may declare domains."""
+    schema = prepared.table.schema.trusting(Trust.default())
+    return replace(prepared, table=prepared.table.with_schema(schema))
+
+
+def _folders(previous: str | Path | None) -> list[Path]:
+    return [] if previous is None else [folder for folder, _ in records(Path(previous))]
+
+
+def _accounts(plan: PlanDocument, previous: str | Path | None) -> str:
+    """Whether the earlier release and this one are added up, where both claim an epsilon."""
+    place = ledger_place(plan)
+    ledger = Ledger.look(place) if place is not None and store_at(place).exists() else None
+    return note_on_accounts(ledger, _folders(previous))
+
+
 def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:
     """What changed since an earlier release; unknown codes stop the run."""
     if previous is None:
         return None
-    earlier = [folder for folder, _ in records(Path(previous))]
+    earlier = _folders(previous)
     if not earlier:
         raise DataError(
             f"'{Path(previous).name}' is not a release that a run has made.", hint="--previous release/"

@@ -17,6 +17,7 @@ from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
+from sfumato.plan.published import require_held
 from sfumato.plan.step import Step
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
@@ -24,6 +25,7 @@ from sfumato.privacy.account import Account
 from sfumato.privacy.base import ROW
 from sfumato.privacy.ledger.debit import store_at
 from sfumato.privacy.rounding import shown
+from sfumato.privacy.signatures import Trust
 from sfumato.release import Release
 from sfumato.release.kept import kept, take_back
 from sfumato.release.people import known_people, people_of
@@ -38,6 +40,7 @@ class Workbench:
     """What all steps of a run share. data: names the input within the workplace, as nobody else can.
 
     source: where the input was read from, which one ledger pays for; other_people: for these none has yet.
+    published: what was paid from the plan's ledger before, which must still have it.
     """
 
     plan: PlanDocument
@@ -46,6 +49,7 @@ class Workbench:
     spend_again: bool = False
     source: str | None = None
     other_people: bool = False
+    published: tuple[Path, ...] = ()
 
     def name(self, step: Step) -> str:
         """What a step's result is called: the same for the same step of the same data."""
@@ -107,6 +111,12 @@ def _payer(bench: Workbench, step: Step, table: Table) -> PaidOnce | None:
     )
 
 
+def ledger_place(plan: PlanDocument) -> str | Path | None:
+    """Where the plan's ledger is, if it has one."""
+    named = plan.table("budget").get("ledger")
+    return named if named is None or is_url(named) else plan.path(named)
+
+
 def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
     """The plan's ledger, if it has one."""
     plan = bench.plan
@@ -121,7 +131,8 @@ def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | N
             )
         return None
     require_consent(wanted["ledger"], f"the ledger of {plan.name}")
-    where = wanted["ledger"] if is_url(wanted["ledger"]) else plan.path(wanted["ledger"])
+    where = ledger_place(plan)
+    assert where is not None
     budget = None
     if not store_at(where).exists():
         amounts = {k: wanted[k] for k in ("epsilon", "rho", "delta") if k in wanted}
@@ -129,6 +140,7 @@ def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | N
             raise BudgetError("there is no ledger yet.", hint="[budget] needs epsilon or rho to start one")
         budget = Budget(**amounts, unit=unit or ROW)
     ledger = Ledger.open(where, budget)
+    require_held(ledger, bench.published, Trust.default())
     if unit is not None and ledger.budget.unit != unit:
         raise BudgetError(
             f"the ledger is for {ledger.budget.unit}, and this step promises to {unit}.",

@@ -32,6 +32,7 @@ from sfumato.release import read_key, write_key
 from sfumato.seeds import Key
 
 SPLIT_KEY = "held-back.key"
+_SIGNS = (".log", ".pay", ".new", ".placed")  # what is noted of a step, and is no result of it
 
 
 class Workplace:
@@ -97,6 +98,16 @@ class Workplace:
                 f"a run that was stopped had begun to draw noise for {cost}, and what it drew is gone. "
                 f"Drawing again spends it again.",
                 hint="--spend-again: the release will then promise what was spent in all",
+            )
+
+    def require_no_other(self, *names: str) -> None:
+        """Refuse where a result was paid for that is not in its place, and is none of those asked for now."""
+        results = {p.name.partition(".")[0] for p in self.steps.iterdir() if p.suffix not in _SIGNS}
+        if any(self.attempts(name) for name in results.difference(names)):
+            raise OutputError(
+                f"a command that was stopped has paid for another '{self.target.name}', which is not in its "
+                f"place yet: it is kept in {self.folder.name}.",
+                hint=f"run that command again, or remove {self.folder.name} to give it up",
             )
 
     def intend(self, name: str, number: int) -> bool:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from sfumato.errors import SchemaError
-from sfumato.schema.provenance import Origin, Provenance, digest
+from sfumato.schema.declaration import fits
+from sfumato.schema.provenance import NOT_TRUSTED, Origin, Provenance, digest
 from sfumato.schema.standards import STANDARDS
 
 type_names = ("text", "integer", "real", "decimal", "boolean", "date", "datetime", "instant")
@@ -164,7 +165,7 @@ class Column:
         if said.origin is Origin.STANDARD:
             found = STANDARDS.get(said.name)
             return found is not None and (self.levels, self.edges) == (found.levels, found.edges)
-        return said.domain == self.domain
+        return said.domain == self.domain and fits(self)
 
     @property
     def domain(self) -> str:
@@ -178,6 +179,12 @@ class Column:
             return "no domain is written down"
         if self.provenance is None:
             return "nobody says where it comes from"
+        if self.provenance.domain == NOT_TRUSTED:
+            return (
+                f"declared by {self.provenance.by}, but not signed by anyone whom the trust file names for it"
+            )
+        if self.provenance.domain == self.domain and not fits(self):
+            return f"declared by {self.provenance.by}, but the signature does not fit"
         if self.provenance.public and not self.public:
             return f"changed since it was {self.provenance.origin}"
         return str(self.provenance)

@@ -50,7 +50,8 @@ def grounds(columns: Iterable[Column]) -> tuple[str, ...]:
         if said.origin is Origin.STANDARD:
             text = f"is the public list {said.name} ({STANDARDS[said.name].source})"
         elif said.origin is Origin.DECLARED:
-            text = f"was {said}, who answers for it that it was not read off these data"
+            signed = f"signed with key {said.key[:8]}" if said.signature else "not signed"
+            text = f"was {said}, who answers for it that it was not read off these data; {signed}"
         else:
             text = f"was {said}, which is part of the total"
         groups.setdefault(text, []).append(repr(column.name))

@@ -9,8 +9,9 @@ Four origins, of which the third carries no promise, whatever else a person conf
 - found in the data with a part of the budget: its epsilon and delta belong to every claim that rests on it.
 
 What is said holds for one domain only: it carries a digest of it. Levels that are changed afterwards, in a
-program or by hand in a file, have no provenance until somebody declares them anew. The digest has no key. It
-keeps out slips; who answers for a declaration is its name, and the signature under the plan.
+program or by hand in a file, have no provenance until somebody declares them anew. The digest has no key and
+keeps out slips. That it was the named person who declared a domain, the person's signature says
+(`declaration`): one that does not fit ends the provenance, and a trust file says whose count.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -42,9 +44,9 @@ class Origin(StrEnum):
 
 _KEYS = {
     Origin.STANDARD: ("name",),
-    Origin.DECLARED: ("by", "reason"),
+    Origin.DECLARED: ("by", "reason", "key", "on", "signature"),
     Origin.READ_OFF: (),
-    Origin.FOUND: ("epsilon", "delta", "max_rows_per_person"),
+    Origin.FOUND: ("epsilon", "delta", "max_rows_per_person", "ledger"),
 }
 
 
@@ -53,7 +55,9 @@ class Provenance:
     """Where the domain of one column comes from. Made by `standard`, `declared`, `read_off` or `found`.
 
     name: of the standard. by, reason: who declared it, and why it is no function of the rows.
+    key, on, signature: that person's public key, the day, and the signature, where it is signed.
     epsilon, delta: what finding it cost. max_rows_per_person: to persons with at most so many rows; 0: rows.
+    ledger: the public name of the ledger that has paid for it; empty where none has.
     domain: the digest of the levels or edges that this is about; empty until it is put on a column.
     """
 
@@ -65,6 +69,10 @@ class Provenance:
     delta: float = 0.0
     max_rows_per_person: int = 0
     domain: str = ""
+    key: str = ""
+    on: str = ""
+    signature: str = ""
+    ledger: str = ""
 
     @classmethod
     def standard(cls, name: str) -> Self:
@@ -82,9 +90,11 @@ class Provenance:
         return cls(Origin.READ_OFF)
 
     @classmethod
-    def found(cls, epsilon: float, delta: float, max_rows_per_person: int = 0) -> Self:
+    def found(cls, epsilon: float, delta: float, max_rows_per_person: int = 0, ledger: str = "") -> Self:
         """Found in the data by a private mechanism of this cost."""
-        return cls(Origin.FOUND, epsilon=epsilon, delta=delta, max_rows_per_person=max_rows_per_person)
+        return cls(
+            Origin.FOUND, epsilon=epsilon, delta=delta, max_rows_per_person=max_rows_per_person, ledger=ledger
+        )
 
     def __post_init__(self) -> None:
         try:
@@ -115,7 +125,8 @@ class Provenance:
             most = self.max_rows_per_person
             whom = f", to persons with at most {most} row{'s' * (most != 1)}" if most else ""
             delta = f", delta = {self.delta:g}" if self.delta else ""
-            return f"found in the data with epsilon = {self.epsilon:g}{delta}{whom}"
+            paid = f"paid from ledger {self.ledger[:8]}" if self.ledger else "unaccounted"
+            return f"found in the data with epsilon = {self.epsilon:g}{delta}{whom}, {paid}"
         return "read off the data"
 
     # -- as TOML -----------------------------------------------------------------------------------
@@ -140,11 +151,15 @@ class Provenance:
 
 
 UNBOUND = "none"  # in place of the digest: written by hand, about no domain in particular
+NOT_TRUSTED = "not trusted"  # in place of the digest: the trust file does not name who declared it
+_SIGNED = {"key": re.compile(r"[0-9a-f]{64}"), "signature": re.compile(r"[0-9a-f]{128}"),
+           "on": re.compile(r"\d{4}-\d\d-\d\d")}  # fmt: skip
+_LEDGER = re.compile(r"[0-9a-f]{32}")
 
 
 def _faults(said: Provenance) -> list[str]:
     faults = []
-    texts = {key: getattr(said, key) for key in ("name", "by", "reason", "domain")}
+    texts = {key: getattr(said, key) for key in ("name", "by", "reason", "domain", *_SIGNED, "ledger")}
     for key, text in texts.items():
         if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable():
             faults.append(f"{key} must be text of one line, at most {_LONGEST} characters")
@@ -159,9 +174,12 @@ def _faults(said: Provenance) -> list[str]:
     if faults:
         return faults
     own = _KEYS[said.origin]
-    given = [
-        k for k in ("name", "by", "reason", "epsilon", "delta", "max_rows_per_person") if getattr(said, k)
-    ]
+    given = [k for keys in _KEYS.values() for k in keys if getattr(said, k)]
+    signed = [bool(getattr(said, k)) for k in _SIGNED]
+    if any(signed) and not all(form.fullmatch(getattr(said, k)) for k, form in _SIGNED.items()):
+        faults.append("a signature has a key, a day and 128 hexadecimal digits")
+    if said.ledger and not _LEDGER.fullmatch(said.ledger):
+        faults.append("ledger must be the public name of one, 32 hexadecimal digits")
     faults += [f"a domain that is {said.origin} has no {k}" for k in given if k not in own]
     wanted = {Origin.STANDARD: ("name",), Origin.DECLARED: ("by", "reason"), Origin.FOUND: ("epsilon",)}
     for key in wanted.get(said.origin, ()):
@@ -174,11 +192,18 @@ def digest(
     levels: Iterable[object] | None, edges: Iterable[object] | None, *, missing: bool, other: object = None
 ) -> str:
     """A name for a domain: the same for the same values in the same order, however they are written."""
+    return "sha256:" + whole_digest(levels, edges, missing=missing, other=other)[:32]
+
+
+def whole_digest(
+    levels: Iterable[object] | None, edges: Iterable[object] | None, *, missing: bool, other: object = None
+) -> str:
+    """The SHA-256 of a domain, which is what is signed."""
     parts = [
         None if values is None else [_plain(v) for v in values] for values in (levels, edges)
     ]  # fmt: skip
     text = json.dumps([*parts, missing, None if other is None else _plain(other)], ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain(value: object) -> str:

@@ -7,11 +7,14 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SchemaError, listed, offered
+from sfumato.privacy.signatures import SigningKey, Trust
 from sfumato.schema.column import Column, Role
+from sfumato.schema.declaration import sign, trusted_only
 from sfumato.schema.domains import ADVICE, without_public_domain
 from sfumato.schema.provenance import Provenance
 from sfumato.schema.toml import column_from_dict, column_to_dict
@@ -98,12 +101,20 @@ class Schema:
         if fault:
             raise SchemaError(f"{fault}.", hint=ADVICE)
 
-    def declare(self, by: str, reason: str, names: Iterable[str] | None = None) -> Schema:
+    def trusting(self, trust: Trust) -> Schema:
+        """The schema as it counts for who trusts these keys: domains that somebody else declared do not."""
+        return Schema(trusted_only(self, trust))
+
+    def declare(
+        self, by: str, reason: str, names: Iterable[str] | None = None, *, key: SigningKey | None = None,
+        on: date | None = None,
+    ) -> Schema:  # fmt: skip
         """The schema with domains that a person answers for: not read off these data, but from elsewhere.
 
         by: the person's name. reason: what the domains were taken from: a form, a law, a code book.
         names: the columns; by default every one with a domain that is not public yet. A domain that was read
-            off the data can only be declared by name.
+            off the data can only be declared by name, and with a signature.
+        key: of that person, who signs it. on: the day; by default today.
         """
         if names is None:
             open_ = [c for c in self if c.declared and not c.public]
@@ -117,10 +128,19 @@ class Schema:
                 f"no levels or edges are written down that could be declared: {listed(bare)}.",
                 hint="write them down first",
             )
+        off = [c for c in map(self.__getitem__, wanted) if c.provenance == Provenance.read_off()]
+        if off and key is None:
+            raise SchemaError(
+                f"the proposed domain was read off the data, and nobody signed for it that it comes from "
+                f"elsewhere: {listed([repr(c.name) for c in off])}.",
+                hint="declare it with your key (--key FILE), name a public list, or find it with a part "
+                "of the budget",
+            )
         said = Provenance.declared(" ".join(by.split()), " ".join(reason.split()))
-        return Schema(
-            tuple(replace(c, provenance=said, confirmed=True) if c.name in wanted else c for c in self)
-        )
+        own = {n: replace(self[n], provenance=said, confirmed=True) for n in wanted}
+        if key is not None:
+            own = {n: sign(c, key, on) for n, c in own.items()}
+        return Schema(tuple(own.get(c.name, c) for c in self))
 
     # -- TOML ------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ that were read (overlap.py), so that a copy, a hard link or next quarter's table
 
 A source is a ledger's own once that was spent from. Two first fits of one source at the same moment, from
 two ledgers, would both find that nobody pays: so the first debit looks again, and is committed before the
-next one may look (`held_for`).
+next one may look (`held_for`). People have no place by which they could be told apart beforehand: first
+debits for people are made one after another, whoever they are.
 
 Not noticed: the same people under other ids, or on another machine.
 """
@@ -18,13 +19,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.errors import BudgetError, DataError, SfumatoError
 from sfumato.privacy.ledger.overlap import PeopleSketch
 from sfumato.privacy.ledger.witness import NAMES, SOURCES, Witness
 
 PEOPLE = "people"
+_EVERYBODY = "first debits"  # what is held while one is made; no ledger's id
 _MOST_SKETCHES = 100  # of one ledger: the latest
 
 
@@ -104,15 +106,21 @@ def payer_of_people(witness: Witness, people: PeopleSketch, identity: str = "") 
     return None
 
 
-def note_people(witness: Witness, people: PeopleSketch, identity: str, name: str, other_people: bool) -> None:
-    """Remember whom a ledger pays for; refuse those for whom another does, unless a person says otherwise."""
-    payer = None if other_people else payer_of_people(witness, people, identity)
+def require_own_people(witness: Witness, people: PeopleSketch, identity: str, name: str) -> None:
+    """Refuse people for whom another ledger has paid."""
+    payer = payer_of_people(witness, people, identity)
     if payer:
         raise BudgetError(
             f"what was learnt from about {payer[1]:.0%} of these {people.kind} was paid from ledger "
             f"{payer[0]}: from {name} the same people would pay without being counted. Nothing was debited.",
             hint="use that ledger; if they are other people, say so: other_people=True (--other-people)",
         )
+
+
+def note_people(witness: Witness, people: PeopleSketch, identity: str, name: str, other_people: bool) -> None:
+    """Remember whom a ledger pays for; refuse those for whom another does, unless a person says otherwise."""
+    if not other_people:
+        require_own_people(witness, people, identity, name)
     with witness.alone_with(identity, name, PEOPLE):
         known = []
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -127,12 +135,23 @@ def note_people(witness: Witness, people: PeopleSketch, identity: str, name: str
 
 @contextlib.contextmanager
 def held_for(
-    witness: Witness | None, sources: Mapping[str, bool], identity: str, name: str
+    witness: Witness | None,
+    sources: Mapping[str, bool],
+    people: Sequence[PeopleSketch],
+    identity: str,
+    name: str,
 ) -> Iterator[None]:
-    """Debit alone for sources that were noted: {source: whether other people are in it}."""
+    """Debit alone for what was noted.
+
+    sources: {source: whether other people are in it}. people: those of whom nobody said that they are others.
+    """
     with contextlib.ExitStack() as alone:
         if witness is not None:
             for source in sorted(sources):  # in one order: nobody waits in a circle
                 alone.enter_context(witness.alone_with(source, name))
                 note_source(witness, source, identity, name, sources[source])
+            if people:
+                alone.enter_context(witness.alone_with(_EVERYBODY, name, PEOPLE))
+                for sketch in people:
+                    require_own_people(witness, sketch, identity, name)
         yield

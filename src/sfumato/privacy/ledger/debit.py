@@ -125,12 +125,12 @@ class Book:
             return error.message
         return ""
 
-    def compared(self, accounts: Iterable[Accounted]) -> published.Compared:
-        """Hold it against what was published from it; what it lacks locks it."""
+    def compared(self, accounts: Iterable[Accounted], genuine: bool) -> published.Compared:
+        """Hold it against what was published from it; what it lacks locks it, if that is genuine."""
         assert self.witness is not None
         with self.witness.held(self.id, self.name), self.reading() as connection:
             state = self._same(chain.where(connection, self.name))
-            return published.compare(connection, self.witness, state, self.name, accounts)
+            return published.compare(connection, self.witness, state, self.name, accounts, genuine)
 
     def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""

@@ -55,7 +55,9 @@ class Ledger:
         self.budget = budget
         self.dataset = dataset
         self._units = budget.units
-        self._sources: dict[str, bool] = {}  # noted, and nothing debited for them yet
+        # Sources and people that were noted, and nothing was debited for them yet.
+        self._sources: dict[str, bool] = {}
+        self._people: list[PeopleSketch] = []
 
     @classmethod
     def in_memory(
@@ -141,15 +143,16 @@ class Ledger:
         """Why nothing is granted until a person unlocks this ledger; empty if it is not locked."""
         return self._book.locked()
 
-    def check_against(self, *published: Guarantee) -> Compared:
+    def check_against(self, *published: Guarantee, genuine: bool = False) -> Compared:
         """Compare with the guarantees of releases and models that it has paid for: each is a witness.
 
-        What it lacks is noted, and locks it: an older copy was put back. Verify the releases first.
+        genuine: they are known to be, as somebody signed them whom you trust: what the ledger lacks is noted
+            then, and locks it, since an older copy was put back. Anybody can make up a release.
         """
         if self._book.witness is None:
             raise ParameterError("a ledger in memory is no witness.", hint="Ledger.look(path)")
         paid = [c for guarantee in published for c in guarantee if isinstance(c, accounts.Accounted)]
-        return self._book.compared(paid)
+        return self._book.compared(paid, genuine)
 
     # -- whose data it is --------------------------------------------------------------------------
 
@@ -167,6 +170,8 @@ class Ledger:
         mine = (self._book.id, self._book.name, other_people)
         if people is not None:
             bindings.note_people(self._book.witness, people, *mine)
+            if not other_people:
+                self._people.append(people)
         if source is not None:
             bindings.note_source(self._book.witness, source, *mine)
             self._sources[bindings.located(source)] = other_people
@@ -214,8 +219,8 @@ class Ledger:
         amount, delta_units = debit(self.budget, epsilon, rho, delta)
         kind = "epsilon" if rho is None else "rho"
         asked = ceil_units(exact(epsilon if rho is None else rho), UNIT)
-        sources = dict(self._sources)
-        held = bindings.held_for(self._book.witness, sources, self._book.id, self._book.name)
+        sources, people = dict(self._sources), list(self._people)
+        held = bindings.held_for(self._book.witness, sources, people, self._book.id, self._book.name)
         with held, self._book.writing() as step:
             # What cannot all be paid is refused before the first line.
             require_room(self.budget, self._own(step.state), number * amount, number * delta_units)
@@ -234,6 +239,7 @@ class Ledger:
                 self._book.append(step, row)
         for source in sources:  # from now on they are known as paid from here
             self._sources.pop(source, None)
+        self._people = [p for p in self._people if p not in people]  # by identity: sketches have no ==
         paid_by, now = self._paid_by, step.state
         if self._book.witness is not None:
             paid_by = account_at(now.id, now.head, now.total, now.total_delta, self.budget)
@@ -374,14 +380,8 @@ class Ledger:
         spent, spent_delta = self._spent()
         pure = self.budget.kind == "epsilon"
         amount = up(spent)
-        return claim_for(
-            self.budget,
-            amount if pure else None,
-            None if pure else amount,
-            up(spent_delta),
-            assumptions,
-            delta,
-        )
+        epsilon, rho = (amount, None) if pure else (None, amount)
+        return claim_for(self.budget, epsilon, rho, up(spent_delta), assumptions, delta)
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The whole log, oldest first; the chain is checked on the way."""

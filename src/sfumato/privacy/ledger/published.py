@@ -4,12 +4,13 @@ A release or model names the ledger that paid for it, by a mark of its last line
 ledger without that line is an older one, or a copy that went another way: also where the whole machine was
 put back in time, ledger and witness together, for what was published did not go back with it.
 
-A mark that a ledger lacks is noted beside its witness. From then on nothing is granted until a person has
-accounted for the loss: the line of that unlocking holds the mark, as it holds the head that a witness missed.
+A mark that a ledger lacks is noted beside its witness, if who asks says that the release is genuine: anybody
+can write a release that names a ledger. From then on nothing is granted until a person has accounted for the
+loss: the line of that unlocking holds the mark, as it holds the head that a witness missed.
 What was spent since the older copy was made is at least what the totals differ by, and may be more: a release
 knows nothing of what came after it. So a person must say it.
 
-Assumes: the release is genuine. Whoever makes one up can have a ledger locked, and no more: verify it first.
+Assumes: what is called genuine is: signed by somebody whom the owner trusts.
 Tested by: tests/privacy/test_ledger_published.py
 """
 
@@ -48,9 +49,10 @@ class Compared(NamedTuple):
 
 
 def compare(
-    connection: Connection, witness: Witness, state: LedgerState, name: str, accounts: Iterable[Accounted]
-) -> Compared:
-    """Hold a ledger against what was published; what it lacks is noted, and locks it."""
+    connection: Connection, witness: Witness, state: LedgerState, name: str, accounts: Iterable[Accounted],
+    genuine: bool,
+) -> Compared:  # fmt: skip
+    """Hold a ledger against what was published; what it lacks is noted, and locks it, if it is genuine."""
     every = list(accounts)
     mine = [a for a in every if a.ledger == public_name(state.id)]
     known = _marks(connection, state, name)
@@ -60,7 +62,7 @@ def compare(
         Missed(a.head, int(exact(a.total) * UNIT), int(exact(a.delta) * DELTA_UNIT))
         for a in lost if a.head not in {m.mark for m in before}
     ]  # fmt: skip
-    if fresh:
+    if fresh and genuine:
         witness.remember(state.id, json.dumps([*before, *fresh]), name, _KIND)
     return Compared(len(mine) - len(lost), len(lost), len(every) - len(mine))
 

@@ -32,6 +32,7 @@ class Purpose(StrEnum):
     MODEL = "model"
     DETERMINATION = "determination"
     CLAIM = "claim"
+    DECLARATION = "declaration"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""A signed declaration fits one column, one domain, one name, one reason; a trust file says whose count."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.errors import SchemaError
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey
+from sfumato.schema import Column, Kind, Provenance, Schema
+from sfumato.schema.declaration import refusal
+
+KEY, OTHER = SigningKey.fresh(), SigningKey.fresh()
+DAY = date(2026, 3, 1)
+SEX = Column("sex", Kind.NOMINAL, levels=("f", "m"), provenance=Provenance.read_off())
+AGE = Column("age", Kind.NUMERIC, edges=(0.0, 50.0, 120.0), provenance=Provenance.read_off())
+SIGNED = Schema((SEX, AGE)).declare("R. Weiss", "form F12", ["sex", "age"], key=KEY, on=DAY)
+TRUST = Trust((TrustedKey(KEY.public, "R. Weiss", (Purpose.DECLARATION,)),))
+
+
+def test_it_survives_the_file_and_counts() -> None:
+    again = Schema.from_toml(SIGNED.to_toml())
+    assert again == SIGNED and all(c.public for c in again) and all(c.public for c in again.trusting(TRUST))
+    entry = tomllib.loads(SIGNED.to_toml())["columns"]["sex"]["provenance"]
+    assert entry["key"] == KEY.public and entry["on"] == "2026-03-01" and len(entry["signature"]) == 128
+
+
+CHANGES = {
+    "another level": {"levels": ("f", "x")},
+    "one level more": {"levels": ("f", "m", "x")},
+    "their order": {"levels": ("m", "f")},
+    "missing": {"missing": False},
+    "the column": {"name": "gender"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_signature_fits_one_column_with_one_domain(change: str) -> None:
+    """Also where the digest without a key was rewritten to fit."""
+    column = replace(SIGNED["sex"], **CHANGES[change])
+    assert column.provenance is not None
+    rewritten = replace(column, provenance=column.provenance.about(column.domain))
+    assert not rewritten.public and "signature does not fit" in rewritten.origin
+    assert refusal(rewritten, TRUST) == "its signature does not fit"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"by": "A. Miller"}, {"reason": "form F13"}, {"on": "2026-03-02"}, {"key": OTHER.public},
+     {"signature": "0" * 128}, {"on": "2026-13-45"}],
+)  # fmt: skip
+def test_nothing_that_is_signed_can_be_changed(lie: dict[str, str]) -> None:
+    said = SIGNED["sex"].provenance
+    assert said is not None
+    column = replace(SIGNED["sex"], provenance=replace(said, **lie))
+    assert not column.public
+    with pytest.raises(SchemaError, match="signature does not fit"):
+        Schema((column,)).require_public()
+
+
+@pytest.mark.parametrize("part", ["key", "on", "signature"])
+def test_half_a_signature_is_none(part: str) -> None:
+    said = SIGNED["sex"].provenance
+    assert said is not None
+    with pytest.raises(SchemaError, match="a signature has a key"):
+        replace(said, **{part: ""})
+    with pytest.raises(SchemaError, match="has no key"):
+        replace(Provenance.found(0.5, 0.0), key=KEY.public, on="2026-03-01", signature="0" * 128)
+
+
+def test_a_trust_file_says_whose_declarations_count() -> None:
+    unsigned = Schema((SEX,)).with_("sex", provenance=None).declare("R. Weiss", "form F12")
+    stranger = Schema((SEX,)).declare("R. Weiss", "form F12", ["sex"], key=OTHER, on=DAY)
+    assert unsigned["sex"].public and stranger["sex"].public  # nobody was asked whom to trust
+    for schema in (unsigned, stranger):
+        counted = schema.trusting(TRUST)
+        assert not counted["sex"].public and "whom the trust file names" in counted["sex"].origin
+        assert not Schema.from_toml(counted.to_toml())["sex"].public
+    for entries in (
+        {"revoked": date(2026, 5, 1)}, {"end": date(2026, 2, 1)}, {"start": date(2026, 4, 1)},
+        {"signs": (Purpose.RELEASE, Purpose.DECLARATION), "start": date(2027, 1, 1)},
+    ):  # fmt: skip
+        bad = Trust((replace(TRUST.keys[0], **entries),))  # type: ignore[arg-type]
+        assert not SIGNED.trusting(bad)["sex"].public
+    retired = Trust((replace(TRUST.keys[0], end=date(2026, 4, 1)),))
+    assert SIGNED.trusting(retired)["sex"].public  # signed before
+    releases = Trust((TrustedKey(OTHER.public, "A. Miller", (Purpose.RELEASE,)),))
+    assert unsigned.trusting(releases)["sex"].public  # it does not say who may declare
+
+
+def test_a_signature_for_another_purpose_is_none() -> None:
+    from sfumato.privacy.signatures import Envelope, Statement
+    from sfumato.schema.provenance import whole_digest
+
+    column = SIGNED["sex"]
+    said = column.provenance
+    assert said is not None
+    domain = whole_digest(column.levels, column.edges, missing=column.missing)
+    for purpose in Purpose:
+        statement = Statement(
+            purpose, {"domain": domain}, said.by, DAY, {"column": "sex", "reason": said.reason}
+        )
+        (made,) = Envelope.sign(statement.payload(), KEY).signatures
+        forged = replace(column, provenance=replace(said, signature=made.value.hex()))
+        assert forged.public == (purpose is Purpose.DECLARATION)
+
+
+def test_an_unsigned_declaration_says_so_in_the_guarantee() -> None:
+    column = Column("sex", Kind.NOMINAL, levels=("f", "m"), provenance=Provenance.declared("R. W.", "F12"))
+    both = Schema((column, replace(column, name="twin")))
+    table = sf.scan(pa.table({"sex": ["f", "m"] * 20, "twin": ["f", "m"] * 20}), both)
+    said = sf.synthesize(table, sf.MarginalBootstrap(epsilon=1.0), 5).guarantee.text()
+    assert "R. W. (F12), who answers for it that it was not read off these data; not signed" in said
