@@ -65,6 +65,9 @@ def serve(
     per_address: Annotated[
         int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
     ] = 64,
+    root_path: Annotated[
+        str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
+    ] = "",
     host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000,
     workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1,
@@ -114,7 +117,7 @@ def serve(
         answers=str(answers), ledger=ledger or "",
         trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
-        only_current=only_current, connections_per_address=per_address,
+        only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)
@@ -145,7 +148,11 @@ def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str)
         [
             *(Text.assemble(("Model ", "bold"), _line(s)) for s in served),
             *([] if settings.trusted else [Text(_ANY_SIGNER, "yellow")]),
-            Text.assemble(("Listening on ", "bold"), address.url, "  (page: /, API: /docs)"),
+            Text.assemble(
+                ("Listening on ", "bold"),
+                address.url,
+                f"  (page: {settings.root_path}/, API: {settings.root_path}/docs)",
+            ),
         ],
         {
             "models": [{"name": s.name, "version": s.version, "signer": s.signer} for s in served],

@@ -270,14 +270,14 @@ def build(service: Service) -> Middleware:
     )
     settings = service.settings
     limits = (settings.body_bytes, settings.most_rows)
-    general = dumps(document(sfumato.__version__, *limits))
+    general = dumps(document(sfumato.__version__, *limits, root_path=settings.root_path))
 
     async def openapi(request: Request) -> Response:
         request.scope[NOTE].route = "openapi"
         if "authorization" not in request.headers:
             return Response(general, media_type="application/json")
         models = service.allowed(service.admit(request, "openapi"))
-        return _json(document(sfumato.__version__, *limits, models))
+        return _json(document(sfumato.__version__, *limits, models, settings.root_path))
 
     routes: list[tuple[str, str, Any]] = [
         ("POST", "/v1/models/{name}/score", service.score),
@@ -296,7 +296,7 @@ def build(service: Service) -> Middleware:
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
     _refuse_in_json(app)
-    return Middleware(app, service.metrics, secure=settings.secure)
+    return Middleware(app, service.metrics, secure=settings.secure, root_path=settings.root_path)
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:

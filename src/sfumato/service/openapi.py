@@ -26,8 +26,10 @@ _ANSWER = {
 }
 
 
-def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = ()) -> Json:
-    """The whole document; `models` are described one by one."""
+def document(
+    version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = (), root_path: str = ""
+) -> Json:
+    """The whole document; `models` are described one by one, addresses stand under the root path."""
     paths = _paths(body_bytes, most_rows)
     schemas = _schemas(most_rows)
     if models:
@@ -42,6 +44,7 @@ def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Ser
             "description": "Risk scores from released models. Each answer names the model's version and "
             "what it promises to the persons the model was learnt from.",
         },
+        **({"servers": [{"url": root_path}]} if root_path else {}),
         "security": [{"key": []}],
         "paths": paths,
         "components": {

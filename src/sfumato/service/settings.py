@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError
 
+_OWN = "v1|v2|page|docs|healthz|readyz|metrics|openapi.json|cds-services"  # no prefix may begin so
+_PREFIX = re.compile(rf"(?!/(?:{_OWN})(?:/|$))(/[A-Za-z0-9][A-Za-z0-9._~-]{{0,63}}){{1,8}}")
 VARIABLE = "SFUMATO_SERVICE"  # how the settings reach the worker processes
 
 
@@ -31,6 +34,8 @@ class Settings:
     decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
     keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
     secure: answers tell browsers to come back by TLS only.
+    root_path: the prefix under which a proxy shows the service, such as /scores. The proxy may take it away
+        or pass it on.
     """
 
     models: tuple[str, ...]
@@ -50,6 +55,7 @@ class Settings:
     decimals: int | None = None
     runtime: str = ""
     secure: bool = False
+    root_path: str = ""
 
     def __post_init__(self) -> None:
         faults = []
@@ -67,6 +73,8 @@ class Settings:
             faults.append("a score has 1 to 15 decimals")
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
             faults.append("a trusted key is 64 hexadecimal digits")
+        if self.root_path and not _PREFIX.fullmatch(self.root_path):
+            faults.append("a root path is /NAME or /NAME/NAME, and its first name none of our own addresses")
         if faults:
             raise ParameterError(
                 f"the settings of the service: {'; '.join(faults)}.", hint="sfumato serve --help"
