@@ -65,6 +65,12 @@ def serve(
     per_address: Annotated[
         int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
     ] = 64,
+    access: Annotated[
+        Path | None,
+        typer.Option(
+            "--access", metavar="FILE", help="Issuers and clients whose tokens are taken beside keys (TOML)."
+        ),
+    ] = None,
     root_path: Annotated[
         str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
     ] = "",
@@ -118,6 +124,7 @@ def serve(
         trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
         only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
+        access="" if access is None else str(access),
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

@@ -100,6 +100,17 @@ class Answers:
                 [(question, kept.body, kept.answer, now + self._keep) for question, kept in answers.items()],
             )
 
+    def first(self, mark: bytes, until: float) -> bool:
+        """Note, on disk, a mark that may come once until a time; whether this was the first time."""
+        now = time.time()
+        with self._lock, faults_named(self.name), writing(self._connection):
+            self._tidy(self._connection, now)
+            self._connection.execute("DELETE FROM answers WHERE question = ? AND expires <= ?", (mark, now))
+            cursor = self._connection.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?,?,?,?)", (mark, b"", b"", until)
+            )
+        return cursor.rowcount == 1
+
     def _tidy(self, connection: sqlite3.Connection, now: float) -> None:
         if abs(now - self._tidied) > _TIDY:
             connection.execute("DELETE FROM answers WHERE expires <= ?", (now,))

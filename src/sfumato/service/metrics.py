@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROUTES = (
     "page", "docs", "openapi", "healthz", "readyz", "metrics", "models", "model", "score", "activate",
-    "rollback", "budget", "other",
+    "rollback", "budget", "token", "cds", "inference", "drift", "other",
 )  # fmt: skip
 _STATUSES = (200, 304, 308, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503)
 _OUTCOMES = ("released", "drawn", "repeated", "refused")

@@ -27,10 +27,18 @@ _ANSWER = {
 
 
 def document(
-    version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = (), root_path: str = ""
+    version: str,
+    body_bytes: int,
+    most_rows: int,
+    models: Sequence[Served] = (),
+    root_path: str = "",
+    more: Json | None = None,
 ) -> Json:
-    """The whole document; `models` are described one by one, addresses stand under the root path."""
-    paths = _paths(body_bytes, most_rows)
+    """The whole document; `models` are described one by one, addresses stand under the root path.
+
+    more: the paths of further protocols.
+    """
+    paths = _paths(body_bytes, most_rows) | (more or {})
     schemas = _schemas(most_rows)
     if models:
         score = paths.pop("/v1/models/{name}/score")["post"]
@@ -49,7 +57,7 @@ def document(
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": "An API key: sfm_..."}
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key (sfm_...) or a token"}
             },
             "schemas": schemas,
         },

@@ -66,6 +66,14 @@ def check(settings: Settings) -> list[Served]:
     installation = Installation(settings.keys, create=True)
     with contextlib.closing(installation):
         registry = Registry(settings, installation)
+        if settings.access:
+            from sfumato.service.access import read
+            from sfumato.service.key_sets import KeySet
+
+            _need_tokens()
+            access = read(settings.access)
+            for party in (*access.issuers, *access.clients):
+                KeySet(party)  # a file of keys is read; an address is not asked yet
         if settings.ledger:
             Ledger.open(settings.ledger)
         Answers(settings.answers, installation.secret, settings.keep_hours).close()
@@ -75,10 +83,17 @@ def check(settings: Settings) -> list[Served]:
 
 def _need_parts() -> None:
     try:
-        import fastapi  # noqa: F401
+        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("the service", "service") from None
+
+
+def _need_tokens() -> None:
+    try:
+        import jwt  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("tokens", "service") from None
 
 
 def run(settings: Settings, address: Address) -> None:

@@ -36,6 +36,7 @@ class Settings:
     secure: answers tell browsers to come back by TLS only.
     root_path: the prefix under which a proxy shows the service, such as /scores. The proxy may take it away
         or pass it on.
+    access: the file of issuers and clients whose tokens are taken beside keys.
     """
 
     models: tuple[str, ...]
@@ -56,6 +57,7 @@ class Settings:
     runtime: str = ""
     secure: bool = False
     root_path: str = ""
+    access: str = ""
 
     def __post_init__(self) -> None:
         faults = []
