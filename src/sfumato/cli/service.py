@@ -71,6 +71,12 @@ def serve(
             "--access", metavar="FILE", help="Issuers and clients whose tokens are taken beside keys (TOML)."
         ),
     ] = None,
+    fhir: Annotated[
+        Path | None,
+        typer.Option(
+            "--fhir", metavar="FILE", help="Which FHIR code is which feature (TOML): speaks CDS Hooks."
+        ),
+    ] = None,
     root_path: Annotated[
         str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
     ] = "",
@@ -124,7 +130,7 @@ def serve(
         trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
         only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
-        access="" if access is None else str(access),
+        access="" if access is None else str(access), fhir="" if fhir is None else str(fhir),
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

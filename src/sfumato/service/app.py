@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.service import logs, page
+from sfumato.service.inference_protocol import InferenceProtocol
 from sfumato.service.middleware import NOTE, Middleware
 from sfumato.service.openapi import document
 from sfumato.service.replies import Refusal, dumps
@@ -37,9 +38,14 @@ class RouteGroup(Protocol):
 
 def route_groups(service: Service) -> list[RouteGroup]:
     """The protocols that are spoken beside our own, by what the operator set up."""
-    groups: list[RouteGroup] = []
+    groups: list[RouteGroup] = [InferenceProtocol(service)]
     if service.tokens is not None and service.tokens.access.clients:
         groups.append(TokenEndpoint(service.tokens, service.settings.seconds_to_send))
+    if service.settings.fhir:
+        from sfumato.io.fhir import read_mappings
+        from sfumato.service.cds_hooks import CdsHooks
+
+        groups.append(CdsHooks(service, read_mappings(service.settings.fhir)))
     return groups
 
 

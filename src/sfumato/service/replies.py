@@ -25,6 +25,7 @@ REFUSALS = {
     "too_slow": (408, "The body took too long to arrive."),
     "another_body": (409, "This Idempotency-Key came with another question before."),
     "no_earlier_version": (409, "There is no earlier version to go back to."),
+    "no_prefetch": (412, "The prefetch is needed: this service asks no FHIR server for more."),
     "too_large": (413, "The body is larger than allowed."),
     "not_json_type": (415, "The body must be sent as application/json, not compressed."),
     "not_form_type": (415, "The body must be sent as application/x-www-form-urlencoded, not compressed."),

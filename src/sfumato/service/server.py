@@ -77,6 +77,11 @@ def check(settings: Settings) -> list[Served]:
         if settings.ledger:
             Ledger.open(settings.ledger)
         Answers(settings.answers, installation.secret, settings.keep_hours).close()
+        if settings.fhir:
+            from sfumato.io.fhir import faults_of, read_mappings
+
+            read_mappings(settings.fhir)
+            faults_of({"resourceType": "Patient"})  # the extra is there
         found = [registry.find(name) for name in registry.names]
         return [served for served in found if served is not None]
 

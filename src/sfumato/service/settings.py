@@ -37,6 +37,7 @@ class Settings:
     root_path: the prefix under which a proxy shows the service, such as /scores. The proxy may take it away
         or pass it on.
     access: the file of issuers and clients whose tokens are taken beside keys.
+    fhir: the file that says which FHIR code is which feature; with it CDS Hooks is spoken.
     """
 
     models: tuple[str, ...]
@@ -58,6 +59,7 @@ class Settings:
     secure: bool = False
     root_path: str = ""
     access: str = ""
+    fhir: str = ""
 
     def __post_init__(self) -> None:
         faults = []

@@ -105,13 +105,17 @@ class Service:
         rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
-        if under is None and not served.noisy:
-            answer, outcomes = released(question), {"released": len(rows)}
+        return Response(await self.scored(question), media_type="application/json")
+
+    async def scored(self, question: Question) -> bytes:
+        """The answer to a question, by whichever protocol it came; free, or paid for and kept."""
+        if question.idempotency is None and not question.served.noisy:
+            answer, outcomes = released(question), {"released": len(question.rows)}
         else:
             answer, outcomes = await self._kept(question)
         for how, number in outcomes.items():
             self.metrics.scored(how, number)
-        return Response(answer, media_type="application/json")
+        return answer
 
     async def _kept(self, question: Question) -> tuple[bytes, dict[str, int]]:
         """An answer that waits for the disk, on a thread; begun is finished, though the caller be gone."""
