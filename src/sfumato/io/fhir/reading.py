@@ -64,7 +64,7 @@ def resources_of(content: Any) -> list[Entry]:
             continue
         entries = one.get("entry") or []
         if not isinstance(entries, list):
-            raise DataError("a Bundle's entry is no list.", hint="a Bundle as FHIR has it")
+            raise DataError("a Bundle's entry must be a list.", hint="a Bundle as FHIR has it")
         for entry in entries:
             inside = entry.get("resource") if isinstance(entry, dict) else None
             if isinstance(inside, dict) and isinstance(inside.get("resourceType"), str):
@@ -210,7 +210,7 @@ def _age(who: Resource, now: datetime) -> int:
     try:
         born = date.fromisoformat(text)
     except ValueError:
-        raise _MissingError("the patient's birth date is no date") from None
+        raise _MissingError("the patient's birth date does not exist") from None
     today = now.date()
     if born > today:
         raise _MissingError("the patient's birth date is in the future")
