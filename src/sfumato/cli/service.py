@@ -48,9 +48,13 @@ def serve(
     keys: KeysFile = DEFAULT,
     trusted: Trusted = None,
     answers: Annotated[
-        Path,
-        typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
-    ] = Path("sfumato.answers"),
+        str,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Where answers are kept that may be asked again; postgresql://... is for several machines.",
+        ),
+    ] = "sfumato.answers",
     keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0,
     decimals: Annotated[
         int | None,
@@ -126,7 +130,7 @@ def serve(
         raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
     settings = Settings(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
-        answers=str(answers), ledger=ledger or "",
+        answers=answers, ledger=ledger or "",
         trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
         only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),

@@ -60,7 +60,7 @@ def check(settings: Settings) -> list[Served]:
     """Try everything before a process is started: files, signatures, ledger. Gives the current versions."""
     _need_parts()
     from sfumato.privacy import Ledger
-    from sfumato.service.answers import Answers
+    from sfumato.service.answers import open_answers
     from sfumato.service.registry import Registry
 
     installation = Installation(settings.keys, create=True)
@@ -76,7 +76,7 @@ def check(settings: Settings) -> list[Served]:
                 KeySet(party)  # a file of keys is read; an address is not asked yet
         if settings.ledger:
             Ledger.open(settings.ledger)
-        Answers(settings.answers, installation.secret, settings.keep_hours).close()
+        open_answers(settings.answers, installation.secret, settings.keep_hours).close()
         if settings.fhir:
             from sfumato.io.fhir import faults_of, read_mappings
 

@@ -22,7 +22,8 @@ class Settings:
     models: files (.sfm, .dpat) or folders of them. A folder is looked through again when a version is
         activated that is not known yet.
     keys: the installation's file: keys, active versions, the secret of its keyed hashes.
-    answers: what was answered under an idempotency key, and by noisy models; entries expire.
+    answers: what was answered under an idempotency key, and by noisy models; entries expire. A file, or a URL
+        of PostgreSQL, where several machines share answers and rates.
     ledger: path or URL; needed for noisy models only.
     trusted: public keys (hex) whose signatures are taken. None given: the file's own is, which only shows
         that the file was not damaged.

@@ -15,7 +15,7 @@ from sfumato.errors import DataError, SfumatoError
 from sfumato.privacy import Ledger
 from sfumato.service import logs, request_parts
 from sfumato.service.access import read as read_access
-from sfumato.service.answers import Answers
+from sfumato.service.answers import open_answers
 from sfumato.service.installation import Installation
 from sfumato.service.keys import ApiKey
 from sfumato.service.limits import Limits
@@ -25,6 +25,7 @@ from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
 from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import Settings
+from sfumato.service.shared import SharedRates, is_shared
 from sfumato.service.tokens import Tokens
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -41,9 +42,10 @@ class Service:
         self.installation = Installation(settings.keys, create=True)
         self.registry = Registry(settings, self.installation)
         self.ledger = Ledger.open(settings.ledger) if settings.ledger else None
-        self.answers = Answers(settings.answers, self.installation.secret, settings.keep_hours)
+        self.answers = open_answers(settings.answers, self.installation.secret, settings.keep_hours)
         self.scoring = Scorer(self.answers, self.ledger, share=settings.share_answers)
         self.limits = Limits(Path(folder) / "limits")
+        self.rates = SharedRates(settings.answers) if is_shared(settings.answers) else None
         self.metrics = Metrics(folder)
         access = read_access(settings.access) if settings.access else None
         self.tokens = None if access is None else Tokens(access, self.installation.secret, self.answers)
@@ -55,6 +57,8 @@ class Service:
         self.threads.shutdown(wait=True)
         if self.tokens is not None:
             self.tokens.close()
+        if self.rates is not None:
+            self.rates.close()
         for part in (self.answers, self.limits, self.installation):
             part.close()
 
@@ -74,6 +78,8 @@ class Service:
             raise Refusal("no_key", headers={"www-authenticate": "Bearer"})
         note.key = key.id
         wait = self.limits.wait(key)
+        if not wait and self.rates is not None:
+            wait = await self.rates.waited(key)
         if wait:
             raise Refusal("too_many_calls", headers={"retry-after": str(wait)})
         return key
@@ -182,8 +188,8 @@ class Service:
         found = self.registry.find(name, version)
         if found is None:
             raise Refusal("unknown_model")
-        self.installation.activate(found.name, found.version)
-        return self._changed(request, found)
+        head = self.installation.activate(found.name, found.version, who=key.id)
+        return self._changed(request, found, head)
 
     async def rollback(self, request: Request) -> Response:
         """Make the version current that was so before."""
@@ -196,18 +202,20 @@ class Service:
         if not at_hand:
             raise Refusal("unknown_model")
         try:
-            version = self.installation.roll_back(name, at_hand)
+            version, head = self.installation.roll_back(name, at_hand, who=key.id)
         except DataError:
             raise Refusal("no_earlier_version") from None
         found = self.registry.find(name, version)
         if found is None:
             raise Refusal("unavailable")
-        return self._changed(request, found)
+        return self._changed(request, found, head)
 
-    def _changed(self, request: Request, served: Served) -> Response:
+    def _changed(self, request: Request, served: Served, head: str) -> Response:
         note: Note = request.scope[NOTE]
         note.model, note.version = served.name, served.version
-        logs.event("activated", id=note.id, key=note.key, model=served.name, version=served.version)
+        logs.event(
+            "activated", id=note.id, key=note.key, model=served.name, version=served.version, head=head
+        )
         return as_json({"model": served.name, "current": served.version})
 
     async def budget(self, request: Request) -> Response:
@@ -236,7 +244,7 @@ class Service:
         try:
             self.installation.refresh()
             missing = [name for name in self.registry.names if self.registry.find(name) is None]
-            self.answers.find(b"ready")
+            await asyncio.to_thread(self.answers.find, b"ready")
             if self.ledger is not None:
                 await asyncio.to_thread(getattr, self.ledger, "head")
                 locked = await asyncio.to_thread(getattr, self.ledger, "locked")
