@@ -10,8 +10,9 @@ import pytest
 from serving import Inside
 
 from sfumato.privacy import Ledger
-from sfumato.service.app import Service, build
+from sfumato.service.app import build
 from sfumato.service.settings import Settings
+from sfumato.service.worker import Service
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -229,7 +229,7 @@ def test_a_full_store_refuses_before_it_pays(
     spend: Callable, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask, _ = spend()
-    monkeypatch.setattr("sfumato.service.answers._MOST_BYTES", 4096)
+    monkeypatch.setattr("sfumato.service.answers.MOST_BYTES", 4096)
     assert ask("POST", SCORE, WHOLE).code == "unavailable"
     assert ledger.spent == 0
 

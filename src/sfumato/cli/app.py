@@ -148,6 +148,7 @@ register(keys_app, keys.create)
 register(keys_app, keys.list_, "list")
 register(keys_app, keys.rotate)
 register(keys_app, keys.revoke)
+register(keys_app, keys.history)
 app.add_typer(keys_app, name="keys")
 
 

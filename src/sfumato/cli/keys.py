@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,6 +88,28 @@ def list_(terminal: Terminal, keys: KeysFile = DEFAULT) -> None:
         cells = (key.id, key.client, " ".join(key.scopes), f"{key.rate:g}", made, key.state(time.time()))
         grid.add_row(*map(Text, cells))
     terminal.result(grid if found else Text("There is no key yet."), [_plain(key) for key in found])
+
+
+def history(
+    terminal: Terminal,
+    keys: KeysFile = DEFAULT,
+    seen: Annotated[
+        str, typer.Option("--seen", metavar="HEAD", help="A head noted earlier; refused if it is lost.")
+    ] = "",
+) -> None:
+    """Show who made, rotated and revoked keys, activated and rolled back versions; the chain is checked."""
+    with closing(_opened(keys)) as installation:
+        steps = installation.history(seen)
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("When", "Who", "Did", "What"):
+        grid.add_column(title, no_wrap=title == "When")
+    for step in steps:
+        grid.add_row(*map(Text, (step.at, step.who, step.did, step.what)))
+    head = steps[-1].hash if steps else ""
+    said = Text(f"The chain holds. Head: {head}", "green") if steps else Text("Nothing was done yet.")
+    terminal.result(
+        [grid, said] if steps else said, {"head": head, "steps": [asdict(step) for step in steps]}
+    )
 
 
 def _opened(path: Path, *, create: bool = False) -> Installation:

@@ -48,9 +48,13 @@ def serve(
     keys: KeysFile = DEFAULT,
     trusted: Trusted = None,
     answers: Annotated[
-        Path,
-        typer.Option("--answers", metavar="FILE", help="Where answers are kept that may be asked again."),
-    ] = Path("sfumato.answers"),
+        str,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Where answers are kept that may be asked again; postgresql://... is for several machines.",
+        ),
+    ] = "sfumato.answers",
     keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0,
     decimals: Annotated[
         int | None,
@@ -65,6 +69,21 @@ def serve(
     per_address: Annotated[
         int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
     ] = 64,
+    access: Annotated[
+        Path | None,
+        typer.Option(
+            "--access", metavar="FILE", help="Issuers and clients whose tokens are taken beside keys (TOML)."
+        ),
+    ] = None,
+    fhir: Annotated[
+        Path | None,
+        typer.Option(
+            "--fhir", metavar="FILE", help="Which FHIR code is which feature (TOML): speaks CDS Hooks."
+        ),
+    ] = None,
+    root_path: Annotated[
+        str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
+    ] = "",
     host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000,
     workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1,
@@ -111,10 +130,11 @@ def serve(
         raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
     settings = Settings(
         models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
-        answers=str(answers), ledger=ledger or "",
+        answers=answers, ledger=ledger or "",
         trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
-        only_current=only_current, connections_per_address=per_address,
+        only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
+        access="" if access is None else str(access), fhir="" if fhir is None else str(fhir),
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)
@@ -145,7 +165,11 @@ def _serve(terminal: Terminal, settings: Settings, address: Address, *more: str)
         [
             *(Text.assemble(("Model ", "bold"), _line(s)) for s in served),
             *([] if settings.trusted else [Text(_ANY_SIGNER, "yellow")]),
-            Text.assemble(("Listening on ", "bold"), address.url, "  (page: /, API: /docs)"),
+            Text.assemble(
+                ("Listening on ", "bold"),
+                address.url,
+                f"  (page: {settings.root_path}/, API: {settings.root_path}/docs)",
+            ),
         ],
         {
             "models": [{"name": s.name, "version": s.version, "signer": s.signer} for s in served],

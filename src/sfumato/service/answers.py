@@ -13,8 +13,9 @@ import hmac
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +30,9 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS answers_expire ON answers (expires)
 """
 _TIDY = 60.0  # seconds between two removals of what has expired
-_MOST_BYTES = 1 << 30  # of the file
-_FREE_SHARE = 0.5  # of that, for answers that cost nothing: they must not crowd out those that do
+MOST_BYTES = 1 << 30  # of the file
+PAID_SHARE = 0.95
+FREE_SHARE = 0.5  # of that, for answers that cost nothing: they must not crowd out those that do
 
 
 @dataclass(frozen=True)
@@ -41,15 +43,61 @@ class Kept:
     answer: bytes
 
 
-class Answers:
-    """The kept answers of one installation; several workers on one machine share them."""
+class Answers(ABC):
+    """The kept answers of one installation: in a file that the workers of a machine share (`FileAnswers`),
+    or in PostgreSQL for several machines (`shared.SharedAnswers`)."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def hash(self, *parts: bytes) -> bytes:
+        """The keyed hash of a question. Lengths go in too, so that no two lists of parts run together."""
+        mac = hmac.new(self._secret, digestmod=hashlib.sha256)
+        for part in parts:
+            mac.update(len(part).to_bytes(8, "big") + part)
+        return mac.digest()
+
+    @abstractmethod
+    def alone(self, question: bytes) -> AbstractContextManager[None]:
+        """Nobody else is at work on this question meanwhile."""
+
+    @abstractmethod
+    def find(self, question: bytes) -> Kept | None:
+        """What was answered, if that has not expired."""
+
+    @abstractmethod
+    def require_room(self, *, paid: bool) -> None:
+        """Refuse before anything is paid for, if an answer could not be kept."""
+
+    @abstractmethod
+    def keep(self, answers: Mapping[bytes, Kept]) -> None:
+        """Keep what was answered to each question: all or none, durable when it returns."""
+
+    @abstractmethod
+    def first(self, mark: bytes, until: float) -> bool:
+        """Note, durably, a mark that may come once until a time; whether this was the first time."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def open_answers(place: str, secret: bytes, keep_hours: float) -> Answers:
+    """The answers in a file, or at a URL of PostgreSQL."""
+    from sfumato.service.shared import SharedAnswers, is_shared
+
+    return (SharedAnswers if is_shared(place) else FileAnswers)(place, secret, keep_hours)
+
+
+class FileAnswers(Answers):
+    """In a file; several workers on one machine share it."""
 
     def __init__(self, path: str | Path, secret: bytes, keep_hours: float) -> None:
+        super().__init__(secret)
         self.name = Path(path).name
-        self._secret = secret
         self._keep = keep_hours * 3600
         self._connection = connect(path, _APPLICATION, _LAYOUT, create=True)
-        self._connection.execute(f"PRAGMA max_page_count = {_MOST_BYTES // 4096}")
+        self._connection.execute(f"PRAGMA max_page_count = {MOST_BYTES // 4096}")
         self._lock = threading.Lock()
         self._flights = SingleFlight(Path(path).with_name(f"{self.name}-locks"))
         self._tidied = 0.0
@@ -58,13 +106,6 @@ class Answers:
         """Let go of the files."""
         self._connection.close()
         self._flights.close()
-
-    def hash(self, *parts: bytes) -> bytes:
-        """The keyed hash of a question. Lengths go in too, so that no two lists of parts run together."""
-        mac = hmac.new(self._secret, digestmod=hashlib.sha256)
-        for part in parts:
-            mac.update(len(part).to_bytes(8, "big") + part)
-        return mac.digest()
 
     @contextmanager
     def alone(self, question: bytes) -> Iterator[None]:
@@ -87,7 +128,7 @@ class Answers:
                 int(self._connection.execute(f"PRAGMA {what}").fetchone()[0])
                 for what in ("page_size", "page_count", "freelist_count")
             )
-        if size * (used - free) > _MOST_BYTES * (0.95 if paid else _FREE_SHARE):
+        if size * (used - free) > MOST_BYTES * (PAID_SHARE if paid else FREE_SHARE):
             raise OutputError(f"{self.name} is full.", hint="keep answers for fewer hours")
 
     def keep(self, answers: Mapping[bytes, Kept]) -> None:
@@ -99,6 +140,17 @@ class Answers:
                 "INSERT OR REPLACE INTO answers VALUES (?,?,?,?)",
                 [(question, kept.body, kept.answer, now + self._keep) for question, kept in answers.items()],
             )
+
+    def first(self, mark: bytes, until: float) -> bool:
+        """Note, on disk, a mark that may come once until a time; whether this was the first time."""
+        now = time.time()
+        with self._lock, faults_named(self.name), writing(self._connection):
+            self._tidy(self._connection, now)
+            self._connection.execute("DELETE FROM answers WHERE question = ? AND expires <= ?", (mark, now))
+            cursor = self._connection.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?,?,?,?)", (mark, b"", b"", until)
+            )
+        return cursor.rowcount == 1
 
     def _tidy(self, connection: sqlite3.Connection, now: float) -> None:
         if abs(now - self._tidied) > _TIDY:

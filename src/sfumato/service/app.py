@@ -1,252 +1,52 @@
-"""The routes."""
+"""The application: all routes, refusals in one form, and what stands before them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import Ledger
-from sfumato.service import logs, page, request_parts
-from sfumato.service.answers import Answers
-from sfumato.service.installation import Installation
-from sfumato.service.keys import ApiKey
-from sfumato.service.limits import Limits
-from sfumato.service.metrics import Metrics
-from sfumato.service.middleware import NOTE, Middleware, Note
+from sfumato.errors import SfumatoError
+from sfumato.service import logs, page
+from sfumato.service.inference_protocol import InferenceProtocol
+from sfumato.service.middleware import NOTE, Middleware
 from sfumato.service.openapi import document
-from sfumato.service.registry import CURRENT, Registry, Served
-from sfumato.service.replies import Fault, Refusal, dumps
-from sfumato.service.scores import Question, Scorer, left, released
+from sfumato.service.replies import Refusal, dumps
 from sfumato.service.settings import VARIABLE, Settings
-
-_THREADS = 8  # for answers that have to be kept: they wait for the disk
-_MOST_WAITING = 256
-
-
-class Service:
-    """All that the routes stand on, in one worker."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        folder = settings.runtime or tempfile.mkdtemp(prefix="sfumato-")
-        self.installation = Installation(settings.keys, create=True)
-        self.registry = Registry(settings, self.installation)
-        self.ledger = Ledger.open(settings.ledger) if settings.ledger else None
-        self.answers = Answers(settings.answers, self.installation.secret, settings.keep_hours)
-        self.scoring = Scorer(self.answers, self.ledger, share=settings.share_answers)
-        self.limits = Limits(Path(folder) / "limits")
-        self.metrics = Metrics(folder)
-        self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="answers")
-        self.waiting = 0
-
-    def close(self) -> None:
-        """Finish what was begun, then let go of all files."""
-        self.threads.shutdown(wait=True)
-        for part in (self.answers, self.limits, self.installation):
-            part.close()
-
-    # -- who asks ----------------------------------------------------------------------------------
-
-    def admit(self, request: Request, route: str) -> ApiKey:
-        """The key of a call that may go on; it is counted against the key's rate."""
-        note: Note = request.scope[NOTE]
-        note.route = route
-        given = request.headers.getlist("authorization")
-        key = self.installation.holder(given[0]) if len(given) == 1 else None
-        if key is None:
-            raise Refusal("no_key", headers={"www-authenticate": "Bearer"})
-        note.key = key.id
-        wait = self.limits.wait(key)
-        if wait:
-            raise Refusal("too_many_calls", headers={"retry-after": str(wait)})
-        return key
-
-    def served(self, request: Request, key: ApiKey, version: str) -> Served:
-        """The model of the address; one that the key is not for is as unknown as one that is not there."""
-        name = request.path_params["name"]
-        found = self.registry.find(name, version) if key.may("score", name) else None
-        if self.settings.only_current and found is not None and version != CURRENT:
-            current = self.registry.find(name)
-            found = found if current is not None and found.version == current.version else None
-        if found is None:
-            lost = version == CURRENT and key.may("score", name) and self.registry.versions(name)
-            raise Refusal("unavailable" if lost else "unknown_model")
-        note: Note = request.scope[NOTE]
-        note.model, note.version = found.name, found.version
-        return found
-
-    # -- scores ------------------------------------------------------------------------------------
-
-    async def score(self, request: Request) -> Response:
-        """Score one row or many."""
-        key = self.admit(request, "score")
-        given = request_parts.parameters(request, "version", "explain")
-        version, explain = request_parts.version_of(given), request_parts.truth_of(given, "explain")
-        served = self.served(request, key, version)
-        under = request_parts.idempotency_key(request)
-        body = await request_parts.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
-        rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
-        told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
-        question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
-        if under is None and not served.noisy:
-            answer, outcomes = released(question), {"released": len(rows)}
-        else:
-            answer, outcomes = await self._kept(question)
-        for how, number in outcomes.items():
-            self.metrics.scored(how, number)
-        return Response(answer, media_type="application/json")
-
-    async def _kept(self, question: Question) -> tuple[bytes, dict[str, int]]:
-        """An answer that waits for the disk, on a thread; begun is finished, though the caller be gone."""
-        if self.waiting >= _MOST_WAITING:
-            raise Refusal("unavailable", headers={"retry-after": "1"})
-        self.waiting += 1
-        work = asyncio.get_running_loop().run_in_executor(self.threads, self.scoring.answer, question)
-        work.add_done_callback(self._one_less)
-        try:
-            return await asyncio.shield(work)
-        except Refusal as refusal:
-            if refusal.code == "budget_spent":
-                self.metrics.scored("refused")
-            raise
-
-    def _one_less(self, work: asyncio.Future[Any]) -> None:
-        self.waiting -= 1
-        if not work.cancelled():
-            work.exception()  # looked at, so that nobody complains if the caller is gone
-
-    # -- models ------------------------------------------------------------------------------------
-
-    async def models(self, request: Request) -> Response:
-        """The models this key may ask."""
-        key = self.admit(request, "models")
-        request_parts.parameters(request)
-        return _json({"models": [served.summary() for served in self.allowed(key)]})
-
-    def allowed(self, key: ApiKey) -> list[Served]:
-        """The current versions of the models that a key is for."""
-        found = [self.registry.find(name) for name in self.registry.names if key.may("score", name)]
-        return [served for served in found if served is not None]
-
-    async def model(self, request: Request) -> Response:
-        """One model, with its guarantee in full."""
-        key = self.admit(request, "model")
-        version = request_parts.version_of(request_parts.parameters(request, "version"))
-        served = self.served(request, key, version)
-        current = self.registry.find(served.name)
-        closed = self.settings.only_current
-        about = served.document() | {
-            "signer_compared": bool(self.settings.trusted),
-            "versions": [served.version] if closed else self.registry.versions(served.name),
-            "current": current.version if current else None,
-        }
-        return _json(about)
-
-    async def activate(self, request: Request) -> Response:
-        """Make a version current."""
-        key = self.admit(request, "activate")
-        if not key.may("admin"):
-            raise Refusal("not_allowed")
-        request_parts.parameters(request)
-        body = await request_parts.body_of(request, 4096, self.settings.seconds_to_send)
-        content = request_parts.parsed(body)
-        version = (
-            content.get("version") if isinstance(content, dict) and set(content) == {"version"} else None
-        )
-        if not isinstance(version, str) or not request_parts.NAME.fullmatch(version) or version == "current":
-            raise Refusal("invalid", [Fault(0, "version", "an object with the version to activate")])
-        name = request.path_params["name"]
-        if self.registry.find(name, version) is None:
-            await asyncio.to_thread(self.registry.look)
-        found = self.registry.find(name, version)
-        if found is None:
-            raise Refusal("unknown_model")
-        self.installation.activate(found.name, found.version)
-        return self._changed(request, found)
-
-    async def rollback(self, request: Request) -> Response:
-        """Make the version current that was so before."""
-        key = self.admit(request, "rollback")
-        if not key.may("admin"):
-            raise Refusal("not_allowed")
-        request_parts.parameters(request)
-        name = request.path_params["name"]
-        at_hand = self.registry.versions(name)
-        if not at_hand:
-            raise Refusal("unknown_model")
-        try:
-            version = self.installation.roll_back(name, at_hand)
-        except DataError:
-            raise Refusal("no_earlier_version") from None
-        found = self.registry.find(name, version)
-        if found is None:
-            raise Refusal("unavailable")
-        return self._changed(request, found)
-
-    def _changed(self, request: Request, served: Served) -> Response:
-        note: Note = request.scope[NOTE]
-        note.model, note.version = served.name, served.version
-        logs.event("activated", id=note.id, key=note.key, model=served.name, version=served.version)
-        return _json({"model": served.name, "current": served.version})
-
-    async def budget(self, request: Request) -> Response:
-        """What is left for this key's client."""
-        key = self.admit(request, "budget")
-        request_parts.parameters(request)
-        about: dict[str, Any] = {"client": key.client, "kind": None, "left": None, "left_of_client": None}
-        if self.ledger is not None:
-            about["kind"] = self.ledger.budget.kind
-            if key.may("admin"):  # to others it would tell how much the rest of the world asks
-                about["left"] = await asyncio.to_thread(getattr, self.ledger, "left")
-            about["left_of_client"] = await asyncio.to_thread(left, self.ledger, key.client)
-        return _json(about)
-
-    # -- the house ---------------------------------------------------------------------------------
-
-    async def healthz(self, request: Request) -> Response:
-        """The process is there."""
-        request.scope[NOTE].route = "healthz"
-        return _json({"status": "ok"})
-
-    async def readyz(self, request: Request) -> Response:
-        """Every model has a current version at hand, every file can be reached, and the ledger pays."""
-        request.scope[NOTE].route = "readyz"
-        locked = ""
-        try:
-            self.installation.refresh()
-            missing = [name for name in self.registry.names if self.registry.find(name) is None]
-            self.answers.find(b"ready")
-            if self.ledger is not None:
-                await asyncio.to_thread(getattr, self.ledger, "head")
-                locked = await asyncio.to_thread(getattr, self.ledger, "locked")
-        except SfumatoError:
-            raise Refusal("unavailable") from None
-        if missing or locked:
-            raise Refusal("unavailable")
-        return _json({"status": "ready"})
-
-    async def metrics_text(self, request: Request) -> Response:
-        """The counters of all workers."""
-        key = self.admit(request, "metrics")
-        if not key.may("metrics"):
-            raise Refusal("not_allowed")
-        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+from sfumato.service.token_endpoint import TokenEndpoint
+from sfumato.service.worker import Route, Service, as_json
 
 
-def _json(content: Any) -> Response:
-    return Response(dumps(content), media_type="application/json")
+class RouteGroup(Protocol):
+    """Routes that speak somebody else's protocol, and how the document describes them."""
+
+    def routes(self) -> list[Route]:
+        """Method, address and function of each."""
+        ...
+
+    def paths(self) -> dict[str, Any]:
+        """As the OpenAPI document has them."""
+        ...
+
+
+def route_groups(service: Service) -> list[RouteGroup]:
+    """The protocols that are spoken beside our own, by what the operator set up."""
+    groups: list[RouteGroup] = [InferenceProtocol(service)]
+    if service.tokens is not None and service.tokens.access.clients:
+        groups.append(TokenEndpoint(service.tokens, service.settings.seconds_to_send))
+    if service.settings.fhir:
+        from sfumato.io.fhir import read_mappings
+        from sfumato.service.cds_hooks import CdsHooks
+
+        groups.append(CdsHooks(service, read_mappings(service.settings.fhir)))
+    return groups
 
 
 def build(service: Service) -> Middleware:
@@ -254,49 +54,35 @@ def build(service: Service) -> Middleware:
     import sfumato
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         logs.event("started", models=len(service.registry.names))
         yield
         await asyncio.to_thread(service.close)
         logs.event("stopped")
 
-    app = FastAPI(
-        title="Sfumato",
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        lifespan=lifespan,
-    )
+    app = Starlette(lifespan=lifespan, exception_handlers=_REFUSED)
+    app.router.redirect_slashes = False
     settings = service.settings
+    groups = route_groups(service)
+    more = {path: about for group in groups for path, about in group.paths().items()}
     limits = (settings.body_bytes, settings.most_rows)
-    general = dumps(document(sfumato.__version__, *limits))
+    general = dumps(document(sfumato.__version__, *limits, root_path=settings.root_path, more=more))
 
     async def openapi(request: Request) -> Response:
         request.scope[NOTE].route = "openapi"
         if "authorization" not in request.headers:
             return Response(general, media_type="application/json")
-        models = service.allowed(service.admit(request, "openapi"))
-        return _json(document(sfumato.__version__, *limits, models))
+        models = service.allowed(await service.admit(request, "openapi"))
+        return as_json(document(sfumato.__version__, *limits, models, settings.root_path, more))
 
-    routes: list[tuple[str, str, Any]] = [
-        ("POST", "/v1/models/{name}/score", service.score),
-        ("GET", "/v1/models", service.models),
-        ("GET", "/v1/models/{name}", service.model),
-        ("POST", "/v1/models/{name}/activate", service.activate),
-        ("POST", "/v1/models/{name}/rollback", service.rollback),
-        ("GET", "/v1/budget", service.budget),
-        ("GET", "/healthz", service.healthz),
-        ("GET", "/readyz", service.readyz),
-        ("GET", "/metrics", service.metrics_text),
-        ("GET", "/openapi.json", openapi),
-    ]
+    routes: list[Route] = [*service.routes(), ("GET", "/openapi.json", openapi)]
+    for group in groups:
+        routes += group.routes()
     for method, path, endpoint in routes:
         app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
-    _refuse_in_json(app)
-    return Middleware(app, service.metrics, secure=settings.secure)
+    return Middleware(app, service.metrics, secure=settings.secure, root_path=settings.root_path)
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:
@@ -307,32 +93,37 @@ def _static(route: str, content: bytes, kind: str) -> Any:
     return endpoint
 
 
-def _refuse_in_json(app: FastAPI) -> None:
-    """Every refusal in one form, whoever raises it."""
+def _answered(request: Request, refusal: Refusal) -> Response:
+    request.scope[NOTE].code = refusal.code
+    return refusal.response()
 
-    def answered(request: Request, refusal: Refusal) -> Response:
-        request.scope[NOTE].code = refusal.code
-        return refusal.response()
 
-    @app.exception_handler(Refusal)
-    async def ours(request: Request, refusal: Refusal) -> Response:
-        return answered(request, refusal)
+async def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return _answered(request, error)
 
-    @app.exception_handler(SfumatoError)
-    async def unreachable(request: Request, error: SfumatoError) -> Response:
-        # A file or database that cannot be reached: said without its name, logged by kind and place.
-        logs.event("unavailable", 40, id=request.scope[NOTE].id, **logs.fault(error))
-        return answered(request, Refusal("unavailable", headers={"retry-after": "1"}))
 
-    @app.exception_handler(Exception)
-    async def unforeseen(request: Request, _: Exception) -> Response:
-        # It is raised again when this is sent; the front logs it by kind and place.
-        return answered(request, Refusal("fault"))
+async def _unreachable(request: Request, error: Exception) -> Response:
+    # A file or database that cannot be reached: said without its name, logged by kind and place.
+    logs.event("unavailable", 40, id=request.scope[NOTE].id, **logs.fault(error))
+    return _answered(request, Refusal("unavailable", headers={"retry-after": "1"}))
 
-    @app.exception_handler(HTTPException)
-    async def routing(request: Request, error: HTTPException) -> Response:
-        code = {404: "unknown", 405: "no_method"}.get(error.status_code, "bad_request")
-        return answered(request, Refusal(code, headers=dict(error.headers or {})))
+
+async def _unforeseen(request: Request, _: Exception) -> Response:
+    # It is raised again when this is sent; the middleware logs it by kind and place.
+    return _answered(request, Refusal("fault"))
+
+
+async def _routing(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "unknown", 405: "no_method"}.get(error.status_code, "bad_request")
+    return _answered(request, Refusal(code, headers=dict(error.headers or {})))
+
+
+# Every refusal in one form, whoever raises it.
+_REFUSED: dict[Any, Any] = {
+    Refusal: _ours, SfumatoError: _unreachable, Exception: _unforeseen, HTTPException: _routing
+}  # fmt: skip
 
 
 def create() -> Middleware:

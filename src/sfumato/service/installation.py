@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.service import keys
+from sfumato.service import history, keys
 from sfumato.service._sqlite import connect, faults_named, writing
 from sfumato.service.keys import ApiKey
 
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS keys (
     REAL, revoked REAL);
 CREATE TABLE IF NOT EXISTS activations (
     number INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, version TEXT NOT NULL, at REAL NOT NULL,
-    undone REAL)
+    undone REAL);
 """
 _COLUMNS = "number, id, client, scopes, rate, burst, hash, created, expires, revoked"
 _LATEST = "FROM activations WHERE model = ? AND undone IS NULL ORDER BY number DESC"
@@ -41,7 +41,7 @@ class Installation:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.name = Path(path).name
-        self._connection = connect(path, _APPLICATION, _LAYOUT, create=create)
+        self._connection = connect(path, _APPLICATION, _LAYOUT + history.LAYOUT, create=create)
         self._lock = threading.Lock()
         self._seen = -1
         self._keys: dict[str, ApiKey] = {}
@@ -93,7 +93,13 @@ class Installation:
         return tuple(sorted(self._keys.values(), key=lambda key: key.number))
 
     def create_key(
-        self, client: str, scopes: tuple[str, ...] = ("score",), rate: float = 50.0, burst: int = 100
+        self,
+        client: str,
+        scopes: tuple[str, ...] = ("score",),
+        rate: float = 50.0,
+        burst: int = 100,
+        *,
+        who: str = "",
     ) -> tuple[ApiKey, str]:
         """A new key and its text, which is shown this once."""
         keys.checked(client, scopes, rate, burst)
@@ -101,9 +107,10 @@ class Installation:
         row = (identity, client, " ".join(scopes), float(rate), int(burst), kept, time.time(), None, None)
         with self._change():
             self._insert(row)
+            self._note(who, "created key", f"{identity} of {client}: {' '.join(scopes)}")
         return self._keys[identity], text
 
-    def rotate_key(self, identity: str, overlap: float) -> tuple[ApiKey, str]:
+    def rotate_key(self, identity: str, overlap: float, *, who: str = "") -> tuple[ApiKey, str]:
         """A new key in place of another, which works on for `overlap` seconds."""
         if not 0 <= overlap <= 366 * 86_400:
             raise ParameterError("an overlap is at most a year.", hint="--overlap 7d")
@@ -118,15 +125,17 @@ class Installation:
         with self._change():
             self._insert((new, old.client, " ".join(old.scopes), old.rate, old.burst, kept, now, None, None))
             self._connection.execute("UPDATE keys SET expires = ? WHERE id = ?", (end, identity))
+            self._note(who, "rotated key", f"{identity} to {new}")
         return self._keys[new], text
 
-    def revoke_key(self, identity: str) -> ApiKey:
+    def revoke_key(self, identity: str, *, who: str = "") -> ApiKey:
         """Refuse a key from now on, in every worker; this cannot be undone."""
         key = self._known(identity)
         with self._change():
             self._connection.execute(
                 "UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (time.time(), key.id)
             )
+            self._note(who, "revoked key", f"{key.id} of {key.client}")
         return self._keys[key.id]
 
     def _insert(self, row: tuple[object, ...]) -> None:
@@ -153,12 +162,13 @@ class Installation:
         """The version of each model that was made current."""
         return dict(self._active)
 
-    def activate(self, model: str, version: str) -> None:
-        """Make a version current, in every worker, from the next request on."""
+    def activate(self, model: str, version: str, *, who: str = "") -> str:
+        """Make a version current, in every worker, from the next request on; the history's new head."""
         with self._change():
             self._connection.execute(
                 "INSERT INTO activations (model, version, at) VALUES (?,?,?)", (model, version, time.time())
             )
+            return self._note(who, "activated", f"{model} {version}")
 
     def settle(self, model: str, versions: Sequence[str]) -> None:
         """At the start: if no version that is at hand was made current, the last of them is."""
@@ -169,9 +179,10 @@ class Installation:
                     "INSERT INTO activations (model, version, at) VALUES (?,?,?)",
                     (model, versions[-1], time.time()),
                 )
+                self._note(history.SERVICE, "activated", f"{model} {versions[-1]}, as nobody had chosen")
 
-    def roll_back(self, model: str, at_hand: Sequence[str]) -> str:
-        """Make the version current that was so before and is at hand; gives back which."""
+    def roll_back(self, model: str, at_hand: Sequence[str], *, who: str = "") -> tuple[str, str]:
+        """Make the version current that was so before and is at hand: which, and the history's new head."""
         with self._change():
             rows = self._connection.execute(f"SELECT number, version {_LATEST}", (model,)).fetchall()
             earlier = (row for row in rows[1:] if row[1] in at_hand and row[1] != rows[0][1])
@@ -182,7 +193,18 @@ class Installation:
                 "UPDATE activations SET undone = ? WHERE model = ? AND number > ? AND undone IS NULL",
                 (time.time(), model, number),
             )
-        return str(version)
+            head = self._note(who, "rolled back", f"{model} to {version}")
+        return str(version), head
+
+    # -- history -----------------------------------------------------------------------------------
+
+    def history(self, seen: str = "") -> tuple[history.Step, ...]:
+        """Who did what, oldest first; the chain is checked. seen: a head that was noted elsewhere."""
+        with self._lock, faults_named(self.name):
+            return history.read(self._connection, self.name, seen)
+
+    def _note(self, who: str, did: str, what: str) -> str:
+        return history.add(self._connection, who or history.at_terminal(), did, what)
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:

@@ -83,12 +83,22 @@ def opens(key: ApiKey | None, secret: str, now: float) -> bool:
     return key is not None and same and key.usable(now)
 
 
+def is_client(name: str) -> bool:
+    """Whether this can be the name of a client."""
+    return _CLIENT.fullmatch(name) is not None
+
+
+def is_scope(scope: object) -> bool:
+    """Whether this is one of our scopes."""
+    return isinstance(scope, str) and _SCOPE.fullmatch(scope) is not None
+
+
 def checked(client: str, scopes: tuple[str, ...], rate: float, burst: int) -> None:
     """Refuse what cannot be a key, with all faults at once."""
     faults = []
-    if not _CLIENT.fullmatch(client):
+    if not is_client(client):
         faults.append("a client's name is 1 to 64 letters, digits, '.', '_', '-'")
-    if not scopes or not all(_SCOPE.fullmatch(s) for s in scopes):
+    if not scopes or not all(map(is_scope, scopes)):
         faults.append("a scope is score, score:MODEL, admin or metrics")
     if not 0 < rate <= 1e6 or not 1 <= burst <= 1_000_000:
         faults.append("rate and burst are above 0 and at most a million")

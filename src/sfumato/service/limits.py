@@ -19,6 +19,12 @@ from sfumato.service.installation import MOST_KEYS
 from sfumato.service.keys import ApiKey
 
 _TIME = struct.Struct("<d")
+_TOKEN_PLACES = 1 << 20  # for holders of tokens, by hash: two at one place share the stricter of their rates
+
+
+def place_of(digest: bytes) -> int:
+    """The place of a holder who has no number, after those of all keys."""
+    return MOST_KEYS + int.from_bytes(digest[:8], "big") % _TOKEN_PLACES
 
 
 class Limits:
@@ -27,7 +33,7 @@ class Limits:
 
     def __init__(self, path: str | Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        size = MOST_KEYS * _TIME.size
+        size = (MOST_KEYS + _TOKEN_PLACES) * _TIME.size
         if os.fstat(self._file).st_size != size:
             os.ftruncate(self._file, size)  # a hole: nothing is written until a key calls
         self._times = mmap.mmap(self._file, size)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 ROUTES = (
     "page", "docs", "openapi", "healthz", "readyz", "metrics", "models", "model", "score", "activate",
-    "rollback", "budget", "other",
+    "rollback", "budget", "token", "cds", "inference", "drift", "other",
 )  # fmt: skip
-_STATUSES = (200, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503)
+_STATUSES = (200, 304, 308, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 429, 500, 503)
 _OUTCOMES = ("released", "drawn", "repeated", "refused")
 _EDGES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _NUMBER = struct.Struct("<d")

@@ -46,8 +46,8 @@ class Note:
 class Middleware:
     """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, *, secure: bool = False) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, secure: bool = False, root_path: str = "") -> None:
+        self._app, self._metrics, self._root = app, metrics, root_path
         self._headers = [*_HEADERS, _SECURE] if secure else _HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,17 +67,27 @@ class Middleware:
             await send(message)
 
         try:
-            if _two_lengths(scope):
+            if self._root and scope["path"] == self._root:
+                note.route, slash = "page", [(b"location", f"{self._root}/".encode())]  # the page needs it
+                await answer({"type": "http.response.start", "status": 308, "headers": slash})
+                await answer({"type": "http.response.body", "body": b""})
+            elif _two_lengths(scope):
                 note.code = "bad_request"
                 await _refuse(answer, Refusal("bad_request"), [(b"connection", b"close")])
             else:
-                await self._app(scope, receive, answer)
+                await self._app(self._inside(scope), receive, answer)
         except Exception as error:
             logs.event("fault", logging.ERROR, id=note.id, route=note.route, **logs.fault(error))
             if not note.status:
                 await _refuse(answer, Refusal("fault"))
         finally:
             self._account(note, time.perf_counter() - start)
+
+    def _inside(self, scope: Scope) -> Scope:
+        """The address as the routes know it, whether the proxy took its prefix away or passed it on."""
+        if self._root and scope["path"].startswith(f"{self._root}/"):
+            return {**scope, "path": scope["path"][len(self._root) :]}
+        return scope
 
     def _account(self, note: Note, seconds: float) -> None:
         self._metrics.request(note.route, note.status, seconds)

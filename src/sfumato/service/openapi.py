@@ -26,9 +26,19 @@ _ANSWER = {
 }
 
 
-def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Served] = ()) -> Json:
-    """The whole document; `models` are described one by one."""
-    paths = _paths(body_bytes, most_rows)
+def document(
+    version: str,
+    body_bytes: int,
+    most_rows: int,
+    models: Sequence[Served] = (),
+    root_path: str = "",
+    more: Json | None = None,
+) -> Json:
+    """The whole document; `models` are described one by one, addresses stand under the root path.
+
+    more: the paths of further protocols.
+    """
+    paths = _paths(body_bytes, most_rows) | (more or {})
     schemas = _schemas(most_rows)
     if models:
         score = paths.pop("/v1/models/{name}/score")["post"]
@@ -42,11 +52,12 @@ def document(version: str, body_bytes: int, most_rows: int, models: Sequence[Ser
             "description": "Risk scores from released models. Each answer names the model's version and "
             "what it promises to the persons the model was learnt from.",
         },
+        **({"servers": [{"url": root_path}]} if root_path else {}),
         "security": [{"key": []}],
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": "An API key: sfm_..."}
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key (sfm_...) or a token"}
             },
             "schemas": schemas,
         },

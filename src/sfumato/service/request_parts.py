@@ -14,16 +14,21 @@ from sfumato.service.replies import Fault, Refusal
 Row = dict[str, Any]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _JSON = re.compile(r'application/json(\s*;\s*charset\s*=\s*"?utf-?8"?)?\s*', re.IGNORECASE)
+_FHIR = re.compile(_JSON.pattern.replace("json", "(?:fhir[+])?json", 1), re.IGNORECASE)
+_FORM = re.compile(r'application/x-www-form-urlencoded(\s*;\s*charset\s*=\s*"?utf-?8"?)?\s*', re.IGNORECASE)
 _MOST_DIGITS = 12  # of a length; int() itself gives up on thousands of them
 _IDEMPOTENCY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The whole body, if it is JSON by its header, small enough and quick enough."""
+async def body_of(
+    request: Request, most: int, seconds: float, *, form: bool = False, fhir: bool = False
+) -> bytes:
+    """The whole body, if it is JSON (or a form, or FHIR's JSON) by its header, small and quick enough."""
     headers = request.headers
     types = headers.getlist("content-type")
-    if len(types) != 1 or not _JSON.fullmatch(types[0]) or headers.get("content-encoding"):
-        raise Refusal("not_json_type")
+    expected = _FORM if form else _FHIR if fhir else _JSON
+    if len(types) != 1 or not expected.fullmatch(types[0]) or headers.get("content-encoding"):
+        raise Refusal("not_form_type" if form else "not_json_type")
     length = headers.get("content-length", "")
     if length.isdecimal() and (len(length) > _MOST_DIGITS or int(length) > most):
         raise Refusal("too_large")

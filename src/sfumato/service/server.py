@@ -60,25 +60,45 @@ def check(settings: Settings) -> list[Served]:
     """Try everything before a process is started: files, signatures, ledger. Gives the current versions."""
     _need_parts()
     from sfumato.privacy import Ledger
-    from sfumato.service.answers import Answers
+    from sfumato.service.answers import open_answers
     from sfumato.service.registry import Registry
 
     installation = Installation(settings.keys, create=True)
     with contextlib.closing(installation):
         registry = Registry(settings, installation)
+        if settings.access:
+            from sfumato.service.access import read
+            from sfumato.service.key_sets import KeySet
+
+            _need_tokens()
+            access = read(settings.access)
+            for party in (*access.issuers, *access.clients):
+                KeySet(party)  # a file of keys is read; an address is not asked yet
         if settings.ledger:
             Ledger.open(settings.ledger)
-        Answers(settings.answers, installation.secret, settings.keep_hours).close()
+        open_answers(settings.answers, installation.secret, settings.keep_hours).close()
+        if settings.fhir:
+            from sfumato.io.fhir import faults_of, read_mappings
+
+            read_mappings(settings.fhir)
+            faults_of({"resourceType": "Patient"})  # the extra is there
         found = [registry.find(name) for name in registry.names]
         return [served for served in found if served is not None]
 
 
 def _need_parts() -> None:
     try:
-        import fastapi  # noqa: F401
+        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("the service", "service") from None
+
+
+def _need_tokens() -> None:
+    try:
+        import jwt  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("tokens", "service") from None
 
 
 def run(settings: Settings, address: Address) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError
 
+_OWN = "v1|v2|page|docs|healthz|readyz|metrics|openapi.json|cds-services"  # no prefix may begin so
+_PREFIX = re.compile(rf"(?!/(?:{_OWN})(?:/|$))(/[A-Za-z0-9][A-Za-z0-9._~-]{{0,63}}){{1,8}}")
 VARIABLE = "SFUMATO_SERVICE"  # how the settings reach the worker processes
 
 
@@ -19,7 +22,8 @@ class Settings:
     models: files (.sfm, .dpat) or folders of them. A folder is looked through again when a version is
         activated that is not known yet.
     keys: the installation's file: keys, active versions, the secret of its keyed hashes.
-    answers: what was answered under an idempotency key, and by noisy models; entries expire.
+    answers: what was answered under an idempotency key, and by noisy models; entries expire. A file, or a URL
+        of PostgreSQL, where several machines share answers and rates.
     ledger: path or URL; needed for noisy models only.
     trusted: public keys (hex) whose signatures are taken. None given: the file's own is, which only shows
         that the file was not damaged.
@@ -31,6 +35,10 @@ class Settings:
     decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
     keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
     secure: answers tell browsers to come back by TLS only.
+    root_path: the prefix under which a proxy shows the service, such as /scores. The proxy may take it away
+        or pass it on.
+    access: the file of issuers and clients whose tokens are taken beside keys.
+    fhir: the file that says which FHIR code is which feature; with it CDS Hooks is spoken.
     """
 
     models: tuple[str, ...]
@@ -50,6 +58,9 @@ class Settings:
     decimals: int | None = None
     runtime: str = ""
     secure: bool = False
+    root_path: str = ""
+    access: str = ""
+    fhir: str = ""
 
     def __post_init__(self) -> None:
         faults = []
@@ -67,6 +78,8 @@ class Settings:
             faults.append("a score has 1 to 15 decimals")
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
             faults.append("a trusted key is 64 hexadecimal digits")
+        if self.root_path and not _PREFIX.fullmatch(self.root_path):
+            faults.append("a root path is /NAME or /NAME/NAME, and its first name none of our own addresses")
         if faults:
             raise ParameterError(
                 f"the settings of the service: {'; '.join(faults)}.", hint="sfumato serve --help"

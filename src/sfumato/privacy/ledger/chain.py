@@ -40,13 +40,14 @@ _STEP = 2000  # lines read at once
 _written = json.JSONEncoder(ensure_ascii=True, default=repr).encode
 
 
-def _chained(before: str, line: tuple[Any, ...]) -> str:
+def chained(before: str, line: tuple[Any, ...]) -> str:
+    """The hash of any line that follows `before`."""
     return hashlib.sha256(_written([before, *line]).encode()).hexdigest()
 
 
 def link(before: str, row: Row) -> str:
     """The hash of a line that follows `before`."""
-    return _chained(before, row[:9] if row[9:14] == PLAIN else row[:14])
+    return chained(before, row[:9] if row[9:14] == PLAIN else row[:14])
 
 
 def genesis(meta: dict[str, str]) -> str:
@@ -54,7 +55,7 @@ def genesis(meta: dict[str, str]) -> str:
     fixed = {key: meta[key] for key in _FIXED if key in meta}
     if "born" in meta:
         fixed["version"] = meta["born"]
-    return _chained("", tuple(sorted(fixed.items(), key=repr)))
+    return chained("", tuple(sorted(fixed.items(), key=repr)))
 
 
 # -- reading -----------------------------------------------------------------------------------------

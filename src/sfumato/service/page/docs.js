@@ -1,7 +1,7 @@
 // The OpenAPI document as a page: every operation, its parameters, examples and answers.
 import { h } from "./drawing.js";
 
-const described = await (await fetch("/openapi.json", { credentials: "omit" })).json();
+const described = await (await fetch("openapi.json", { credentials: "omit" })).json();
 const main = document.getElementById("main");
 
 const json = (value) => h("pre", { tabindex: "0" }, h("code", {}, JSON.stringify(value, null, 2)));

@@ -1,4 +1,5 @@
 // Sign in, choose a model, try a score. Text is only ever set as text, never as markup.
+// Addresses are relative, so that the page works under any prefix a proxy gives it.
 import { h, drawn } from "./drawing.js";
 
 const $ = (id) => document.getElementById(id);
@@ -40,7 +41,7 @@ async function guarded(work) {
 
 async function signIn() {
   key = $("key").value.trim();
-  const { models } = await ask("/v1/models");
+  const { models } = await ask("v1/models");
   $("key").value = "";
   $("sign-in").hidden = true;
   $("house").hidden = false;
@@ -57,7 +58,7 @@ async function signIn() {
 }
 
 async function show(name) {
-  model = await ask(`/v1/models/${encodeURIComponent(name)}`);
+  model = await ask(`v1/models/${encodeURIComponent(name)}`);
   for (const chip of document.querySelectorAll(".chip")) {
     chip.setAttribute("aria-pressed", String(chip.dataset.model === name));
   }
@@ -88,7 +89,7 @@ function promises() {
 }
 
 async function budget() {
-  const b = await ask("/v1/budget");
+  const b = await ask("v1/budget");
   $("budget").textContent =
     b.kind === null
       ? "Remaining budget: none is needed, as nothing here is spent by asking."
@@ -152,7 +153,7 @@ function marked(faults) {
 async function score() {
   marked([]);
   const query = model.noisy ? "" : "?explain=true";
-  const answer = await ask(`/v1/models/${encodeURIComponent(model.name)}/score${query}`, row());
+  const answer = await ask(`v1/models/${encodeURIComponent(model.name)}/score${query}`, row());
   $("answer").replaceChildren(...drawn(answer));
   $("result").hidden = false;
   $("result").scrollIntoView({ block: "nearest" });

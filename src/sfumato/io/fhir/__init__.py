@@ -1,0 +1,28 @@
+"""FHIR resources as what the house works with: features found by code and unit, and assessments given back.
+
+`units` reads UCUM and converts, `mapping` says which code is which feature (an operator's TOML file),
+`reading` finds the features of one patient among resources and says what it took and what is missing,
+`assessment` writes a RiskAssessment, `validation` holds resources against fhir.resources (extra `fhir`). It
+knows resources and names of features; it knows no model and no service.
+"""
+
+from __future__ import annotations
+
+from sfumato.io.fhir.assessment import risk_assessment
+from sfumato.io.fhir.mapping import Mapping, read_mappings
+from sfumato.io.fhir.reading import Found, Reading, read_features, resources_of
+from sfumato.io.fhir.units import UnitError, convert
+from sfumato.io.fhir.validation import faults_of
+
+__all__ = [
+    "Found",
+    "Mapping",
+    "Reading",
+    "UnitError",
+    "convert",
+    "faults_of",
+    "read_features",
+    "read_mappings",
+    "resources_of",
+    "risk_assessment",
+]
