@@ -248,6 +248,14 @@ def test_measurements_are_all_that_is_known(model: PrivateModel) -> None:
 # -- real data ------------------------------------------------------------------------------------
 
 
+def test_pairs_that_were_not_measured_are_named() -> None:
+    random = np.random.default_rng(1)
+    codes = np.stack([random.integers(0, 150, 500), random.integers(0, 150, 500), random.integers(0, 2, 500)])
+    model = PrivateSynthesizer(epsilon=5.0).fit(table_of(codes, (150, 150, 2)))
+    assert any("'v0' with 'v1'" in note and "v2" not in note for note in model.notes)
+    assert "'v0' with 'v1'" in model.sample(10).about
+
+
 def test_it_keeps_its_accuracy_on_adult(data_dir: Path) -> None:
     """epsilon = 1: mean distance of pairs .0225 or less on average; one draw is within .026."""
     folder = data_dir / "adult" / "bench13"

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.counts import Counts
 from sfumato.counts.tables import check_set
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release
@@ -24,6 +24,7 @@ from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
+from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.files import Content, load, save
 from sfumato.synthesis.private.layout import Codes, Floats
 from sfumato.synthesis.private.measurement import Measured
@@ -123,6 +124,20 @@ class PrivateModel:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a user of the rows should know, from public numbers alone."""
+        return (*self._too_wide(), *self._too_noisy())
+
+    def _too_wide(self) -> tuple[str, ...]:
+        may = set(candidates(self.domain.sizes))
+        wide = [p for p in combinations(range(len(self.columns)), 2) if p not in may]
+        if not wide:
+            return ()
+        named = listed([f"'{self.columns[a]}' with '{self.columns[b]}'" for a, b in wide], 12)
+        return (
+            f"Pairs of columns with more than {MAX_CELLS:,} combinations were not measured and come out as "
+            f"if independent, but for what other columns say of both: {named}.",
+        )
+
+    def _too_noisy(self) -> tuple[str, ...]:
         if self.noise_of_pairs < _MUCH:
             return ()
         pairs = len(self.columns) * (len(self.columns) - 1) // 2
