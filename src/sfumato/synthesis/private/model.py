@@ -102,6 +102,8 @@ class PrivateModel:
         """
         sizes, rows = self.measured.sizes, self.measured.rows / int(self.plan.get("max_rows_per_person", 1))
         cells = [a * b for a, b in combinations(sizes, 2)]
+        if not cells:
+            return 0.0
         spent = sum(m.amount for _, m in self.measured.everything())
         if self.measured.scores is None:  # pure: E|noise| of a cell is pairs / epsilon
             return 0.5 * float(np.mean(cells)) * len(cells) / spent / rows
