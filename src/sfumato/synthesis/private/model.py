@@ -27,6 +27,7 @@ from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
 from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.files import Content, load, save
+from sfumato.synthesis.private.intervals import About, NoisyTable, noisy_table
 from sfumato.synthesis.private.layout import Codes, Floats
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
@@ -161,6 +162,15 @@ class PrivateModel:
         places = tuple(self.domain.place(c) for c in columns)
         books = [self.domain.books[j] for j in places]
         return Counts.of_dense(books, self._dense(places))
+
+    def table(self, *columns: str, about: About = "data") -> NoisyTable:
+        """The counts of one or two columns with standard errors, where they were measured.
+
+        about: "data", the counts of the data themselves; or "population", of which the data are a random
+            sample: sampling error is added to that of the noise.
+        """
+        check_set(columns, self.columns)
+        return noisy_table(self.domain, self.measured, [self.domain.place(c) for c in columns], about)
 
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several counts."""
