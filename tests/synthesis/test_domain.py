@@ -104,11 +104,12 @@ def test_draws_fill_the_bin_evenly() -> None:
     assert ((n - 40_000 / 6) ** 2 / (40_000 / 6)).sum() < 37.0  # chi-square, 5 degrees: 1e-6 is at 35.9
 
 
-def test_days_keep_their_order() -> None:
+@pytest.mark.parametrize("gaps", [(True, True), (False, True), (True, False), (False, False)])
+def test_days_keep_their_order(gaps: tuple[bool, bool]) -> None:
     edges = tuple(date(2020, m, 1) for m in range(1, 13))
-    days = [column(n, Kind.DATE, edges=edges, missing=True) for n in ("in", "out")]
+    days = [column(n, Kind.DATE, edges=edges, missing=m) for n, m in zip(("in", "out"), gaps, strict=True)]
     domain = Domain.of(Schema(tuple(days)), constraints=[Ordered("in", "out")])
-    grid = np.stack(np.meshgrid(np.arange(12), np.arange(12))).reshape(2, -1).astype(np.uint32)
+    grid = np.stack(np.meshgrid(*map(np.arange, domain.sizes))).reshape(2, -1).astype(np.uint32)
     both = (grid < 11).all(axis=0)
     assert np.array_equal(domain.violations(grid), both & (grid[0] > grid[1]))
     kept = np.repeat(grid[:, ~domain.violations(grid)], 50, axis=1)

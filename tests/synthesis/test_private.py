@@ -22,7 +22,7 @@ from sfumato.privacy import ApproxDP, Budget, PureDP
 from sfumato.privacy.base import Unit
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.private import PrivateModel, PrivateSynthesizer
-from sfumato.synthesis.private.exact_counts import Counted
+from sfumato.synthesis.private.exact_counts import Counted, candidates
 
 SIZES = (2, 2, 2, 3)
 ROWS = 4_000
@@ -167,7 +167,7 @@ def test_calibrated_rows_have_the_measured_tables(model: PrivateModel) -> None:
     wanted = model.counts("v0", "v1").dense()
     found = release.counts("v0", "v1").dense()
     assert np.abs(found - wanted).sum() / 2 / model.rows < 0.01
-    truth = Counted.of_codes(chain(ROWS).astype(np.uint16), SIZES).pairs[0, 1]
+    truth = Counted.of_codes(chain(ROWS).astype(np.uint16), SIZES).pair((0, 1))
     assert np.abs(found / found.sum() - truth / ROWS).sum() / 2 < 0.05
 
 
@@ -248,6 +248,21 @@ def test_measurements_are_all_that_is_known(model: PrivateModel) -> None:
 # -- real data ------------------------------------------------------------------------------------
 
 
+def test_levels_that_pairs_do_not_tell_apart_are_said() -> None:
+    random = np.random.default_rng(1)
+    codes = np.stack([random.integers(0, 150, 500), random.integers(0, 150, 500), random.integers(0, 2, 500)])
+    model = PrivateSynthesizer(epsilon=5.0).fit(table_of(codes, (150, 150, 2)))
+    assert any("'v0' (150 as" in note and "'v1' (150 as" in note and "v2" not in note for note in model.notes)
+    assert "'v0' (150 as" in model.sample(10).about
+    assert set(model.classes["columns"].to_pylist()) == {"v0", "v1"}
+
+
+def test_pairs_too_wide_to_be_measured_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.synthesis.private.exact_counts.MAX_CELLS", 5)
+    model = PrivateSynthesizer(epsilon=5.0).fit(table_of(chain(500), SIZES))
+    assert any("'v0' with 'v3'" in note and "'v0' with 'v1'" not in note for note in model.notes)
+
+
 def test_it_keeps_its_accuracy_on_adult(data_dir: Path) -> None:
     """epsilon = 1: mean distance of pairs .0225 or less on average; one draw is within .026."""
     folder = data_dir / "adult" / "bench13"
@@ -265,6 +280,6 @@ def test_it_keeps_its_accuracy_on_adult(data_dir: Path) -> None:
     truth = Counted.of_codes(codes_of(table).astype(np.uint16), sizes)
     drawn = Counted.of_codes(fitted.codes(fitted.rows, sf.Key.fresh()), sizes)
     distances = [
-        np.abs(truth.pairs[p] / truth.rows - drawn.pairs[p] / drawn.rows).sum() / 2 for p in truth.pairs
+        np.abs(truth.pair(p) / truth.rows - drawn.pair(p) / drawn.rows).sum() / 2 for p in candidates(sizes)
     ]
     assert np.mean(distances) < 0.026

@@ -24,7 +24,7 @@ from declared import PUBLIC
 
 import sfumato as sf
 from sfumato.seeds import Key
-from sfumato.synthesis.constraints import Implies, Never
+from sfumato.synthesis.constraints import Implies, Never, Within
 from sfumato.synthesis.private import (
     PrivateModel,
     PrivateSynthesizer,
@@ -32,6 +32,7 @@ from sfumato.synthesis.private import (
     measurement,
     potentials,
     purse,
+    resolution,
 )
 
 SCHEMA = sf.Schema(
@@ -173,6 +174,21 @@ def test_a_row_shows_in_nothing_but_the_noise(
 ) -> None:
     method = PrivateSynthesizer(epsilon=1.0, delta=delta, target="sick", constraints=CONSTRAINTS)
     compare(monkeypatch, tmp_path, method, more)
+
+
+@MODES
+@pytest.mark.parametrize(
+    "more",
+    [one(sick=0, ward="b"), one(ward="e"), one(ward="a"), one(sick=1, age=2, ward="d")],
+    ids=["a code of its group", "another", "of another group", "before the first"],
+)
+def test_a_row_of_tied_columns_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float, more: list[dict[str, Any]]
+) -> None:
+    """A code and its group, measured at both levels; levels merged by what was measured."""
+    monkeypatch.setattr(resolution, "FINE", 2)
+    tied = (Within("ward", "sick", {0: ["a", "b"], 1: ["c", "d", "e"]}),)
+    compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, delta=delta, constraints=tied), more)
 
 
 @MODES

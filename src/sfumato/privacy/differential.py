@@ -77,6 +77,12 @@ class DifferentialPrivacy(Claim):
         return " ".join(parts)
 
 
+_NOTHING = (
+    "Nothing of use: an epsilon above 600 lets any result be so much more likely with a person's data than "
+    "without that it may as well name them. Treat the result as if there were no promise."
+)
+
+
 @dataclass(frozen=True)
 class PureDP(DifferentialPrivacy):
     """Pure differential privacy."""
@@ -94,6 +100,8 @@ class PureDP(DifferentialPrivacy):
     def promise(self) -> str:
         """What is promised, and against whom."""
         factor = shown_factor(self.epsilon)
+        if factor is None:
+            return _NOTHING
         return (
             f"Any possible result would have been at most {factor} times as likely, and at least 1/{factor} "
             f"times, {self._change()}. So, whatever an intruder knows or will learn, {self._odds()} "
@@ -120,6 +128,8 @@ class ApproxDP(DifferentialPrivacy):
     def promise(self) -> str:
         """What is promised, and against whom."""
         factor, delta = shown_factor(self.epsilon), shown(self.delta)
+        if factor is None:
+            return _NOTHING
         return (
             f"The probability of any set of results is at most {factor} times what it would have been, plus "
             f"{delta}, {self._change()}; and the other way round. Roughly: except with probability "

@@ -83,8 +83,8 @@ def shown(number: float, digits: int = 6, *, upward: bool = True) -> str:
     return plain if 1e-4 <= abs(number) < 1e9 or number == 0 else f"{short.normalize():e}"
 
 
-def shown_factor(epsilon: float) -> str:
-    """e to the epsilon, rounded up, for people."""
+def shown_factor(epsilon: float) -> str | None:
+    """e to the epsilon, rounded up, for people; None where no number means anything to them."""
     if epsilon > 600:
-        return "more than 10^260"
+        return None
     return shown(math.nextafter(math.exp(epsilon), math.inf), 3)

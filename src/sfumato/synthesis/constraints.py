@@ -124,8 +124,8 @@ class Ordered:
         low, high = _ends(books[a])[0], _ends(books[b])[1]
         out = []
         for code, start in enumerate(low):
-            below = np.array([end < start or (open_ and end == start) for end, open_ in high])
-            below = np.append(below, [False] * books[b].missing)
+            below = np.zeros(books[b].size, bool)  # missing, the code after the last, is below nothing
+            below[: len(high)] = [end < start or (open_ and end == start) for end, open_ in high]
             if below.any():
                 only = np.zeros(books[a].size, bool)
                 only[code] = True

@@ -21,7 +21,7 @@ from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
-from sfumato.methods.shapes import ListOf, Text
+from sfumato.methods.shapes import Flag, ListOf, Text
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
@@ -31,10 +31,11 @@ from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
 from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, ColumnModel, learn
+from sfumato.synthesis.imputation.copies import PILOT, Copies, Guard
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import held
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
-from sfumato.synthesis.imputation.variables import Variables, look
+from sfumato.synthesis.imputation.variables import Frame, Variables, look
 from sfumato.synthesis.parameters import (
     COLUMNS,
     CONSTRAINTS,
@@ -79,11 +80,21 @@ class MultipleImputation:
     proper: Annotated[bool, PROPER] = True
     weight: Annotated[str | None, WEIGHT] = None
     constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    reject_copies: Annotated[
+        bool,
+        Parameter(
+            Flag(
+                "Rows that equal one of the data are drawn again until they are no more than other people's "
+                "rows would be."
+            )
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         faults = self.choice.faults() + rules.faults(self.constraints, self.weight)
-        if not isinstance(self.proper, bool):
-            faults.append("proper must be True or False")
+        for name in ("proper", "reject_copies"):
+            if not isinstance(getattr(self, name), bool):
+                faults.append(f"{name} must be True or False")
         if faults:
             raise ParameterError(f"MultipleImputation: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
@@ -111,7 +122,8 @@ class MultipleImputation:
         for i, name in enumerate(order):
             report("learning", i, len(order))
             steps.append(learn(self.choice, variables, frame, name, order[:i], weights=weights))
-        return FittedImputation(self, variables, tuple(steps), law, int(broken.sum()))
+        copies = Copies.of(frame, variables, weights)
+        return FittedImputation(self, variables, tuple(steps), law, copies, int(broken.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +134,7 @@ class FittedImputation:
     variables: Variables
     steps: tuple[ColumnModel, ...] = field(repr=False)
     rules: Rules = field(repr=False)
+    copies: Copies = field(repr=False)
     dropped: int = field(default=0, repr=False)
 
     def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:
@@ -132,13 +145,20 @@ class FittedImputation:
         order = [s.target.name for s in self.steps]
         plan: dict[str, Any] = {"method": "imputation", "rows": rows, "engine": self.method.choice.words(),
                                 "order": order, "proper": self.method.proper, "weight": self.method.weight,
-                                "constraints": [repr(c) for c in self.method.constraints]}  # fmt: skip
+                                "constraints": [repr(c) for c in self.method.constraints],
+                                "reject_copies": self.method.reject_copies}  # fmt: skip
+
+        def pilot(guard: Guard | None) -> Frame:
+            draw = key.generator("imputation", "pilot")
+            return draw_rows(laws, self.rules, {}, min(max(rows, 1_000), PILOT), draw, guard)
+
+        guard, repeated = self.copies.looked_at(pilot, self.method.reject_copies)
         return Release(
-            _table(self.rules, laws, rows, key),
-            promises.of_rows(self.variables),
+            _table(self.rules, laws, rows, key, guard),
+            promises.of_rows(self.variables, repeated),
             InternalRecord(key=key, seed=seed, plan=plan, extra={"rows dropped": self.dropped}),
             "Synthetic rows, drawn from models of person-level data, each column given those before it. "
-            "No row is that of a person; nothing bounds what was learnt from persons.",
+            "Rows may equal those of people; nothing bounds what was learnt from persons.",
         )
 
     def samples(
@@ -149,14 +169,14 @@ class FittedImputation:
         return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
 
 
-def _table(rules: Rules, laws: Sequence[ColumnLaw], rows: int, key: Key) -> Table:
+def _table(rules: Rules, laws: Sequence[ColumnLaw], rows: int, key: Key, guard: Guard | None) -> Table:
     variables = rules.variables
     fields = pa.schema([pa.field(v.name, canonical_type(v.column)) for v in variables.columns])
 
     def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for part, start in enumerate(range(0, rows, CHUNK)):
             draw, here = key.generator("imputation", "rows", part), min(CHUNK, rows - start)
-            frame = draw_rows(laws, rules, {}, here, draw)
+            frame = draw_rows(laws, rules, {}, here, draw, guard)
             yield variables.batch(frame).select(list(names))
             report("synthesizing", start + here, rows)
 

@@ -23,9 +23,9 @@ LEARNT = NoGuarantee(
 )
 
 
-def of_rows(variables: Variables) -> Guarantee:
-    """New rows throughout."""
-    return Guarantee.of(LEARNT, *of_domain(variables))
+def of_rows(variables: Variables, repeated: NoGuarantee) -> Guarantee:
+    """New rows throughout. repeated: how many of them are a row of the data."""
+    return Guarantee.of(LEARNT, repeated, *of_domain(variables))
 
 
 def of_domain(variables: Variables) -> list[NoGuarantee]:

@@ -19,6 +19,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.schema import Kind, Schema
 from sfumato.synthesis.constraints import Conditions, Constraint, Implies, Never, Ordered, Within
 from sfumato.synthesis.imputation.chain import ColumnLaw
+from sfumato.synthesis.imputation.copies import Guard
 from sfumato.synthesis.imputation.draws import Draw, Floats
 from sfumato.synthesis.imputation.variables import Frame, ModelVariable, Variables, rows_of
 from sfumato.table import Table
@@ -112,19 +113,27 @@ def without(frame: Frame, broken: Bools) -> Frame:
 
 
 def draw_rows(
-    laws: Sequence[ColumnLaw], rules: Rules, given: Mapping[str, Floats], rows: int, draw: Draw
+    laws: Sequence[ColumnLaw],
+    rules: Rules,
+    given: Mapping[str, Floats],
+    rows: int,
+    draw: Draw,
+    guard: Guard | None = None,
 ) -> Frame:
-    """Columns one after the other for so many rows, again where a constraint is broken."""
+    """Columns one after the other for so many rows, again where a constraint is broken or the guard says."""
     frame: Frame = {n: v.copy() for n, v in given.items()}
     todo = np.arange(rows)
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
         part: Frame = {n: v[todo] for n, v in given.items()}
         for law in laws:
             part[law.target.name] = law.draw(rules.variables, part, len(todo), draw)
         for law in laws:
             name = law.target.name
             frame.setdefault(name, np.empty(rows))[todo] = part[name]
-        todo = todo[rules.broken(part)] if rules.constraints else todo[:0]
+        again = rules.broken(part) if rules.constraints else np.zeros(len(todo), bool)
+        if guard is not None:
+            again |= guard.refused(part, draw, attempt)
+        todo = todo[again]
         if not len(todo):
             return frame
     raise ParameterError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,50 +17,56 @@ from sfumato.schema import Role
 from sfumato.seeds import Key
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.private.graph import Pair
-from sfumato.synthesis.private.layout import Codes, Floats, Ints
+from sfumato.synthesis.private.layout import Bools, Codes, Floats, Ints
+from sfumato.synthesis.private.variables import Variables
 from sfumato.table import Table
 
 MAX_CELLS = 16_384  # of a pair's table; a wider pair is left to what other columns say of it
+Classes = Sequence[Ints | None]  # of each variable, the class of each state; None where each is its own
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Exact counts. Confidential: they only meet a `Purse`.
+    """Exact counts of variables. Confidential: they only meet a `Purse`.
 
-    unit: what a row counts at most; above 1 where rows count by weight, in parts of the largest.
+    sizes: states of each variable; own: its counts. cells: of a pair, the states that occur together and how
+    often. unit: what a row counts at most; above 1 where rows count by weight, in parts of the largest.
     """
 
     sizes: tuple[int, ...]
     rows: int
     own: tuple[Ints, ...]
-    pairs: Mapping[Pair, Ints]
+    cells: Callable[[Pair], tuple[Any, Any, Any]]
     unit: int = 1
 
     @classmethod
     def of_codes(
         cls, codes: Codes, sizes: Sequence[int], weights: Floats | None = None, unit: int = 1
     ) -> Counted:
-        """Of codes in memory, (columns, rows), and weights in whole units, (rows,)."""
+        """Of states in memory, (variables, rows), and weights in whole units, (rows,)."""
         own = tuple(
             np.bincount(c, weights, minlength=k).astype(np.int64) for c, k in zip(codes, sizes, strict=True)
         )
-        pairs = {
-            (a, b): _table(codes[a], codes[b], sizes[a], sizes[b], weights) for a, b in candidates(sizes)
-        }
-        return cls(tuple(sizes), int(own[0].sum()), own, pairs, unit)
+        return cls(tuple(sizes), int(own[0].sum()), own, lambda p: (codes[p[0]], codes[p[1]], weights), unit)
 
-
-def _table(first: Codes, second: Codes, rows: int, columns: int, weights: Floats | None) -> Ints:
-    keys = first.astype(np.int64) * columns + second
-    return np.bincount(keys, weights, minlength=rows * columns).astype(np.int64).reshape(rows, columns)
+    def pair(self, pair: Pair, classes: Classes | None = None) -> Ints:
+        """The table of two variables, or of their classes."""
+        *both, n = self.cells(pair)
+        states, shape = [], []
+        for variable, own in zip(pair, both, strict=True):
+            merged = None if classes is None else classes[variable]
+            states.append(np.asarray(own if merged is None else merged[own], np.int64))
+            shape.append(self.sizes[variable] if merged is None else int(merged.max()) + 1)
+        keys = states[0] * shape[1] + states[1]
+        return np.bincount(keys, n, minlength=shape[0] * shape[1]).astype(np.int64).reshape(shape)
 
 
 def candidates(sizes: Sequence[int]) -> list[Pair]:
-    """The pairs that may be measured: a public list."""
+    """The pairs that may be measured, by the number of states or classes: known before they are looked at."""
     return [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= MAX_CELLS]
 
 
-def count(table: Table, domain: Domain, max_rows: int) -> Counted:
+def count(table: Table, domain: Domain, variables: Variables, max_rows: int) -> Counted:
     """One reading of the data: rows that break a constraint, or exceed L to a person, do not count."""
     prepared, _ = domain.prepared(table)
     persons = table.schema.of_role(Role.PERSON)
@@ -68,38 +74,50 @@ def count(table: Table, domain: Domain, max_rows: int) -> Counted:
         raise ParameterError("more than one column says whose row it is.", hint="give one the role person")
     weight = None if domain.weight is None else domain.weight.name
     unit = 1 if weight is None else WEIGHT_UNITS
-    if persons:
-        codes, weights = _some_of_each(prepared, domain, persons[0], max_rows)
-        return Counted.of_codes(codes, domain.sizes, weights, unit)
-    names, pairs = domain.names, candidates(domain.sizes)
-    sets = [*((n,) for n in names), *((names[a], names[b]) for a, b in pairs)]
+    if persons or not variables.simple:
+        states, weights = _in_memory(prepared, domain, variables, persons[0] if persons else None, max_rows)
+        return Counted.of_codes(states, variables.sizes, weights, unit)
+    names = domain.names
+    sets = [*((n,) for n in names), *combinations(names, 2)]
     found = prepared.tabulate(sets, weight=weight)
-    tables = {s: c.dense().astype(np.int64) for s, c in found.items()}  # sums of whole units are whole
-    own = tuple(tables[(n,)] for n in names)
-    counts = {(a, b): tables[names[a], names[b]] for a, b in pairs}
-    return Counted(domain.sizes, int(own[0].sum()), own, counts, unit)
+    own = tuple(found[(n,)].dense().astype(np.int64) for n in names)  # sums of whole units are whole
+
+    def cells(pair: Pair) -> tuple[Any, Any, Any]:
+        both = found[names[pair[0]], names[pair[1]]]
+        return both.codes[:, 0], both.codes[:, 1], both.n
+
+    return Counted(domain.sizes, int(own[0].sum()), own, cells, unit)
 
 
-def _some_of_each(table: Table, domain: Domain, person: str, max_rows: int) -> tuple[Codes, Floats | None]:
-    """The codes of at most `max_rows` rows of each person, (columns, rows), and their weights."""
+def _in_memory(
+    table: Table, domain: Domain, variables: Variables, person: str | None, max_rows: int
+) -> tuple[Codes, Floats | None]:
+    """The states of rows, (variables, rows), at most `max_rows` of each person, and their weights."""
     parts: list[Codes] = []
     ids: list[pa.Array] = []
     units: list[Floats] = []
     weight = [] if domain.weight is None else [domain.weight.name]
-    for batch in table.batches([*domain.names, person, *weight]):
-        codes = [book.encode(batch.column(book.name)) for book in domain.books]
-        parts.append(np.stack(codes).astype(np.uint16))
-        ids.append(person_ids(table.schema[person], batch.column(person)))
+    for batch in table.batches([*domain.names, *([person] if person else []), *weight]):
+        codes = np.stack([book.encode(batch.column(book.name)).astype(np.uint16) for book in domain.books])
+        parts.append(variables.encode(codes, domain.sizes))
+        if person is not None:
+            ids.append(person_ids(table.schema[person], batch.column(person)))
         units += [batch.column(w).cast(pa.float64()).to_numpy(zero_copy_only=False) for w in weight]
     if not parts:
-        return np.empty((len(domain.books), 0), np.uint16), None
-    whose = pa.chunked_array(ids)
+        return np.empty((len(variables.every), 0), np.uint16), None
+    states, weights = np.concatenate(parts, axis=1), np.concatenate(units) if units else None
+    if person is None:
+        return states, weights
+    stay = _some_of_each(pa.chunked_array(ids), person, max_rows)
+    return np.ascontiguousarray(states[:, stay]), None if weights is None else weights[stay]
+
+
+def _some_of_each(whose: pa.ChunkedArray, person: str, max_rows: int) -> Bools:
+    """Which rows stay: at most so many of each person, taken at random."""
     if whose.null_count:
         raise DataError(
             f"{whose.null_count} rows do not say whose they are ('{person}').",
             hint="leave those rows out first: how many belong to one person cannot be known",
         )
     places: Any = whose.combine_chunks().dictionary_encode().indices.to_numpy()
-    stay = at_most(places, max_rows, Key.fresh())
-    kept = np.ascontiguousarray(np.concatenate(parts, axis=1)[:, stay])
-    return kept, np.concatenate(units)[stay] if units else None
+    return np.asarray(at_most(places, max_rows, Key.fresh()))

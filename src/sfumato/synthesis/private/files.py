@@ -20,8 +20,10 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.purse import Measurement
+from sfumato.synthesis.private.variables import Variable, Variables
 
-_VERSION = 1
+_VERSION = 2
+_READ = (1, 2)  # in version 1 every column was by itself
 
 
 class Content(NamedTuple):
@@ -40,6 +42,12 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
     arrays: dict[str, Any] = {
         "own": potentials.own, "edges": potentials.edges, "particles": potentials.particles,
     }  # fmt: skip
+    for i, (variable, classes) in enumerate(zip(measured.variables.every, measured.classes, strict=True)):
+        if not variable.single:
+            arrays[f"states{i}"] = variable.states
+        arrays |= {f"level{i}_{k}": level for k, level in enumerate(variable.levels)}
+        if classes is not None:
+            arrays[f"classes{i}"] = classes
     entries = []
     for i, (what, m) in enumerate(measured.everything()):
         arrays[f"m{i}"] = m.values
@@ -51,7 +59,10 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
         "sfumato_private_model": _VERSION,
         "schema": model.domain.schema.to_toml(),
         "ordered": [[c.first, c.second] for c in model.domain.constraints if isinstance(c, Ordered)],
-        "zeros": [{"columns": z.columns, "masks": [m.tolist() for m in z.masks]} for z in measured.zeros],
+        "zeros": [
+            {"columns": z.columns, "masks": [m.tolist() for m in z.masks]} for z in measured.variables.zeros
+        ],
+        "variables": [{"columns": v.columns, "levels": len(v.levels)} for v in measured.variables.every],
         "guarantee": json.loads(model.guarantee.to_json()),
         "plan": dict(model.plan),
         "rows": measured.rows,
@@ -71,7 +82,7 @@ def load(path: Path) -> Content:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         document = json.loads(arrays["document"].tobytes())
-        if document["sfumato_private_model"] != _VERSION:
+        if document["sfumato_private_model"] not in _READ:
             raise DataError(f"{path.name} has another version than {_VERSION}.", hint="upgrade Sfumato")
         return _content(document, arrays)
     except FileNotFoundError:
@@ -96,36 +107,82 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
     zeros = tuple(
         Zero(tuple(z["columns"]), tuple(np.array(m, bool) for m in z["masks"])) for z in document["zeros"]
     )
-    parts: dict[str, list[Measurement]] = {"rows": [], "scores": [], "column": [], "pair": []}
+    variables, classes = _variables(document, arrays, domain.sizes, zeros)
+    parts: dict[str, list[Measurement]] = {"rows": [], "scores": [], "column": [], "level": [], "pair": []}
     for i, entry in enumerate(document["measurements"]):
-        values = arrays[f"m{i}"]
-        columns = tuple(int(c) for c in entry["columns"])
-        expected = tuple(domain.sizes[c] for c in columns)
-        if values.dtype != np.int64 or (columns and values.shape != expected):
+        if arrays[f"m{i}"].dtype != np.int64:
             raise ValueError
         parts[entry["what"]].append(
-            Measurement(columns, values, int(entry["factor"]), float(entry["sigma"]), str(entry["law"]),
-                        float(entry["amount"]))
+            Measurement(tuple(int(c) for c in entry["columns"]), arrays[f"m{i}"], int(entry["factor"]),
+                        float(entry["sigma"]), str(entry["law"]), float(entry["amount"]))
         )  # fmt: skip
+    levels = tuple(tuple(m for m in parts["level"] if m.columns == (j,)) for j in range(len(variables.every)))
     measured = Measured(
-        domain.sizes, float(document["rows"]), tuple(parts["column"]), tuple(parts["pair"]),
-        next(iter(parts["rows"]), None), next(iter(parts["scores"]), None), zeros, document["gain"],
+        variables, float(document["rows"]), tuple(parts["column"]), levels, classes, tuple(parts["pair"]),
+        next(iter(parts["rows"]), None), next(iter(parts["scores"]), None), document["gain"],
     )  # fmt: skip
+    _check(measured)
     wanted = measured.wanted()
     own, edges, particles = (arrays[name] for name in ("own", "edges", "particles"))
     fits = (
-        len(measured.own) == len(domain.sizes)
-        and own.shape == wanted.own_flat.shape
+        own.shape == wanted.own_flat.shape
         and edges.shape == wanted.flat.shape
         and np.isfinite(own).all()
         and np.isfinite(edges).all()
         and particles.dtype == np.uint16
-        and particles.shape[0] == len(domain.sizes)
+        and particles.shape[0] == len(measured.sizes)
         and particles.shape[1] > 0
-        and bool((particles.max(axis=1) < np.array(domain.sizes)).all())
+        and bool((particles.max(axis=1) < np.array(measured.sizes)).all())
     )
     if not fits:
         raise ValueError
     guarantee = Guarantee.from_json(json.dumps(document["guarantee"]))
     potentials = Potentials(wanted, own, edges, particles, tuple(document["trace"]))
     return Content(domain, guarantee, measured, potentials, document["plan"])
+
+
+def _variables(
+    document: dict[str, Any], arrays: dict[str, Any], sizes: tuple[int, ...], zeros: tuple[Zero, ...]
+) -> tuple[Variables, tuple[Any, ...]]:
+    """What is one variable, and its classes; in version 1 every column is by itself."""
+    if document["sfumato_private_model"] == 1:
+        return Variables.plain(sizes, zeros), (None,) * len(sizes)
+    every, classes = [], []
+    for i, entry in enumerate(document["variables"]):
+        columns = tuple(int(c) for c in entry["columns"])
+        states = arrays[f"states{i}"] if len(columns) > 1 else np.arange(sizes[columns[0]])[None]
+        levels = tuple(arrays[f"level{i}_{k}"] for k in range(int(entry["levels"])))
+        every.append(Variable(columns, states, levels))
+        classes.append(arrays.get(f"classes{i}"))
+        for codes, column in zip(states, columns, strict=True):
+            _places(codes, sizes[column])
+        for cells in (*levels, *(c for c in classes[-1:] if c is not None)):
+            _places(cells, states.shape[1])
+            if len(cells) != states.shape[1]:
+                raise ValueError
+    if sorted(c for v in every for c in v.columns) != list(range(len(sizes))):
+        raise ValueError
+    return Variables(tuple(every), zeros), tuple(classes)
+
+
+def _places(values: Any, size: int) -> None:
+    if values.dtype != np.int64 or values.ndim != 1 or not len(values):
+        raise ValueError
+    if values.min() < 0 or values.max() >= size:
+        raise ValueError
+
+
+def _check(measured: Measured) -> None:
+    """Every table has the shape of what it is of."""
+    variables = measured.variables
+    if [m.columns for m in measured.own] != [(j,) for j in range(len(variables.every))]:
+        raise ValueError
+    expected: list[tuple[Measurement, tuple[int, ...]]] = [
+        (m, (size,)) for m, size in zip(measured.own, variables.sizes, strict=True)
+    ]
+    for variable, levels in zip(variables.every, measured.levels, strict=True):
+        cells = [(int(level.max()) + 1,) for level in variable.levels]
+        expected += list(zip(levels, cells, strict=True))
+    expected += [(m, tuple(measured.sizes[j] for j in m.columns)) for m in measured.pairs]
+    if any(m.values.shape != shape for m, shape in expected):
+        raise ValueError

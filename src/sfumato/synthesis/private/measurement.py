@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,15 @@ import numpy as np
 from sfumato.progress import report
 from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.private import allocation as budget
+from sfumato.synthesis.private import resolution
 from sfumato.synthesis.private.exact_counts import Counted, candidates
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Floats, Ints
+from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
-from sfumato.synthesis.private.tables import estimate, independent, on_simplex
+from sfumato.synthesis.private.tables import estimate, independent
+from sfumato.synthesis.private.variables import Variables
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
 # is its residual and N/K: an N that is off by 3%, as at epsilon 0.1 on 24,000 rows, draws all of them towards
@@ -38,24 +41,54 @@ class Measured:
 
     rows: the noised number of rows, or the declared one; total: the measurement of it, if there is one.
         Where rows count by weight, the sum of the weights over the largest one allowed.
-    own: one per column. scores: of every candidate pair (none with pure epsilon). pairs: those measured.
+    own: of each variable's states. levels: of its coarser levels. classes: of each variable, the class that a
+        state has in pairs; None where each is its own.
+    scores: of every candidate pair (none with pure epsilon). pairs: those measured, of classes.
     gain: by how much the tables of pairs are expected to be nearer to the truth than those of
         independent columns, from 0 to 1; None with pure epsilon.
     """
 
-    sizes: tuple[int, ...]
+    variables: Variables
     rows: float
     own: tuple[Measurement, ...]
-    pairs: tuple[Measurement, ...]
+    levels: tuple[tuple[Measurement, ...], ...]
+    classes: tuple[Ints | None, ...] = ()
+    pairs: tuple[Measurement, ...] = ()
     total: Measurement | None = None
     scores: Measurement | None = None
-    zeros: tuple[Zero, ...] = ()
     gain: float | None = None
 
     @cached_property
+    def fine(self) -> tuple[Floats, ...]:
+        """The counts of each variable's states: what was measured of it put together, N in all."""
+        together = zip(self.variables.every, self.own, self.levels, strict=True)
+        return tuple(of_states(v, own, levels, self.rows) for v, own, levels in together)
+
+    @cached_property
     def singles(self) -> tuple[Floats, ...]:
-        """The counts of each column: residual + N/K, not negative, N in all."""
-        return tuple(on_simplex(m.residual + self.rows / len(m.values), self.rows) for m in self.own)
+        """The counts of each variable's classes."""
+        return tuple(
+            f if c is None else np.asarray(np.bincount(c, f), np.float64)
+            for f, c in zip(self.fine, self.classes, strict=True)
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many classes each variable has."""
+        together = zip(self.variables.sizes, self.classes, strict=True)
+        return tuple(size if c is None else int(c.max()) + 1 for size, c in together)
+
+    @cached_property
+    def zeros(self) -> tuple[Zero, ...]:
+        """What cannot be, in classes: none has states on both sides of a mask."""
+        out = []
+        for zero in self.variables.zeros:
+            masks = []
+            for place, mask in zip(zero.columns, zero.masks, strict=True):
+                c = self.classes[place]
+                masks.append(mask if c is None else np.bincount(c, mask) > 0)
+            out.append(Zero(zero.columns, tuple(masks)))
+        return tuple(out)
 
     def alone(self, pair: Pair) -> Floats:
         """m of a pair: what it would be if nothing tied it but what cannot be."""
@@ -83,7 +116,8 @@ class Measured:
     def everything(self) -> list[tuple[str, Measurement]]:
         """All measurements, with what each is of."""
         named = [("rows", self.total), ("scores", self.scores)]
-        named += [("column", m) for m in self.own] + [("pair", m) for m in self.pairs]
+        named += [("column", m) for m in self.own] + [("level", m) for ms in self.levels for m in ms]
+        named += [("pair", m) for m in self.pairs]
         return [(name, m) for name, m in named if m is not None]
 
 
@@ -101,14 +135,14 @@ def allowed(zeros: Sequence[Zero], pair: Pair, sizes: Sequence[int]) -> Bools | 
 def measure(
     counted: Counted,
     purse: Purse,
+    variables: Variables,
     *,
     rows: int | None = None,
     target: int | None = None,
-    zeros: Sequence[Zero] = (),
 ) -> Measured:
     """Spend the purse on the data.
 
-    rows: a declared number of rows; without one it is counted with noise. target: the column that matters
+    rows: a declared number of rows; without one it is counted with noise. target: the variable that matters
     most.
     """
     total = None
@@ -116,24 +150,44 @@ def measure(
         part = purse.total * (_PURE_ROWS if purse.pure else _ROWS)
         total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
     size = max(float(total.values[0] / total.factor), 1.0) if total is not None else float(rows or 1)
-    for_own = purse.total * (_PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, size))
-    own = tuple(
-        purse.table(counts, (j,), purse.amount(for_own * share), "one column")
-        for j, (counts, share) in enumerate(
-            zip(counted.own, budget.split_one_way(counted.sizes), strict=True)
-        )
+    own, levels = _single(counted, purse, variables, size)
+    every = (None,) * len(own)
+    known = Measured(variables, size, own, levels, every, (), total)
+    pairs = len(own) * (len(own) - 1) // 2
+    fewest = resolution.least(pairs, len(own), purse.left(pairs), purse.max_rows, purse.pure)
+    known = replace(
+        known,
+        classes=tuple(
+            resolution.classes_of(v, f, fewest) for v, f in zip(variables.every, known.fine, strict=True)
+        ),
     )
-    known = Measured(counted.sizes, size, own, (), total, None, tuple(zeros))
-    pairs = candidates(counted.sizes)
-    if not pairs:
+    may = candidates(known.sizes)
+    if not may:
         return known
     choose = _chosen if purse.pure else _allocated
-    amounts, scores, gain = choose(counted, purse, known, pairs, target)
+    amounts, scores, gain = choose(counted, purse, known, may, target)
     measured = []
     for done, (pair, amount) in enumerate(amounts.items()):
         report("measuring pairs", done, len(amounts))
-        measured.append(purse.table(counted.pairs[pair], pair, amount, "a pair of columns"))
-    return Measured(counted.sizes, size, own, tuple(measured), total, scores, known.zeros, gain)
+        measured.append(purse.table(counted.pair(pair, known.classes), pair, amount, "a pair of columns"))
+    return replace(known, pairs=tuple(measured), scores=scores, gain=gain)
+
+
+def _single(
+    counted: Counted, purse: Purse, variables: Variables, rows: float
+) -> tuple[tuple[Measurement, ...], tuple[tuple[Measurement, ...], ...]]:
+    """Every variable by itself: its states and its coarser levels, each row in one cell of each table."""
+    tables = []
+    for j, (variable, counts) in enumerate(zip(variables.every, counted.own, strict=True)):
+        coarser = [np.bincount(level, counts).astype(np.int64) for level in variable.levels]
+        tables += [(j, counts), *((j, c) for c in coarser)]
+    sizes = [len(counts) for _, counts in tables]
+    share = _PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, rows, sizes)
+    parts = purse.total * share * budget.split_one_way(sizes)
+    found: list[list[Measurement]] = [[] for _ in variables.every]
+    for (j, counts), part in zip(tables, parts, strict=True):
+        found[j].append(purse.table(counts, (j,), purse.amount(part), "one column"))
+    return tuple(own for own, *_ in found), tuple(tuple(levels) for _, *levels in found)
 
 
 _Choice = tuple[dict[Pair, float], Measurement | None, float | None]
@@ -149,12 +203,14 @@ def _allocated(
 ) -> _Choice:
     """zCDP: a noisy score for every pair at once, and amounts that minimize the expected error."""
     tables = [known.alone(pair) for pair in pairs]
-    exact = np.array([distance(counted.pairs[p], m, purse.unit) for p, m in zip(pairs, tables, strict=True)])
+    exact = np.array(
+        [distance(counted.pair(p, known.classes), m, purse.unit) for p, m in zip(pairs, tables, strict=True)]
+    )
     scores = purse.scores(exact, purse.amount(purse.total * _SCORES), "dependence of pairs")
-    noisy = np.array([m.variance**0.5 * len(m.values) for m in known.own])
+    noisy = np.array([_noise(m, c) for m, c in zip(known.own, known.classes, strict=True)])
     bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
     phi = budget.dependence(scores.values / scores.factor, bias, known.rows)
-    shares = np.array([kept_share([counted.sizes[j] for j in pair]) for pair in pairs])
+    shares = np.array([kept_share([known.sizes[j] for j in pair]) for pair in pairs])
     weights = np.array([TARGET_WEIGHT if target in pair else 1.0 for pair in pairs])
     left = purse.left(len(pairs))
     given, expected = budget.allocate(
@@ -165,17 +221,26 @@ def _allocated(
     return {p: purse.amount(g) for p, g in zip(pairs, given, strict=True) if g > 0}, scores, gain
 
 
+def _noise(own: Measurement, classes: Ints | None) -> float:
+    """The summed standard deviations of a variable's classes."""
+    members = np.ones(len(own.values)) if classes is None else np.bincount(classes)
+    return float(own.variance**0.5 * np.sqrt(members).sum())
+
+
 def _chosen(
     counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], target: int | None
 ) -> _Choice:
     """Pure epsilon: pairs chosen one by one by permute-and-flip, dependence less expected noise."""
     choices = purse.total * _PURE_CHOICES
     left = purse.left(2 * len(pairs)) - choices
-    cells = np.array([float(np.prod([counted.sizes[j] for j in pair])) for pair in pairs])
+    cells = np.array([float(np.prod([known.sizes[j] for j in pair])) for pair in pairs])
     wanted = budget.how_many(cells, len(counted.sizes), left / purse.max_rows, known.rows)
     noise = np.rint(0.5 * purse.max_rows * np.sqrt(cells) * np.sqrt(cells).mean() * wanted / left)
     noise = np.minimum(noise, 4 * known.rows).astype(np.int64) * purse.unit
-    exact = np.array([distance(counted.pairs[p], known.alone(p), purse.unit) for p in pairs]) - noise
+    exact = (
+        np.array([distance(counted.pair(p, known.classes), known.alone(p), purse.unit) for p in pairs])
+        - noise
+    )
     remaining: list[Any] = list(range(len(pairs)))
     chosen = []
     for _ in range(wanted):

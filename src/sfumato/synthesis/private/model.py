@@ -15,19 +15,24 @@ import pyarrow as pa
 
 from sfumato.counts import Counts
 from sfumato.counts.tables import check_set
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private import labels
 from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
+from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.files import Content, load, save
+from sfumato.synthesis.private.intervals import About, NoisyTable, noisy_table
 from sfumato.synthesis.private.layout import Codes, Floats
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
+from sfumato.synthesis.private.refinement import Refinement
+from sfumato.synthesis.private.variables import Variables
 from sfumato.table import Table
 
 CHUNK = 65_536
@@ -75,37 +80,20 @@ class PrivateModel:
     def measurements(self) -> pa.Table:
         """Every noisy number that was drawn, one a row, with its noise: all that is known of the data.
 
-        what: rows, scores, column or pair; first, second: the columns; level and other_level: the cell;
+        what: rows, scores, column, level (columns that are one, or their groups) or pair; first, second: the
+        columns; level and other_level: the cell;
         value: the noisy number (of tables: with the mean taken out along every axis, or with pure epsilon the
         count itself); sigma: the standard deviation of its noise; law; cost: of the whole table.
         """
-        parts = []
-        for what, m in self.measured.everything():
-            places = np.indices(m.values.shape).reshape(m.values.ndim, -1)
-            number = m.values.size
-            names = [self.columns[j] for j in m.columns]
-            levels = [
-                self.domain.books[j].decode(places[i]).cast(pa.string()) for i, j in enumerate(m.columns)
-            ]
-            if what == "scores":
-                names, levels = [], []
-            empty = pa.nulls(number, pa.string())
-            parts.append(
-                pa.table(
-                    {
-                        "what": pa.array([what] * number),
-                        "first": pa.array([names[0]] * number) if names else empty,
-                        "second": pa.array([names[1]] * number) if len(names) > 1 else empty,
-                        "level": levels[0] if levels else empty,
-                        "other_level": levels[1] if len(levels) > 1 else empty,
-                        "value": pa.array(m.values.ravel() / m.factor),
-                        "sigma": pa.array(np.full(number, m.sigma)),
-                        "law": pa.array([m.law] * number),
-                        "cost": pa.array(np.full(number, m.amount)),
-                    }
-                )
-            )
-        return pa.concat_tables(parts)
+        return labels.measurements(self.domain, self.measured)
+
+    @property
+    def classes(self) -> pa.Table:
+        """Levels that pairs do not tell apart: columns, state, class. Only large columns have some.
+
+        Within a class a level is drawn by its own frequency, whatever the other columns hold.
+        """
+        return labels.classes(self.domain, self.measured)
 
     @property
     def noise_of_pairs(self) -> float:
@@ -113,8 +101,10 @@ class PrivateModel:
 
         From public numbers: the sizes of the columns, the number of rows, and what was spent.
         """
-        sizes, rows = self.domain.sizes, self.measured.rows / int(self.plan.get("max_rows_per_person", 1))
+        sizes, rows = self.measured.sizes, self.measured.rows / int(self.plan.get("max_rows_per_person", 1))
         cells = [a * b for a, b in combinations(sizes, 2)]
+        if not cells:
+            return 0.0
         spent = sum(m.amount for _, m in self.measured.everything())
         if self.measured.scores is None:  # pure: E|noise| of a cell is pairs / epsilon
             return 0.5 * float(np.mean(cells)) * len(cells) / spent / rows
@@ -123,6 +113,37 @@ class PrivateModel:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a user of the rows should know, from public numbers alone."""
+        return (*self._merged(), *self._too_wide(), *self._too_noisy())
+
+    def _merged(self) -> tuple[str, ...]:
+        every, classes = self.measured.variables.every, self.measured.classes
+        named = [
+            f"'{labels.name_of(self.domain, v)}' ({v.size:,} as {int(c.max()) + 1})"
+            for v, c in zip(every, classes, strict=True)
+            if c is not None
+        ]
+        if not named:
+            return ()
+        return (
+            "Levels that few people have were put together before pairs of columns were measured, as "
+            f"finely as noise allows: {listed(named, 12)}. Each is as frequent as was measured, and depends "
+            "on other columns as the levels beside it do.",
+        )
+
+    def _too_wide(self) -> tuple[str, ...]:
+        may = set(candidates(self.measured.sizes))
+        every = self.measured.variables.every
+        names = [labels.name_of(self.domain, v) for v in every]
+        wide = [p for p in combinations(range(len(every)), 2) if p not in may]
+        if not wide:
+            return ()
+        named = listed([f"'{names[a]}' with '{names[b]}'" for a, b in wide], 12)
+        return (
+            f"Pairs of columns with more than {MAX_CELLS:,} combinations were not measured and come out as "
+            f"if independent, but for what other columns say of both: {named}.",
+        )
+
+    def _too_noisy(self) -> tuple[str, ...]:
         if self.noise_of_pairs < _MUCH:
             return ()
         pairs = len(self.columns) * (len(self.columns) - 1) // 2
@@ -142,26 +163,49 @@ class PrivateModel:
         books = [self.domain.books[j] for j in places]
         return Counts.of_dense(books, self._dense(places))
 
+    def table(self, *columns: str, about: About = "data") -> NoisyTable:
+        """The counts of one or two columns with standard errors, where they were measured.
+
+        about: "data", the counts of the data themselves; or "population", of which the data are a random
+            sample: sampling error is added to that of the noise.
+        """
+        check_set(columns, self.columns)
+        return noisy_table(self.domain, self.measured, [self.domain.place(c) for c in columns], about)
+
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several counts."""
         return {tuple(s): self.counts(*s) for s in sets}
 
     def _dense(self, places: tuple[int, ...]) -> Floats:
-        wanted = self.potentials.wanted
-        if len(places) == 1:
-            return wanted.own[places[0]]
-        for pair, table in zip(wanted.pairs, wanted.tables, strict=True):
-            if pair == places:
-                return table
-            if pair == places[::-1]:
-                return table.T
-        sizes = [self.domain.sizes[j] for j in places]
+        variables, sizes = self.measured.variables, [self.domain.sizes[j] for j in places]
+        homes = [variables.place(j) for j in places]
         if np.prod([float(k) for k in sizes]) > 2**28:
             raise ParameterError("a table of so many cells is too large.", hint="ask for fewer columns")
-        particles = self.potentials.particles
-        key = np.ravel_multi_index([particles[j].astype(np.int64) for j in places], sizes)
+        if len(set(homes)) == 1:
+            variable = variables.every[homes[0]]
+            states = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
+            flat = np.bincount(states, self.measured.fine[homes[0]], minlength=int(np.prod(sizes)))
+            return np.asarray(flat.reshape(sizes))
+        if len(places) == 2:
+            wanted = self.potentials.wanted
+            for pair, table in zip(wanted.pairs, wanted.tables, strict=True):
+                if set(pair) == set(homes):
+                    table = table if pair == tuple(homes) else table.T
+                    first, second = (
+                        self.refinement.shares(h, variables.every[h].column_of(j), self.domain.sizes[j])
+                        for h, j in zip(homes, places, strict=True)
+                    )
+                    return np.asarray(first.T @ table @ second)
+        rows = self.refinement.fresh(self.potentials.particles, Key.from_seed(0))
+        codes = variables.decode(rows)
+        key = np.ravel_multi_index([codes[j].astype(np.int64) for j in places], sizes)
         shown = np.bincount(key, minlength=int(np.prod(sizes))).reshape(sizes)
-        return np.asarray(shown * (self.measured.rows / particles.shape[1]))
+        return np.asarray(shown * (self.measured.rows / codes.shape[1]))
+
+    @cached_property
+    def refinement(self) -> Refinement:
+        """From the classes that pairs tell apart to the levels of columns."""
+        return Refinement(self.measured.classes, self.measured.fine)
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -193,7 +237,7 @@ class PrivateModel:
         few = number <= (_CALIBRATED if rows is not None else _AS_THE_DATA)
         whole = few if calibrate is None else calibrate
         codes = self.codes(number, key) if whole else None
-        pieces = None if whole else Pieces(_Remote(self.potentials, self.domain, key.to_bytes()))
+        pieces = None if whole else Pieces(_Remote(self._sampler, self.domain, key.to_bytes()))
         reader = self._reader(number, key, codes, threads)
         source = BatchSource(self._arrow(), reader, rows=number, pieces=pieces)
         record = InternalRecord(
@@ -211,7 +255,8 @@ class PrivateModel:
 
     def codes(self, rows: int, key: Key) -> Codes:
         """Calibrated rows as codes, (columns, rows)."""
-        return calibrated(self.potentials, rows, key)
+        states = self.refinement.calibrated(calibrated(self.potentials, rows, key), key)
+        return self.measured.variables.decode(states)
 
     def fresh(self, first_row: int, rows: int, key: Key, threads: int = 1) -> Codes:
         """Independent rows as codes, (columns, rows): a particle each, moved by several sweeps of its own.
@@ -221,12 +266,16 @@ class PrivateModel:
         cuts = [rows * i // threads for i in range(threads + 1)]
 
         def part(i: int) -> Codes:
-            return _fresh(self.potentials, first_row + cuts[i], cuts[i + 1] - cuts[i], key)
+            return self._sampler.codes(first_row + cuts[i], cuts[i + 1] - cuts[i], key)
 
         if threads == 1:
             return part(0)
         with ThreadPoolExecutor(threads) as pool:
             return np.concatenate(list(pool.map(part, range(threads))), axis=1)
+
+    @cached_property
+    def _sampler(self) -> _Sampler:
+        return _Sampler(self.potentials, self.refinement, self.measured.variables)
 
     def _arrow(self) -> pa.Schema:
         return self.domain.decode(np.empty((len(self.columns), 0), np.uint16), Key.from_seed(0)).schema
@@ -260,19 +309,27 @@ class PrivateModel:
         raise SfumatoError("a model is not pickled: the data might travel with it.", hint="model.save(path)")
 
 
-def _fresh(potentials: Potentials, first_row: int, rows: int, key: Key) -> Codes:
-    out = potentials.start(key, first_row, rows)
-    stream = key.derive("fresh rows")
-    for number in range(FRESH_SWEEPS):
-        potentials.sweep(out, stream, number, first_row)
-    return out
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sampler:
+    """What it takes to draw independent rows, without what was measured."""
+
+    potentials: Potentials
+    refinement: Refinement
+    variables: Variables
+
+    def codes(self, first_row: int, rows: int, key: Key) -> Codes:
+        out = self.potentials.start(key, first_row, rows)
+        stream = key.derive("fresh rows")
+        for number in range(FRESH_SWEEPS):
+            self.potentials.sweep(out, stream, number, first_row)
+        return self.variables.decode(self.refinement.fresh(out, key, first_row))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Remote:
     """What another process of ours needs to draw fresh rows: a key travels as bytes."""
 
-    potentials: Potentials
+    sampler: _Sampler
     domain: Domain
     key: bytes
 
@@ -280,7 +337,7 @@ class _Remote:
         key = Key.from_bytes(self.key)
         for start in range(first, first + rows, CHUNK):
             size = min(CHUNK, first + rows - start)
-            yield self.domain.decode(_fresh(self.potentials, start, size, key), key, start)
+            yield self.domain.decode(self.sampler.codes(start, size, key), key, start)
 
 
 def kind_of(source: Source, domain: Domain) -> Source:

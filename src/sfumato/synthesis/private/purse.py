@@ -30,7 +30,12 @@ Because:   1. t is a table of counts; a person adds at most L to its cells, all 
               and m are then in parts. A row adds at most U to one cell of t, so that it changes H t, a score
               and the number of rows by at most U times what is said above: every sensitivity is multiplied
               by U. Answers are divided by U afterwards; the noise is that of a row of weight W.
-           7. Nothing else of the data gets out: a file, a note, the number of rows, even the types of a frame
+           7. A variable of several columns (a code and its group) is a column whose levels are the
+              combinations that can be; a row has one of them. Its coarser levels, and pairs of classes of
+              states, are tables in which a row again has one cell, so point 1 holds for each. Which
+              combinations can be, and the levels, follow from the public domain; which states form a class
+              follows from answers that were paid for (resolution.py), as amounts do in point 4.
+           8. Nothing else of the data gets out: a file, a note, the number of rows, even the types of a frame
               are functions of the answers. (Types of the data's own frame list the values that occur.)
 Assumes:   the domains, constraints, L, W, the target and a declared number of rows are public; every row lies
            in the domains and says whose it is. A table with other rows is refused before anything is spent,

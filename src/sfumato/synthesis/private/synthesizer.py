@@ -36,6 +36,7 @@ from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
 from sfumato.synthesis.private.purse import Purse
+from sfumato.synthesis.private.variables import Variables
 from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -189,13 +190,15 @@ class PrivateSynthesizer:
         if ledger is not None:
             require_same(ledger, wanted)
         cost = domain.search_cost(wanted.neighbours, wanted.unit)
-        counted = count(table, domain, self.max_rows_per_person)
+        variables = Variables.of(domain)
+        counted = count(table, domain, variables, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         said = self._assumptions(table.schema, domain)
         own = grant.claim(*said, delta=None if self.pure else self.delta)
         guarantee = Guarantee.of(with_search(own, cost), grant.account)
         purse = Purse(grant, self.max_rows_per_person, counted.unit)
-        measured = measure(counted, purse, rows=self.declared_rows, target=target, zeros=domain.zeros)
+        target = None if target is None else variables.place(target)
+        measured = measure(counted, purse, variables, rows=self.declared_rows, target=target)
         kind = kind_of(table.source, domain)
         plan = self._plan(largest_weight(domain))
         return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), plan, kind)

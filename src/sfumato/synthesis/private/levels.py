@@ -1,0 +1,78 @@
+"""A variable's counts from all that was measured of it: its states and its coarser levels, put together.
+
+Levels of a tree: from below, each level is the mean of what was measured of it and of the sum of its parts,
+weighed by their noise; then from above, each part is made to fit its whole, and none is negative. So a group
+of many rare codes keeps its total, which sixty codes each cut off at 0 would not.
+
+Columns that cross (a first and a last day): the combinations are drawn towards what the columns alone would
+give, and scaled until every column has its own counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.synthesis.private.layout import Floats, Ints
+from sfumato.synthesis.private.purse import Measurement
+from sfumato.synthesis.private.tables import on_simplex, shrink
+from sfumato.synthesis.private.variables import Variable
+
+_ROUNDS = 50
+
+
+def of_states(variable: Variable, own: Measurement, levels: Sequence[Measurement], rows: float) -> Floats:
+    """The counts of the states, none negative, N in all."""
+    if not levels:
+        return on_simplex(_counts(own, rows), rows)
+    if variable.nested:
+        return _tree(variable.levels, own, levels, rows)
+    margins = [on_simplex(_counts(m, rows), rows) for m in levels]
+    even = np.full(variable.size, rows / variable.size)
+    alone = fitted(even, variable.levels, margins)
+    return fitted(np.maximum(shrink(_counts(own, rows), alone, own.variance), 0.0), variable.levels, margins)
+
+
+def fitted(counts: Floats, levels: Sequence[Ints], margins: Sequence[Floats]) -> Floats:
+    """Counts scaled until each level has its margin, as far as the states let it."""
+    scaled: Floats = counts + 1e-9
+    for _ in range(_ROUNDS):
+        for level, margin in zip(levels, margins, strict=True):
+            scaled = scaled * (margin / np.maximum(np.bincount(level, scaled), 1e-12))[level]
+    return scaled
+
+
+def _counts(m: Measurement, rows: float) -> Floats:
+    return np.asarray(m.residual + rows / len(m.values))
+
+
+def _tree(levels: Sequence[Ints], own: Measurement, above: Sequence[Measurement], rows: float) -> Floats:
+    """levels: the cell of each state, the coarsest first."""
+    cells = [*levels, np.arange(len(own.values))]
+    found, spread = [_counts(own, rows)], [np.full(len(own.values), own.variance)]
+    for m, fine, coarse in zip(reversed(above), reversed(cells[1:]), reversed(cells[:-1]), strict=True):
+        parent = _parents(fine, coarse)
+        sums, noise = np.bincount(parent, found[0]), np.bincount(parent, spread[0])
+        weight = noise / (noise + m.variance)
+        found.insert(0, weight * _counts(m, rows) + (1 - weight) * sums)
+        spread.insert(0, weight * m.variance)
+    whole = on_simplex(found[0], rows)
+    for counts, coarse, fine in zip(found[1:], cells[:-1], cells[1:], strict=True):
+        parent = _parents(fine, coarse)
+        parts = np.zeros(len(counts))
+        order = np.argsort(parent, kind="stable")
+        ends = np.searchsorted(parent[order], np.arange(len(whole) + 1))
+        for total, first, last in zip(whole, ends, ends[1:], strict=False):
+            children = order[first:last]
+            if total > 0:
+                parts[children] = on_simplex(counts[children], float(total))
+        whole = parts
+    return whole
+
+
+def _parents(fine: Ints, coarse: Ints) -> Ints:
+    """For each cell of a level, the cell above it."""
+    out = np.zeros(int(fine.max()) + 1, np.int64)
+    out[fine] = coarse
+    return out

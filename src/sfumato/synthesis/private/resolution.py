@@ -1,0 +1,71 @@
+"""How finely pairs are seen: the states of a large variable merged into classes, after it was measured.
+
+A table of two columns of 700 codes has half a million cells, and noise in each of them. Codes that enough
+people have stay by themselves; the others are put together with their neighbours, or with the rest of their
+group, until each class has enough people for the noise of a pair's cell. Within a class a code is drawn by
+the single column alone. It is arithmetic on noisy answers and costs nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.synthesis.private.layout import Floats, Ints
+from sfumato.synthesis.private.variables import Variable
+
+FINE = 32  # states up to which nothing is merged
+MAX_CLASSES = 128
+_NOISES = 4.0  # standard deviations of a pair's cell that a class should have
+
+
+def least(pairs: int, variables: int, budget: float, most: int, pure: bool) -> float:
+    """The fewest people of a class: several times a cell's noise, if the likely pairs share the budget."""
+    shared = max(min(pairs, 4 * variables), 1)
+    noise = 2**0.5 * shared / budget if pure else (shared / (2 * budget)) ** 0.5
+    return _NOISES * most * noise
+
+
+def classes_of(variable: Variable, counts: Floats, fewest: float) -> Ints | None:
+    """The class of each state; None where every state is its own.  counts: (S,) as estimated."""
+    if variable.size <= FINE:
+        return None
+    wanted = fewest
+    for _ in range(60):
+        found = _merged(variable, counts, wanted)
+        if found.max() < MAX_CLASSES:
+            break
+        wanted = max(wanted * 1.3, 1e-9)
+    return None if found.max() + 1 == variable.size else found
+
+
+def _merged(variable: Variable, counts: Floats, fewest: float) -> Ints:
+    branch = np.zeros(variable.size, np.int64) if variable.branch is None else variable.branch
+    if not variable.single and not variable.nested:
+        # Columns that cross: each merged along its own levels, a class is a combination of theirs.
+        parts = [branch]
+        for codes in variable.states:
+            own = np.asarray(np.bincount(codes, counts), np.float64)
+            parts.append(
+                _neighbours(own, np.zeros(len(own), np.int64), fewest * len(variable.columns))[codes]
+            )
+        return _numbered(np.stack(parts))
+    if variable.adjacent:
+        return _neighbours(counts, branch, fewest)
+    own = np.where(counts >= fewest, np.arange(variable.size) + 1, 0)
+    return _numbered(np.stack([branch, own]))
+
+
+def _neighbours(counts: Floats, branch: Ints, fewest: float) -> Ints:
+    """Runs of neighbours that have enough together, none beyond its branch."""
+    out = np.zeros(len(counts), np.int64)
+    number, held = 0, 0.0
+    for i, count in enumerate(counts):
+        if i and (branch[i] != branch[i - 1] or held >= fewest):
+            number, held = number + 1, 0.0
+        out[i] = number
+        held += count
+    return out
+
+
+def _numbered(parts: Ints) -> Ints:
+    return np.unique(parts, axis=1, return_inverse=True)[1].ravel().astype(np.int64)

@@ -1,0 +1,222 @@
+"""What is measured and drawn as one: a column, or several that constraints tie.
+
+A code and its group, two columns that tell each other, a first day and a last: apart, each would be drawn
+given the others, and a row could never leave where it began (no code of another group goes with this group,
+and the other way round). As one variable, whose states are the combinations that can be, they are drawn at
+once.
+
+    Variables.of(domain)        # the columns of a domain, put together as its constraints say
+
+A variable is measured at its states, and at coarser levels where its columns give them: the group of a code.
+All of this follows from the domain alone, so it is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import SchemaError, listed
+from sfumato.schema import Kind
+from sfumato.synthesis.constraints import Zero
+from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.layout import Bools, Ints
+
+MAX_STATES = 2**15  # of a variable of several columns
+_LARGEST = 2**16  # states have 16 bits
+_TIED = 0.6  # share of the combinations of two columns that can be, up to which they are one variable
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """Columns that are one.
+
+    columns: their places in the domain. states: (columns, S) the code of each column in each state.
+    levels: coarser tables that are measured too; each is (S,), the cell that a state lies in.
+    branch: (S,) only states of one branch may be merged. adjacent: and only neighbours.
+    """
+
+    columns: tuple[int, ...]
+    states: Ints
+    levels: tuple[Ints, ...] = ()
+    branch: Ints | None = None
+    adjacent: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return int(self.states.shape[1])
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one column, its states the codes."""
+        return len(self.columns) == 1
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether its levels are those of a tree: at most one, or each within the one before."""
+        chain = [*self.levels, np.arange(self.size)]
+        return all(
+            len(np.unique(fine)) == len(np.unique(np.stack([coarse, fine]), axis=1).T)
+            for coarse, fine in pairwise(chain)
+        )
+
+    def column_of(self, place: int) -> Ints:
+        """The code of a column in each state."""
+        return np.asarray(self.states[self.columns.index(place)])
+
+    def encode(self, codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint16]:
+        """The state of each row.  codes: (columns of the domain, rows), none of which breaks a constraint."""
+        if self.single:
+            return np.ascontiguousarray(codes[self.columns[0]], np.uint16)
+        shape = [sizes[j] for j in self.columns]
+        place = np.zeros(math.prod(shape), np.uint16)
+        place[np.ravel_multi_index(list(self.states), shape)] = np.arange(self.size)
+        own = [np.asarray(codes[j], np.int64) for j in self.columns]
+        return np.asarray(place[np.ravel_multi_index(own, shape)])
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """All variables of a domain, by their first column; zeros: what else cannot be, in their states."""
+
+    every: tuple[Variable, ...]
+    zeros: tuple[Zero, ...] = ()
+
+    @classmethod
+    def of(cls, domain: Domain) -> Variables:
+        """The columns of a domain, those that constraints tie put together."""
+        sizes, zeros = domain.sizes, domain.zeros
+        large = [repr(n) for n, k in zip(domain.names, sizes, strict=True) if k > _LARGEST]
+        if large:
+            raise SchemaError(
+                f"columns with more than {_LARGEST:,} levels: {listed(large)}.",
+                hint="group the levels first (a hierarchy), or leave the columns out",
+            )
+        groups = _groups(sizes, zeros)
+        within = {(domain.place(c.group), domain.place(c.column)) for c in domain.details.values()}
+        plain = [_variable(g, sizes, zeros, within) for g in groups]
+        left = _left(plain, zeros)
+        every = []
+        for place, (variable, group) in enumerate(zip(plain, groups, strict=True)):
+            column = domain.books[group[0]].column
+            ordered = column.edges is not None or column.kind is Kind.ORDINAL
+            masks = [z.masks[z.columns.index(place)] for z in left if place in z.columns]
+            if variable.single and domain.books[group[0]].missing:
+                masks.append(np.arange(variable.size) == variable.size - 1)  # a gap has no neighbours
+            branch = _branch(variable, masks)
+            every.append(
+                Variable(group, variable.states, variable.levels, branch, variable.single and ordered)
+            )
+        return cls(tuple(every), left)
+
+    @classmethod
+    def plain(cls, sizes: Sequence[int], zeros: Sequence[Zero] = ()) -> Variables:
+        """Every column by itself."""
+        every = tuple(Variable((j,), np.arange(k)[None]) for j, k in enumerate(sizes))
+        return cls(every, tuple(zeros))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many states each has."""
+        return tuple(v.size for v in self.every)
+
+    @property
+    def simple(self) -> bool:
+        """Whether every column is by itself."""
+        return all(v.single for v in self.every)
+
+    def place(self, column: int) -> int:
+        """Which variable a column is in."""
+        return next(i for i, v in enumerate(self.every) if column in v.columns)
+
+    def encode(self, codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint16]:
+        """The states of rows, (variables, rows).  codes: (columns, rows); sizes: of the columns."""
+        return np.stack([v.encode(codes, sizes) for v in self.every])
+
+    def decode(self, states: NDArray[Any]) -> NDArray[np.uint16]:
+        """The codes of rows, (columns, rows)."""
+        out = np.empty((sum(len(v.columns) for v in self.every), states.shape[1]), np.uint16)
+        for variable, own in zip(self.every, states, strict=True):
+            for place, codes in zip(variable.columns, variable.states, strict=True):
+                out[place] = codes[own]
+        return out
+
+
+def _groups(sizes: Sequence[int], zeros: Sequence[Zero]) -> list[tuple[int, ...]]:
+    """Columns put together, the tightest ties first, as long as their states are not too many."""
+    shares = {}
+    for a, b in combinations(range(len(sizes)), 2):
+        about = [z for z in zeros if set(z.columns) == {a, b}]
+        if about and sizes[a] * sizes[b] <= 2**24:
+            shares[a, b] = _states((a, b), sizes, about, 2**24).shape[1] / (sizes[a] * sizes[b])
+    home: dict[int, tuple[int, ...]] = {j: (j,) for j in range(len(sizes))}
+    for (a, b), share in sorted(shares.items(), key=lambda item: (item[1], item[0])):
+        both = tuple(sorted({*home[a], *home[b]}))
+        if share > _TIED or home[a] == home[b] or math.prod(sizes[j] for j in both) > 2**24:
+            continue
+        if _states(both, sizes, zeros, MAX_STATES).shape[1] <= MAX_STATES:
+            home.update(dict.fromkeys(both, both))
+    return list(dict.fromkeys(home[j] for j in range(len(sizes))))
+
+
+def _states(columns: Sequence[int], sizes: Sequence[int], zeros: Sequence[Zero], most: int) -> Ints:
+    """The combinations of some columns that can be, (columns, states); no further than beyond `most`."""
+    states = np.zeros((0, 1), np.int64)
+    for number, column in enumerate(columns):
+        wide = np.repeat(states, sizes[column], axis=1)
+        states = np.concatenate([wide, np.tile(np.arange(sizes[column]), states.shape[1])[None]])
+        known = columns[: number + 1]
+        for zero in zeros:
+            if column in zero.columns and set(zero.columns) <= set(known):
+                places = [known.index(c) for c in zero.columns]
+                hit = np.logical_and.reduce([m[states[p]] for m, p in zip(zero.masks, places, strict=True)])
+                states = states[:, ~hit]
+        if states.shape[1] > most:
+            break
+    return states
+
+
+def _variable(
+    columns: tuple[int, ...], sizes: Sequence[int], zeros: Sequence[Zero], within: set[tuple[int, int]]
+) -> Variable:
+    """Its levels are its columns, but for those that say nearly as much as the states do."""
+    if len(columns) == 1:
+        return Variable(columns, np.arange(sizes[columns[0]])[None])
+    states = _states(columns, sizes, zeros, MAX_STATES)
+    if not states.shape[1]:
+        raise SchemaError("the constraints leave nothing that can be.", hint="they contradict each other")
+    # A group first: groups are the levels of a tree.
+    order = sorted(columns, key=lambda j: (all(j != group for group, _ in within), sizes[j]))
+    levels = [np.unique(states[columns.index(j)], return_inverse=True)[1].astype(np.int64) for j in order]
+    kept = [level for level in levels if 2 * (level.max() + 1) <= states.shape[1]]
+    return Variable(columns, states, tuple(kept))
+
+
+def _left(variables: Sequence[Variable], zeros: Sequence[Zero]) -> tuple[Zero, ...]:
+    """The zeros that no variable keeps by itself, as masks of states."""
+    out = []
+    for zero in zeros:
+        masks: dict[int, Bools] = {}
+        for column, mask in zip(zero.columns, zero.masks, strict=True):
+            place = next(i for i, v in enumerate(variables) if column in v.columns)
+            own = mask[variables[place].column_of(column)]
+            masks[place] = masks[place] & own if place in masks else own
+        if len(masks) > 1:
+            out.append(Zero(tuple(masks), tuple(masks.values())))
+    return tuple(out)
+
+
+def _branch(variable: Variable, masks: Sequence[Bools]) -> Ints | None:
+    """States that the coarsest level and the zeros do not tell apart have one branch."""
+    parts = [*(variable.levels[:1] if variable.nested else ()), *(m.astype(np.int64) for m in masks)]
+    if not parts:
+        return None
+    return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
