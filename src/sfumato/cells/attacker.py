@@ -1,0 +1,283 @@
+"""What can be told of cells from everything that was published.
+
+Each target is a cell and an interval that a reader must not be able to narrow. The attacker starts from a
+filling that fits everything published and looks for others: a movement that takes the cell to the end of its
+interval is a witness that the reader cannot rule that end out. One movement takes many cells along, so most
+targets need no program of their own. Where no movement goes far enough, a linear program without costs says
+how far it goes: the interval a reader can tell. It is an outer one for counts, as it knows fractions; a whole
+witness at an end proves that the end is real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import progress
+from sfumato.cells.arithmetic import recovered
+from sfumato.cells.movement import Movement, Movements
+from sfumato.cells.published import Published
+from sfumato.errors import DataError
+
+Real = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_NEAR = 1e-6
+_UP, _DOWN = 0, 1
+
+
+@dataclass(frozen=True)
+class Target:
+    """A cell of which a reader must be left with at least [low, high]."""
+
+    cell: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a reader can tell, target by target.
+
+    low, high: what is left possible; of a covered target perhaps more, unless `ends` were asked for.
+    covered: the reader is left with all that was asked.  whole: with whole numbers at both ends; if not, by
+    linear program only.  exact: known exactly.  arithmetic: by sums alone, no bound is needed (None: not
+    examined).  victims: (contributor's cell, target's cell): whoever is alone in the one knows the other.
+    programs: how many were solved.
+    """
+
+    targets: tuple[Target, ...]
+    low: Real
+    high: Real
+    covered: Flags
+    whole: Flags
+    exact: Flags
+    arithmetic: Flags | None
+    victims: tuple[tuple[int, int], ...] = ()
+    programs: int = 0
+
+    @property
+    def found(self) -> int:
+        """How many targets are opened too far, in one way or another."""
+        opened = {t.cell for t, fine in zip(self.targets, self.covered, strict=True) if not fine}
+        return len(opened | {cell for _, cell in self.victims})
+
+    @property
+    def by_program_only(self) -> int:
+        """How many covered targets have no whole-number witness at both ends."""
+        return int((self.covered & ~self.whole).sum())
+
+
+@dataclass(eq=False)
+class _Left:
+    """What is still to be shown, by cell and direction."""
+
+    need: dict[tuple[int, int], float]
+    whole: dict[tuple[int, int], bool] = field(default_factory=dict)
+    reached: dict[tuple[int, int], float] = field(default_factory=dict)
+    needed_by: dict[int, set[int]] = field(
+        default_factory=dict
+    )  # contributors without whom a cell was not moved yet
+
+    def learn(self, movement: Movement, alone: set[int], smallest: float) -> None:
+        """Note which targets a movement takes far enough."""
+        passed = alone.intersection(movement.cells.tolist())
+        for cell, up, down in zip(movement.cells.tolist(), *movement.reach(), strict=True):
+            for side, far in ((_UP, up), (_DOWN, down)):
+                key = (cell, side)
+                if key not in self.need:
+                    continue
+                self.reached[key] = max(self.reached.get(key, 0.0), far)
+                if far >= self.need[key] - _NEAR:
+                    self.whole[key] = self.whole.get(key, False) or movement.whole
+                if far >= smallest - _NEAR:
+                    known = self.needed_by.get(cell)
+                    self.needed_by[cell] = passed - {cell} if known is None else known & passed
+
+
+class Attacker:
+    """Knows what was published, and nothing of how.
+
+    filling: true cells, where they are known; else some that fit.
+    """
+
+    def __init__(self, published: Published, filling: Real | None = None) -> None:
+        self.published = published
+        if filling is None:
+            filling = published.filling()
+        outside = (filling < published.low - _room(published.low)) | (
+            filling > published.high + _room(published.high)
+        )
+        if outside.any() or len(published.relations.broken(filling)):
+            raise DataError(
+                "the cells do not fit what was published of them.",
+                hint="see whether totals are the sums of their parts",
+            )
+        self.filling = filling
+        self._movements: Movements | None = None
+        self._place = np.full(len(filling), -1)
+
+    def _ways(self) -> Movements:
+        if self._movements is None:
+            from sfumato.cells.published import Relations
+
+            published, open_ = self.published, self.published.open
+            part = published.relations.matrix[:, open_]
+            rows = np.flatnonzero(np.diff(part.indptr))
+            told = published.relations.matrix[rows] @ np.where(self._is_open(), 0.0, self.filling)
+            relations = Relations(
+                part[rows], published.relations.least[rows] - told, published.relations.most[rows] - told
+            )
+            self._place[open_] = np.arange(len(open_))
+            start = self.filling[open_]
+            self._movements = Movements(
+                relations,
+                np.maximum(published.high[open_] - start, 0.0),
+                np.maximum(start - published.low[open_], 0.0),
+                bool(published.whole[open_].all()),
+                start,
+            )
+        return self._movements
+
+    def _is_open(self) -> Flags:
+        flags = np.zeros(len(self.filling), bool)
+        flags[self.published.open] = True
+        return flags
+
+    def judge(self, targets: Iterable[Target], *, alone: Sequence[int] = (), ends: bool = False) -> Findings:
+        """What a reader can tell of each target.
+
+        alone: cells with one contributor, each of whom is a reader who knows that cell.
+        ends: find the whole interval of every target, not only whether it is wide enough.
+        """
+        asked = tuple(targets)
+        open_ = self._is_open()
+        if not len(self.published.open):
+            return self._all_told(asked)
+        ways = self._ways()
+        left = self._needs([t for t in asked if open_[t.cell]], ends)
+        solitary = {int(self._place[c]) for c in alone if open_[c]}
+        smallest = 1.0 if ways.whole else _NEAR * 10
+        ones = np.ones(ways.cells)
+        keys = list(left.need)
+        for done, key in enumerate(keys):
+            cell, side = key
+            sign = 1 if side == _UP else -1
+            if ends:
+                far, moved = ways.farthest(cell, sign)
+                left.reached[key] = max(left.reached.get(key, 0.0), far)
+                if moved is not None and moved.any():
+                    left.learn(ways.movement(moved), solitary, smallest)
+            if left.reached.get(key, 0.0) < left.need[key] - _NEAR or not left.whole.get(key, False):
+                self._reach(ways, left, key, ones, solitary, smallest)
+            progress.report("looking into tables", done + 1, len(keys))
+        victims = self._victims(ways, left, solitary, smallest, [t.cell for t in asked if open_[t.cell]])
+        return self._findings(asked, open_, left, victims, ways)
+
+    def _reach(
+        self, ways: Movements, left: _Left, key: tuple[int, int], ones: Real, alone: set[int], smallest: float
+    ) -> None:
+        """Look for a movement that takes a target as far as asked; if there is none, see how far it goes."""
+        cell, side = key
+        sign = 1 if side == _UP else -1
+        need = left.need[key]
+        if not np.isfinite(need):
+            return
+        if need > _NEAR:
+            moved = ways.cheapest(cell, sign * need, ones, ones)
+            if moved is not None:
+                left.learn(ways.movement(moved), alone, smallest)
+                left.reached[key] = max(left.reached.get(key, 0.0), need)
+                if ways.whole and not left.whole.get(key, False):
+                    moved = ways.whole_change(cell, sign * np.ceil(need - _NEAR))
+                    if moved is not None:
+                        left.learn(ways.movement(moved), alone, smallest)
+                return
+        far, moved = ways.farthest(cell, sign)
+        left.reached[key] = max(left.reached.get(key, 0.0), far)
+        if moved is not None and moved.any():
+            left.learn(ways.movement(moved), alone, smallest)
+
+    def _needs(self, targets: Sequence[Target], ends: bool) -> _Left:
+        need: dict[tuple[int, int], float] = {}
+        whole: dict[tuple[int, int], bool] = {}
+        for target in targets:
+            place, start = int(self._place[target.cell]), float(self.filling[target.cell])
+            for side, far in ((_UP, target.high - start), (_DOWN, start - target.low)):
+                if far > _NEAR or ends:
+                    need[place, side] = max(far, 0.0)
+                if far <= _NEAR:
+                    whole[place, side] = True  # the filling itself is a witness
+        return _Left(need, whole)
+
+    def _victims(
+        self, ways: Movements, left: _Left, alone: set[int], smallest: float, cells: Sequence[int]
+    ) -> tuple[tuple[int, int], ...]:
+        """Pairs of a contributor and a target: whoever knows the cell of the one knows the other exactly."""
+        if not alone:
+            return ()
+        known: set[tuple[int, int]] = set()
+        ones = np.ones(ways.cells)
+        open_ = self.published.open
+        for cell in dict.fromkeys(int(self._place[c]) for c in cells):
+            while True:
+                waiting = left.needed_by.get(cell, alone - {cell})
+                asked = next(
+                    (s for s in sorted(waiting) if (int(open_[s]), int(open_[cell])) not in known), None
+                )
+                if asked is None:
+                    break
+                moved = None
+                for sign in (1, -1):
+                    if smallest <= (ways.up if sign > 0 else ways.down)[cell] + _NEAR:
+                        moved = ways.cheapest(cell, sign * smallest, ones, ones, fixed=asked)
+                    if moved is not None:
+                        break
+                if moved is None:
+                    known.add((int(open_[asked]), int(open_[cell])))
+                else:
+                    used = alone.intersection(np.flatnonzero(moved).tolist()) - {cell}
+                    left.needed_by[cell] = waiting & used
+        return tuple(sorted(known))
+
+    def _findings(
+        self, asked: tuple[Target, ...], open_: Flags, left: _Left,
+        victims: tuple[tuple[int, int], ...], ways: Movements,
+    ) -> Findings:  # fmt: skip
+        n = len(asked)
+        low, high = np.empty(n), np.empty(n)
+        covered, whole = np.zeros(n, bool), np.zeros(n, bool)
+        for i, target in enumerate(asked):
+            start = float(self.filling[target.cell])
+            if not open_[target.cell]:
+                low[i] = high[i] = start
+                covered[i] = whole[i] = target.low >= start - _NEAR and target.high <= start + _NEAR
+                continue
+            up, down = ((int(self._place[target.cell]), side) for side in (_UP, _DOWN))
+            high[i] = start + left.reached.get(up, 0.0)
+            low[i] = start - left.reached.get(down, 0.0)
+            room = _NEAR * (1 + abs(start))
+            covered[i] = high[i] >= target.high - room and low[i] <= target.low + room
+            whole[i] = left.whole.get(up, False) and left.whole.get(down, False)
+        by_sums = recovered(self.published)
+        exact = ~covered & (high - low <= _NEAR * (1 + np.abs(low)))
+        whole_cells = self.published.whole[[t.cell for t in asked]] if asked else np.zeros(0, bool)
+        exact |= ~covered & whole_cells & (np.floor(high + _NEAR) <= np.ceil(low - _NEAR))
+        arithmetic = (
+            None if by_sums is None else by_sums[[t.cell for t in asked]] if asked else np.zeros(0, bool)
+        )
+        return Findings(asked, low, high, covered, whole, exact, arithmetic, victims, ways.solved)
+
+    def _all_told(self, asked: tuple[Target, ...]) -> Findings:
+        at = self.filling[[t.cell for t in asked]] if asked else np.zeros(0)
+        fine = np.array(
+            [t.low >= x - _NEAR and t.high <= x + _NEAR for t, x in zip(asked, at, strict=True)], bool
+        )
+        return Findings(asked, at, at.copy(), fine, fine.copy(), ~fine, np.zeros(len(asked), bool))
+
+
+def _room(bound: Real) -> Real:
+    return np.where(np.isfinite(bound), _NEAR * (1 + np.abs(np.where(np.isfinite(bound), bound, 0.0))), 0.0)

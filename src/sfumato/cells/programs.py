@@ -1,0 +1,107 @@
+"""Linear programs over cells, solved by HiGHS. The only module that knows the solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from sfumato.cells.published import Published
+
+Real = NDArray[np.float64]
+
+_NEAR = 1e-6
+_WHOLE_NODES = 200  # of branch and bound, for a filling in whole numbers
+
+
+def solver() -> Any:
+    """HiGHS, silent, on one thread."""
+    try:
+        import highspy
+    except ImportError:
+        raise MissingExtraError("looking into tables", "tables") from None
+    make: Any = highspy.Highs
+    found = make()
+    found.silent()
+    found.setOptionValue("threads", 1)
+    return found
+
+
+def load(
+    highs: Any, matrix: Any, cost: Real, low: Real, high: Real, least: Real, most: Real, whole: Any = None
+) -> None:
+    """Pass a program: minimize cost x, low <= x <= high, least <= matrix x <= most."""
+    import highspy
+
+    columns = matrix.tocsc()
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = columns.shape[1], columns.shape[0]
+    program.col_cost_, program.col_lower_, program.col_upper_ = cost, low, high
+    program.row_lower_, program.row_upper_ = least, most
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = columns.indptr
+    program.a_matrix_.index_ = columns.indices
+    program.a_matrix_.value_ = columns.data
+    if whole is not None:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        program.integrality_ = [kinds[int(w)] for w in whole]
+    highs.passModel(program)
+
+
+def solved(highs: Any) -> str:
+    """Run it, and say how it ended: optimal, infeasible, unbounded or stopped."""
+    import highspy
+
+    highs.run()
+    status = highs.getModelStatus()
+    kinds = highspy.HighsModelStatus
+    return {
+        kinds.kOptimal: "optimal",
+        kinds.kInfeasible: "infeasible",
+        kinds.kUnbounded: "unbounded",
+        kinds.kUnboundedOrInfeasible: "unbounded",  # callers start from a filling, so it is not the latter
+    }.get(status, "stopped")
+
+
+def values(highs: Any) -> Real:
+    """The solution's cells."""
+    return np.array(highs.getSolution().col_value, np.float64)
+
+
+def feasible(published: Published) -> Real:
+    """Values that fit all that was published."""
+    relations = published.relations
+    program = (relations.matrix, np.zeros(relations.cells), published.low, published.high)
+    highs = solver()
+    load(highs, *program, relations.least, relations.most)
+    if solved(highs) != "optimal":
+        raise DataError(
+            "the tables do not add up: no cells fit everything that was published.",
+            hint="see whether totals are the sums of their parts, and whether cells were rounded",
+        )
+    found = values(highs)
+    if not published.whole.any():
+        return found
+    if not is_whole(found[published.whole]):
+        load(highs, *program, relations.least, relations.most, published.whole)
+        highs.setOptionValue("mip_max_nodes", _WHOLE_NODES)
+        status = solved(highs)
+        if status == "infeasible":
+            raise DataError(
+                "the tables do not add up: no whole counts fit everything that was published.",
+                hint="see whether totals are the sums of their parts, and whether cells were rounded",
+            )
+        if status != "optimal":
+            return found
+        found = values(highs)
+    found[published.whole] = np.rint(found[published.whole])
+    return found
+
+
+def is_whole(numbers: Real) -> bool:
+    """Whether all of them are whole, but for what reckoning adds."""
+    return bool(np.all(np.abs(numbers - np.rint(numbers)) <= _NEAR * (1 + np.abs(numbers))))
