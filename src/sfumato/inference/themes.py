@@ -113,8 +113,8 @@ def _years_back(facts: Facts) -> bool:
     if facts.compact_day:
         texts = [t.zfill(8) for t in facts.texts]
         at = slice(0, 4) if all(t[:2] in ("18", "19", "20") for t in texts) else slice(4, 8)
-        years = [int(t[at]) for t in texts]
-        return max(years) - min(years) > 40
+        found = [int(t[at]) for t in texts]
+        return max(found) - min(found) > 40
     values = (
         [v for v in (facts.levels[0].as_py(), facts.levels[-1].as_py()) if v is not None]
         if facts.distinct
