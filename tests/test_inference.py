@@ -303,7 +303,7 @@ REAL = {
         "person": "patient_nbr",
         "quasi-identifier": "race gender age",
         "sensitive": "diag_1 diag_2 diag_3 insulin readmitted",
-        "other": "weight admission_type_id change",
+        "other": "weight admission_type_id",
     },
     "desynpuf/desynpuf_beneficiary2008_s1.parquet": {
         "identifier": "DESYNPUF_ID",

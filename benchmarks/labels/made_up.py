@@ -158,7 +158,8 @@ class Maker:
     def _date(self, n: int, low: str, high: str, form: str = "") -> list[Any]:
         first = dt.date.fromisoformat(low)
         span = (dt.date.fromisoformat(high) - first).days
-        return [first + dt.timedelta(int(k)) for k in self.rng.integers(0, span + 1, n)]
+        days = [first + dt.timedelta(int(k)) for k in self.rng.integers(0, span + 1, n)]
+        return [f"{day:{form}}" for day in days] if "%" in form else days
 
     def _datetime(self, n: int, low: str, high: str) -> list[Any]:
         seconds = self.rng.integers(0, 86_400, n)
@@ -286,6 +287,42 @@ class Maker:
             for _ in range(n)
         ]
         return [b + _italian(b) for b in bodies]
+
+    def _birthday(self) -> dt.date:
+        return dt.date(1930, 1, 1) + dt.timedelta(int(self.rng.integers(0, 30_000)))
+
+    def _norwegian(self, n: int) -> list[str]:
+        out: list[str] = []
+        while len(out) < n:
+            digits = [int(c) for c in f"{self._birthday():%d%m%y}{self.rng.integers(100, 1000)}"]
+            for weights in ((3, 7, 6, 1, 8, 9, 4, 5, 2), (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)):
+                digits.append(-sum(a * b for a, b in zip(digits, weights, strict=True)) % 11)
+            if max(digits) < 10:
+                out.append("".join(map(str, digits)))
+        return out
+
+    def _swedish(self, n: int) -> list[str]:
+        days = [f"{self._birthday():%y%m%d}{self.rng.integers(0, 1000):03d}" for _ in range(n)]
+        return [f"{d[:6]}-{d[6:]}{_luhn(d)}" for d in days]
+
+    def _ahv(self, n: int) -> list[str]:
+        out = []
+        for body in self._code(n, "756999999999"):
+            check = -sum(int(c) * (1 + 2 * (i % 2)) for i, c in enumerate(body)) % 10
+            out.append(f"756.{body[3:7]}.{body[7:11]}.{body[11]}{check}")
+        return out
+
+    def _steuerid(self, n: int) -> list[str]:
+        out = []
+        for _ in range(n):
+            digits = self.rng.permutation(10)
+            digits[9] = digits[self.rng.integers(1, 9)]
+            digits[0] = max(1, digits[0])
+            product = 10
+            for d in digits:
+                product = 2 * ((int(d) + product) % 10 or 10) % 11
+            out.append("".join(map(str, digits)) + str((11 - product) % 10))
+        return out
 
 
 def _luhn(body: str) -> str:

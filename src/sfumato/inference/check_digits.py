@@ -14,6 +14,7 @@ _LEAST = 20  # different values: 0.95 of 20 random ones pass one in ten with a c
 _SHARE = 0.95
 _FIRST = 100
 
+BIRTH_NUMBERS = "a day of birth and a number"  # without a check digit, as in Denmark
 _DNI = "TRWAGMYFPDXBNJZSQVHLCKE"
 _CF_ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 _HETU = "0123456789ABCDEFHJKLMNPRSTUVWXY"
@@ -112,6 +113,40 @@ def _medicare_au(v: str) -> bool:
     return v[0] in "23456" and _weighted(v, (1, 3, 7, 9, 1, 3, 7, 9), 10) == int(v[8])
 
 
+def _steuer_id(v: str) -> bool:
+    """ISO 7064, modulus 11 and 10."""
+    product = 10
+    for c in v[:10]:
+        product = 2 * ((int(c) + product) % 10 or 10) % 11
+    return (11 - product) % 10 == int(v[10])
+
+
+def _nif(v: str) -> bool:
+    rest = _weighted(v[:8], range(9, 1, -1), 11)
+    return int(v[8]) == (0 if rest < 2 else 11 - rest)
+
+
+def _austrian(v: str) -> bool:
+    return _weighted(v[:3] + v[4:], (3, 7, 9, 5, 8, 4, 2, 1, 6), 11) == int(v[3])
+
+
+def _turkish(v: str) -> bool:
+    d = [int(c) for c in v]
+    return (7 * sum(d[0:9:2]) - sum(d[1:8:2])) % 10 == d[9] and sum(d[:10]) % 10 == d[10]
+
+
+def _chinese(v: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return "10X98765432"[_weighted(v, weights, 11)] == v[17]
+
+
+def _begins_with_a_day(v: str) -> bool:
+    """DDMMYY, YYMMDD or YYYYMMDD before three or four digits: one random number in 14 does."""
+    day = v[2:8] if len(v) == 12 else v[:6]
+    a, b, c = int(day[:2]), int(day[2:4]), int(day[4:])
+    return 1 <= b <= 12 and (1 <= c <= 31 or (1 <= a <= 31 and len(v) < 12))
+
+
 @dataclass(frozen=True)
 class Rule:
     """What such numbers are called, their form without spaces and dashes, and the computation."""
@@ -130,17 +165,24 @@ _RULES = tuple(
         ("French social security numbers", r"[12]\d{4}(\d\d|2A|2B)\d{8}", _nir),
         ("Spanish identity numbers", r"[XYZ\d]\d{7}[A-Z]", _dni),
         ("German health insurance numbers", r"[A-Z]\d{9}", _kvnr),
+        ("Chinese identity numbers", r"\d{17}[\dX]", _chinese),
         ("Finnish identity codes", r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]", _hetu),
         ("Swiss insurance numbers", r"756\d{10}", _ean),
         ("US provider numbers (NPI)", r"[12]\d{9}", lambda v: luhn("80840" + v)),
         ("Belgian register numbers", r"\d{2}[0-5]\d[0-3]\d{6}", _belgian),
         ("Norwegian birth numbers", r"[0-7]\d[0-5]\d{8}", _norwegian),
+        ("Turkish identity numbers", r"[1-9]\d{10}", _turkish),
+        ("German tax numbers", r"[1-9]\d{10}", _steuer_id),
         ("Polish register numbers", r"\d{11}", _pesel),
         ("Brazilian tax numbers", r"\d{11}", _cpf),
+        ("Indian identity numbers", r"[2-9]\d{11}", verhoeff),
         ("NHS numbers", r"\d{10}", _nhs),
         ("Australian Medicare numbers", r"[2-6]\d{9,10}", _medicare_au),
+        ("Austrian insurance numbers", r"\d{10}", _austrian),
+        ("Portuguese tax numbers", r"\d{9}", _nif),
         ("Dutch citizen numbers", r"\d{9}", _bsn),
         ("numbers with a Luhn check digit, as of cards and insured people", r"\d{9,19}", luhn),
+        (BIRTH_NUMBERS, r"\d{9,10}|(19|20)\d{10}", _begins_with_a_day),
     )
 )
 _PUNCTUATION = re.compile(r"[ ./-]")
@@ -158,9 +200,16 @@ def checked_numbers(values: Sequence[str]) -> tuple[str, float]:
             continue
         share = _passing(rule, given[:_FIRST])  # most columns fail here
         share = _passing(rule, given) if share >= _SHARE - 0.05 and len(given) > _FIRST else share
-        if share >= _SHARE:
-            return rule.what, share
+        if share < _SHARE or (rule.what == BIRTH_NUMBERS and not _are_birth_numbers(given, share)):
+            continue
+        return rule.what, share
     return "", 0.0
+
+
+def _are_birth_numbers(values: Sequence[str], share: float) -> bool:
+    """All begin with a day, with many different ones; and they are no times (YYYYMMDDHHMM)."""
+    times = all(len(v) == 12 and v[8:10] < "24" and v[10:] < "60" for v in values)
+    return share == 1.0 and len({v[:6] for v in values}) >= _LEAST / 2 and not times
 
 
 def _passing(rule: Rule, values: Sequence[str]) -> float:

@@ -30,6 +30,8 @@ class System:
 _SYSTEMS = tuple(
     System(what, re.compile(form), alone, least, varied)
     for what, form, alone, least, varied in (
+        ("codes of diseases or traits", r"(HP|ORPHA|OMIM|MONDO|DOID|MESH):?[A-Z]?\d{2,}", True, 5, False),
+        ("tumour codes (ICD-O)", r"[89]\d{3}/[0-369]", True, 5, False),
         ("LOINC codes", r"\d{1,5}-\d", True, 10, False),
         ("NDC drug codes", r"\d{4,5}-\d{3,4}-\d{1,2}", True, 5, False),
         ("ATC drug codes", r"[ABCDGHJLMNPRSV]\d\d[A-Z]{2}\d\d", True, 5, False),

@@ -8,6 +8,7 @@ from sfumato.inference.names import Reading
 from sfumato.schema import Kind, Role
 
 _HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
+_UNITS = frozenset(("kg", "g", "gr", "gram", "grams", "gramm", "grammes", "gramos", "lb", "lbs"))
 _BODY = ("birth", "event", "body", "days", "months")
 
 
@@ -22,11 +23,11 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
     if not word or not numeric:
         return None
     survey = reading.first("survey", "household", "person")
-    if survey and not reading.first(*_BODY) and "kg" not in reading.words:
+    if survey and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
         return Clue(Role.WEIGHT, SURE, f"'{survey}' and '{word}' in the name say a survey weight")
     if word in ("w", "kg"):
         return None
-    if facts.median() > _HEAVY and not reading.first(*_BODY):
+    if facts.median() > _HEAVY and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
         return Clue(Role.WEIGHT, LIKELY, f"'{word}' in the name, and the numbers are those of a survey")
     if reading.first("birth"):
         return Clue(

@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from sfumato.inference import known_values, shapes
-from sfumato.inference.check_digits import checked_numbers
+from sfumato.inference.check_digits import BIRTH_NUMBERS, checked_numbers
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
@@ -24,6 +24,7 @@ _FEW = 20  # values: a number of so few things names nobody
 _MANY = 50
 _LONG = 7  # digits of a number that is no quantity, if all values have as many
 _QUANTITY = word_set("no num number nbr n nombre numero nmbr total")  # also 'how many'
+_COUNTED = _QUANTITY | word_set("nr nummer")  # of a hospital: whom it treats, rather than which it is
 _ELSEWHERE = (
     "thing",
     "site",
@@ -41,6 +42,7 @@ _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
+_NAME = word_set("name names nm nom noms nombre nome naam navn namn")
 _HASH = re.compile(r"(?=[0-9A-Fa-f]*[A-Fa-f])(?=[0-9A-Fa-f]*\d)[0-9A-Fa-f]{12,}")
 _ID_LIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_./ -]{4,}")
 _IP = re.compile(r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)")
@@ -78,6 +80,8 @@ def _by_form(facts: Facts, reading: Reading) -> Clue | None:
         what, passing = checked_numbers(texts)
         if what:
             why = f"{share(passing)} of the values have the check digit of {what}"
+            if what == BIRTH_NUMBERS:
+                why = f"the values are {what}, as numbers of people are"
             return _numbered(facts, reading, why, SURE)
     return None
 
@@ -85,7 +89,8 @@ def _by_form(facts: Facts, reading: Reading) -> Clue | None:
 def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("direct")
     elsewhere = reading.first(*(c for c in _ELSEWHERE if c != "place"))
-    if word and not elsewhere and facts.kind is not Kind.FLAG and "count" not in reading:
+    of_place = "place" in reading and word in _NAME and facts.share_distinct < 0.2  # the name of a county
+    if word and not elsewhere and not of_place and facts.kind is not Kind.FLAG and "count" not in reading:
         varied = facts.distinct >= _FEW and max(facts.widths) >= 5
         if facts.type == "text" or (facts.is_whole_number and varied):
             return Clue(Role.IDENTIFIER, SURE, f"'{word}' in the name leads straight to a person")
@@ -95,7 +100,8 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(Role.IDENTIFIER, LIKELY, "the values look like streets with numbers")
     if known_values.given_names(facts.texts, facts.text_counts) and not elsewhere:
         return Clue(Role.IDENTIFIER, LIKELY, "many of the values are common names of people")
-    if known_values.people(facts.texts, facts.share_distinct) and not elsewhere and "place" not in reading:
+    named = reading.first("site", "place", "drug", "diagnosis", "procedure", "disease", "thing")
+    if known_values.people(facts.texts, facts.share_distinct) and not named:
         return Clue(Role.IDENTIFIER, LIKELY, "the values look like names of people, and many differ")
     return None
 
@@ -123,7 +129,9 @@ def _named(
 ) -> Clue | None:
     person = reading.first("person", "personnumber", "household") if word or alone else ""
     said = " and ".join(f"'{w}'" for w in dict.fromkeys((noun, word)) if w)
-    by_rows = unique and ("record" in reading or not reading.first("site", "place"))
+    places = reading.first("site", "place")  # a long table has no hospital of its own in every row
+    own = "place" not in reading and facts.filled >= (_FEW * 5 if word in _COUNTED else 1_000)
+    by_rows = unique and ("record" in reading or not places or own)
     if elsewhere and not person and not by_rows:
         return None
     last = next((w for w in reversed(reading.words) if not w.isdigit()), "") == word
@@ -197,7 +205,8 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
     site = reading.first("site")
     if site:
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"{why}, and '{site}' says of what: a place of care")
-    if reading.first("insurance", "thing") and not reading.first("person"):
+    few = facts.distinct <= _MANY or facts.share_distinct < 0.001
+    if few and reading.first("insurance", "thing") and not reading.first("person", "personnumber"):
         word = reading.first("insurance", "thing")
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER

@@ -77,7 +77,11 @@ def kind_of(cells: Cells, levels: pa.Array, stored: pa.DataType) -> tuple[Kind, 
     if cells.type in ("date", "datetime", "instant"):
         return Kind.DATE, "days" if cells.type == "date" else "days with a time", ""
     if shapes.is_compact_day(levels):
-        return Kind.NOMINAL, "days written as YYYYMMDD: convert them to dates to count by month or year", ""
+        return (
+            Kind.NOMINAL,
+            "days as eight digits: convert them to dates to count by month or year",
+            "",
+        )
     if not cells.filled:
         return Kind.NOMINAL, "no filled cell in the head of the data", ""
     if cells.type == "text":

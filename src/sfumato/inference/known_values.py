@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sfumato.inference.names import words
-from sfumato.inference.vocabulary import word_set
+from sfumato.inference.names import is_drug, words
+from sfumato.inference.vocabulary import word_set, words_of
 
 _SHARE = 0.9
 _SHORT = 50  # signs
@@ -18,11 +18,13 @@ _SHORT = 50  # signs
 _SEX = (
     "male female man woman men women boy girl m f w d x v h u männlich weiblich divers mann frau masculin "
     "feminin homme femme masculino femenino hombre mujer varon maschio femmina uomo donna maschile "
-    "femminile man vrouw vrouwelijk mannelijk unknown other unbekannt"
+    "femminile man vrouw vrouwelijk mannelijk unknown other unbekannt kvinne kvinna kvinde mand "
+    "feminino masculino"
 )
 _SEX_CORE = word_set(
     "male female woman weiblich maennlich frau femme homme feminin masculin mujer hombre femenino "
-    "masculino femmina maschio donna uomo femminile maschile vrouw vrouwelijk mannelijk girl boy"
+    "masculino femmina maschio donna uomo femminile maschile vrouw vrouwelijk mannelijk girl boy kvinne "
+    "kvinna kvinde feminino"
 )
 _SEX_LETTERS = (
     {"m", "f"},
@@ -36,6 +38,7 @@ _SEX_LETTERS = (
 _MARITAL = (
     "married single divorced widowed separated never partner cohabiting unmarried widow widower "
     "verheiratet ledig geschieden verwitwet getrennt marie mariee celibataire divorce divorcee veuf veuve "
+    "gift ugift skilt separert enke enkemann ogift skild anka fraskilt samboer sambo solteiro viuvo "
     "pacse concubinage casado casada soltero soltera divorciado divorciada viudo viuda separado sposato "
     "sposata coniugato nubile celibe divorziato vedovo vedova separato gehuwd ongehuwd gescheiden weduwe "
     "weduwnaar samenwonend"
@@ -68,7 +71,8 @@ _COUNTRIES = (
     "syria afghanistan pakistan bangladesh nigeria ghana kenya ethiopia somalia morocco algeria tunisia "
     "egypt australia usa deutschland frankreich italien spanien polen oesterreich schweiz tuerkei "
     "allemagne italie espagne pologne suisse maroc algerie alemania francia italia espana polonia "
-    "marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko"
+    "marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko nederland "
+    "suriname sverige norge danmark suomi syrien syria irak eritrea somalia rumania brasil angola"
 )
 _LISTS = tuple(
     (what, frozenset(w for word in text.split() for w in words(word)))
@@ -102,6 +106,20 @@ _SURNAMES = (
     "nowak silva santos oliveira souza"
 )
 _NAMES = frozenset(w for word in (_GIVEN + " " + _SURNAMES).split() for w in words(word))
+_RESULTS = word_set(
+    "positive negative borderline equivocal indeterminate reactive nonreactive positiv negativ positif "
+    "negatif positivo negativo positief negatief abnormal pathological pathologisch"
+)
+_DEGREES = word_set(
+    "mild moderate severe extreme minor major leicht mittel schwer leger modere severe leve moderado grave "
+    "lieve moderato licht matig ernstig lett moderat alvorlig"
+)
+_GENOTYPE = re.compile(r"[ACGT][/|]?[ACGT]|[eE*]\d[/|][eE*]\d|[01][/|][01]")
+_STAGE = re.compile(r"(stage |stadium |stade )?(0|I{1,3}|IV)[ABC]?\d?", re.IGNORECASE)
+_HEALTH = frozenset(w for w in words_of("disease", "symptom", "drug") if len(w) >= 5) - word_set(
+    "history chronic condition conditions medicine medication prescription prescriptions decide private "
+    "reaction attack blind morse mood steps generic brand supply problem vision hearing eating"
+)
 _POSTCODES = tuple(
     (what, re.compile(form))
     for what, form in (
@@ -146,6 +164,29 @@ def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
             continue
         return what
     return ""
+
+
+def genotypes(values: Sequence[str]) -> str:
+    """Two letters of bases, or two numbered variants of a gene."""
+    fitting = sum(_GENOTYPE.fullmatch(v.strip()) is not None for v in values)
+    return "genotypes" if len(values) >= 2 and fitting == len(values) else ""
+
+
+def health_words(values: Sequence[str], counts: Sequence[int]) -> str:
+    """What a column of words says of people's health: results, how bad it is, stages, diseases, drugs."""
+    total = sum(counts)
+    if len(values) < 2:
+        return ""
+    for what, known in (("results", _RESULTS), ("degrees of severity", _DEGREES)):
+        hits = [n for v, n in zip(values, counts, strict=True) if known.intersection(words(v))]
+        if len(hits) >= 2 and sum(hits) >= _SHARE * total:
+            return what
+    hits = [n for v, n in zip(values, counts, strict=True) if _STAGE.fullmatch(v.strip())]
+    if len(hits) >= 3 and sum(hits) >= 0.8 * total:
+        return "stages"
+    cells = [(words(v), n) for v, n in zip(values, counts, strict=True) if len(v) <= _SHORT]
+    hits = [n for cell, n in cells if any(w in _HEALTH or is_drug(w) for w in cell)]
+    return "diseases, complaints or drugs" if len(hits) >= 2 and sum(hits) >= 0.6 * total else ""
 
 
 def postcodes(values: Sequence[str]) -> str:

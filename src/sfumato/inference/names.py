@@ -2,26 +2,43 @@
 
 Names are cut into words (`BENE_BIRTH_DT` -> bene, birth, dt; `patientId` -> patient, id) and whole words are
 looked up: 'sex' is not in 'essex', nor 'age' in 'percentage'. A word that is not known is cut once more, if
-known words make up all of it: 'Fallnr' is fall and nr, 'geboortedatum' geboorte and datum.
+known words make up all of it: 'Fallnr' is fall and nr, 'geboortedatum' geboorte and datum. What is still
+unknown may be short for a known word: cut off, or without its vowels.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set, words_of
+from sfumato.inference.vocabulary import NEUTRAL, WHOLE_ONLY, WORDS, word_set, words_of
 
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SHARP = str.maketrans({"ß": "ss", "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_SHARP = str.maketrans(
+    {
+        "ß": "ss",
+        "ä": "ae",
+        "ö": "oe",
+        "ü": "ue",
+        "Ä": "Ae",
+        "Ö": "Oe",
+        "Ü": "Ue",
+        "ø": "o",
+        "Ø": "O",
+        "æ": "ae",
+        "Æ": "Ae",
+    }
+)
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
 _ENDS = word_set("id nr no nb dt cd dx hx hh yr")  # short words that end longer ones
 _STARTS = word_set("id hh dx rx nr")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
+_CUT_OFF = 6  # letters of a word that lost its end
 _AFTER_PREFIX = 6  # letters of a word after a prefix that is not known: 'pgfamstd'
 
 # Endings of the international names of substances (WHO's stems): each a family of drugs.
@@ -41,6 +58,18 @@ CODED = (
     words_of("place", "number", "sex", "race", "marital", "diagnosis", "work")
     | word_set("code cd codes type typ tipo cat category status class drg npi apc hcpcs cpt ident")
 ) - word_set("no num number nombre numero seq index res area geo lat lon lng latitude longitude")
+
+
+def _bare(word: str) -> str:
+    """The first letter and the consonants."""
+    return word[0] + "".join(c for c in word[1:] if c not in "aeiouy")
+
+
+_LONG = sorted(w for w in WORDS if len(w) >= 7)
+_BARE: dict[str, list[str]] = {}  # words by their consonants
+for _word in WORDS:
+    if len(_word) >= 5 and len(_bare(_word)) >= 4:
+        _BARE.setdefault(_bare(_word), []).append(_word)
 
 
 @dataclass(frozen=True)
@@ -73,8 +102,13 @@ def words(name: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def parts(word: str) -> tuple[str, ...]:
     """A word, or the known words it is made of; an ending or a beginning that is not known is left out."""
-    if len(word) < 5 or word in WORDS or word in NEUTRAL:
+    if len(word) < 4 or word in WORDS or word in NEUTRAL:
         return (word,)
+    plain = word.replace("ae", "a").replace("oe", "o")
+    if plain in WORDS:  # ä is ae in German, and a in the lists of Swedish
+        return (plain,)
+    if len(word) == 4:
+        return (_shortened(word) or word,)
     found = _cover(word, True)
     if found:
         return found
@@ -85,18 +119,41 @@ def parts(word: str) -> tuple[str, ...]:
     for cut in range(1, 4):
         if len(word) - cut >= _AFTER_PREFIX and word[cut:] in WORDS:
             return (word[cut:],)
-    return (word,)
+    longer = _shortened(word)
+    return (longer,) if longer else (word,)
+
+
+def _shortened(word: str) -> str:
+    """The known word that this one is short for: cut off ('cittadin') or without vowels ('radiatn').
+
+    Where several would do, they must be about one thing.
+    """
+    ends = (
+        _LONG[bisect_left(_LONG, word) : bisect_right(_LONG, word + "\x7f")] if len(word) >= _CUT_OFF else []
+    )
+    bare = [w for w in _BARE.get(_bare(word), ()) if len(w) > len(word) and _within(word, w)]
+    for several in (ends, bare):
+        about = frozenset[str]().union(*(WORDS[w] for w in several))
+        shared = about.intersection(*(WORDS[w] for w in several)) if several else about
+        if shared:
+            return min(several, key=lambda w: (len(WORDS[w]), len(w), w))
+    return ""
+
+
+def _within(short: str, word: str) -> bool:
+    signs = iter(word)
+    return all(c in signs for c in short)
 
 
 @lru_cache(maxsize=65536)
 def _cover(word: str, start: bool) -> tuple[str, ...]:
     """The fewest known words that make up all of it, the longest first; nothing if there are none."""
-    if word in WORDS and (len(word) > 2 or word in _ENDS):
+    if word in WORDS and word not in WHOLE_ONLY and (len(word) > 2 or word in _ENDS):
         return (word,)
     best: tuple[str, ...] = ()
     for cut in range(len(word) - 2, 1, -1):
         head = word[:cut]
-        if head not in WORDS or (len(head) < 3 and not (start and head in _STARTS)):
+        if head not in WORDS or head in WHOLE_ONLY or (len(head) < 3 and not (start and head in _STARTS)):
             continue
         for link in _LINKS:
             if word.startswith(link, cut) and len(word) > cut + len(link) + 1:
@@ -116,10 +173,15 @@ def read(name: str) -> Reading:
     for word in (*joined, *small):
         for concept in WORDS.get(word, ()) if word not in NEUTRAL else ():
             about.setdefault(concept, word)
-    drug = next((w for w in small if _DRUG.fullmatch(w)), "")
+    drug = next((w for w in small if is_drug(w)), "")
     if drug:
         about.setdefault("drug", drug)
     return Reading(tuple(small), about)
+
+
+def is_drug(word: str) -> bool:
+    """Whether a word ends as the international names of substances do."""
+    return _DRUG.fullmatch(word) is not None
 
 
 def is_about(name: str, vocabulary: frozenset[str]) -> str:

@@ -2,22 +2,27 @@
 
 1. how a survey was made (`design`); 2. who people and records are (`identifiers`); 3. what is known and what
 is wanted (`themes`); 4. what columns say of each other (`structure`). The first family that speaks decides,
-each by values before names; where none does, the column is 'other', and said to be unsure.
+each by values before names; where none does, its values may lean to a safer role (`unexplained`), else the
+column is 'other', and said to be unsure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from sfumato.inference import design, identifiers, structure, themes
+from sfumato.inference import design, identifiers, structure, themes, unexplained
 from sfumato.inference.clues import LIKELY, UNSURE, Clue
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
+from sfumato.inference.vocabulary import NEUTRAL, WORDS
 from sfumato.schema import Kind, Role
 
+_LONG = 200  # rows in which codes of a system repeat
+_AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
 NOTHING_FILLED = "no filled cell to judge by"
 
 
@@ -37,7 +42,9 @@ def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[
     found = {f.name: role_of(f, readings[f.name]) for f in facts}
     if sample is None:
         return found
-    return structure.related(sample, {f.name: f for f in facts}, readings, found)
+    by_name = {f.name: f for f in facts}
+    found = structure.related(sample, by_name, readings, found)
+    return found | unexplained.safer(by_name, found)
 
 
 def readings_of(facts: Iterable[Facts], names: Sequence[str] | None = None) -> Mapping[str, Reading]:
@@ -62,12 +69,12 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
     sampled = design.sampling(facts, reading)
     wanted = sampled or themes.theme(facts, reading)
     named = identifiers.identifier(facts, reading)
-    if named is not None and not _outweighed(named, wanted):
+    if named is not None and not _outweighed(facts, named, wanted):
         return named
     return wanted or _other(reading)
 
 
-def _outweighed(named: Clue, wanted: Clue | None) -> bool:
+def _outweighed(facts: Facts, named: Clue, wanted: Clue | None) -> bool:
     """Whether values that look like numbers of people are better known as something else."""
     if wanted is None:
         return False
@@ -76,12 +83,22 @@ def _outweighed(named: Clue, wanted: Clue | None) -> bool:
     if named.why.startswith("numbers of"):
         return "the values look like" in wanted.why  # a code system that is known by its own check digits
     # Every row may have its own value because the table is short or the codes are many.
-    by_values = named.why.startswith(("every", "nearly every", "whole numbers", "the values look like names"))
+    by_values = named.why.startswith(("every", "nearly every", "whole numbers"))
+    if by_values and wanted.role is Role.SENSITIVE and "the values" not in wanted.why and _is_own_text(facts):
+        return False  # no diagnosis is another one in every row: whatever its name says, it finds the row
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
 
 
+def _is_own_text(facts: Facts) -> bool:
+    """Words or codes of which a long table has (nearly) another one in every row; no amounts or results."""
+    if facts.filled < _LONG or facts.share_distinct < 0.9 or facts.is_number:
+        return False
+    return sum(_AMOUNT.fullmatch(t) is None for t in facts.texts[:200]) > 0.5 * len(facts.texts[:200])
+
+
 def _other(reading: Reading) -> Clue:
-    word = reading.first("thing", "count", "stratum", "psu", "date", "body", "text")
-    if word:
+    word = reading.first("thing", "count", "stratum", "psu", "date", "body", "weight", "text")
+    word = word or next((w for w in reading.words if w in NEUTRAL), "")
+    if word and all(w in WORDS or w in NEUTRAL for w in reading.words if len(w) > 2 and not w.isdigit()):
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
-    return Clue(Role.OTHER, UNSURE, "neither name nor values say what it is: look twice")
+    return Clue(Role.OTHER, UNSURE, f"{unexplained.NOT_EXPLAINED}: look twice")

@@ -10,7 +10,12 @@ from sfumato.sources import is_text
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _REAL = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
-_COMPACT_DAY = r"^(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+_YEAR, _MONTH, _DATE = r"(1[89]|20)\d\d", r"(0[1-9]|1[0-2])", r"(0[1-9]|[12]\d|3[01])"
+_COMPACT_DAYS = (  # 20240131, 31012024, 01312024
+    f"^{_YEAR}{_MONTH}{_DATE}$",
+    f"^{_DATE}{_MONTH}{_YEAR}$",
+    f"^{_MONTH}{_DATE}{_YEAR}$",
+)
 _LOCAL_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{4}$"
 _SHORT_DAY = r"^((0?[1-9]|[12]\d|3[01])[./-]){2}\d{2}$"
 _GROUPS = r"([., '\x{a0}\x{202f}]\d{3})"
@@ -77,10 +82,13 @@ def fits_decimal(values: pa.Array) -> bool:
 
 
 def is_compact_day(values: pa.Array) -> bool:
-    """20240131 and the like throughout, as text or as a whole number."""
+    """20240131, 31012024 or 01312024 throughout, as text or as a whole number."""
     if not len(values) or not (is_text(values.type) or pa.types.is_integer(values.type)):
         return False
-    return _share(values.slice(0, 1000).cast(pa.string()), _COMPACT_DAY) == 1.0
+    texts = values.slice(0, 1000).cast(pa.string())
+    if not is_text(values.type):
+        texts = pc.utf8_lpad(texts, 8, "0")  # 1312024 was 01312024
+    return any(_share(texts, form) == 1.0 for form in _COMPACT_DAYS)
 
 
 def _is_calendar(values: pa.Array) -> bool:

@@ -101,7 +101,7 @@ def _groups(
     places = [
         name for name, clue in clues.items()
         if clue.role is Role.QUASI_IDENTIFIER and readings[name].first("place", "site")
-        and facts[name].distinct >= 8
+        and facts[name].distinct >= 8 and facts[name].share_distinct < 0.3  # else it says everything
     ][:_PLACES]  # fmt: skip
     found: dict[str, Clue] = {}
     tried = 0

@@ -30,6 +30,11 @@ def _dictionary(name: str, form: str, table: str) -> Dictionary:
     return Dictionary(name, re.compile(form, re.IGNORECASE), tuple(entries))
 
 
+# What the names of a clinical trial's columns end in, after two letters for the table they belong to.
+_SDTM = (
+    "(TERM|DECOD|SEV|SER|REL|OUT|TRT|DOSE|ORRES|STRES[NC]|TEST|TESTCD|BODSYS|INDC|NRIND|STAT|CAT|SCAT|"
+    "LLT|HLT|SOC|ACN|TOXGR)"
+)
 _DICTIONARIES = (
     _dictionary("DHS", r"(m?v|hv|s|b|m|hc|ha|hml)\d{2,3}[a-z]?(_\d+)?|caseid|hhid", """
         caseid|hhid: number record
@@ -134,6 +139,65 @@ _DICTIONARIES = (
         ep\\d+.*: work
         as\\d+.*: income
         ch\\d+.*: family
+    """),
+    _dictionary("HRS", r"[RSH]\\d+[A-Z][A-Z0-9_]*|RA(GENDER|BYEAR|BMONTH|RACEM|HISPAN|EDUC)|HHIDPN", """
+        HHIDPN: number person
+        HHID|H\\d+HHID.*: household number
+        PN|RAEHSAMP|INW\\d+: psu
+        RAESTRAT: stratum
+        [RSH]\\d+WT[A-Z]+: weightname
+        [RS]\\d+AGE[YM].*: age
+        (RA|S\\d+)GENDER: sex
+        (RA|S\\d+)(BYEAR|BMONTH|BDATE|BPLACE): birth
+        (RA|S\\d+)(DYEAR|DMONTH|DDATE|NYEAR|NMONTH): death
+        (RA|S\\d+)(RACEM|HISPAN): race
+        (RA|S\\d+)(EDUC|EDYRS|EDEGRM|MEDUC|FEDUC): education
+        [RS]\\d+(MSTAT|MPART|MRCT|MCURLN): marital
+        RARELIG: religion
+        [RS]\\d+(CENREG|CENDIV|URBRUR): place
+        [RSH]\\d+(CHILD|HHRES|LIVSIB|LIVPAR): family
+        [RS]\\d+(WORK|LBRF|SLFEMP|JCOCC|JCIND|SAYRET).*: work
+        [RSH]\\d+(ITOT|IEARN|ATOT|AHOUS|ISRET|IPENA|AIRA|ADEBT|OOPMD|TOTMD).*: income
+        [RS]\\d+(SHLT|CESD|ADL|IADL|MOBILA|BMI|HIBP|DIAB|CANCR|LUNG|HEART|STROK).*: health
+        [RS]\\d+(PSYCH|ARTHR|MEMRY|COND|HOSP|NRSHOM|DOCTOR|HOMCAR|DRUGS).*: health
+        [RS]\\d+(SMOK|DRINK|VIGACT).*: behaviour
+        [RS]\\d+(HIGOV|COVR|HILTC|HIOTHP).*: insurance
+    """),
+    _dictionary("CDISC", rf"[A-Z]{{2}}{_SDTM}|RF\\w{{2,6}}DTC|USUBJID|STUDYID|BRTHDTC|DTHDTC|ARMCD", f"""
+        USUBJID|SUBJID: number person
+        STUDYID|DOMAIN|EPOCH|VISIT\\w*|[A-Z]{{2}}SEQ|[A-Z]{{2}}(ORRES|STRES)U|AGEU: thing
+        SITEID|INVID|INVNAM: site
+        BRTHDTC: birth
+        DTH(DTC|FL|DY): death
+        [A-Z]{{2}}\\w*DTC: event date
+        ARM|ARMCD|ACTARM|EX{_SDTM}|PR{_SDTM}: procedure
+        AE{_SDTM}|MH{_SDTM}|DS{_SDTM}|FA{_SDTM}: disease
+        CM{_SDTM}: drug
+        LB{_SDTM}|EG{_SDTM}|TR{_SDTM}|TU{_SDTM}|RS{_SDTM}: lab
+        VS{_SDTM}: vital
+        QS{_SDTM}: health
+        SU{_SDTM}: behaviour
+    """),
+    _dictionary("ESS", r"agea|gndr|cntry|idno|essround|eisced|mnactic|marital[ab]?|rlgdnm|hinctnta|dweight|"
+                r"pspwght|pweight|yrbrn|brncntr|ctzcntr|hhmmb|domicil|health|hlthhmp|happy|region", """
+        idno: number person
+        essround|edition|proddate|name: thing
+        agea: age
+        yrbrn: birth
+        gndr: sex
+        cntry|region|domicil: place
+        eisced|eduyrs|edulvlb: education
+        mnactic|isco08|nacer2|emplrel|uemp\\w+|wrkctra: work
+        marital[ab]?|rshpsts|maritalb: marital
+        rlg\\w+|relig: religion
+        hinctnta|hincfel: income
+        brncntr|ctzcntr|facntr|mocntr|blgetmg|feethngr|cntbrthd: nation
+        hhmmb|chldhhe: family
+        health|hlth\\w+|flt\\w+|slprl|happy|wrhpp|enjlf|cldgng|dprs\\w*: health
+        cgt\\w+|alc\\w+|dosprt|etfruit|eatveg: behaviour
+        dweight|pspwght|pweight|anweight: weightname
+        psu: psu
+        stratum: stratum
     """),
     _dictionary("UK Biobank", r"f?\.?\d{2,6}[-._]\d+[-._]\d+|eid|f\.eid", """
         f?\\.?eid: number person

@@ -90,10 +90,19 @@ def _by_values(facts: Facts, reading: Reading) -> Clue | None:
             known = known_values.known_words(facts.texts, facts.text_counts)
             if known:
                 return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"the values are {known}")
+            wanted = known_values.genotypes(facts.texts) or known_values.health_words(
+                facts.texts, facts.text_counts
+            )
+            if wanted:
+                return Clue(Role.SENSITIVE, LIKELY, f"the values are {wanted}")
         codes = known_values.postcodes(facts.texts)
         if codes:
             sure = UNSURE if codes.startswith("five") else LIKELY
             return Clue(Role.QUASI_IDENTIFIER, sure, f"the values look like {codes}")
+    if _like_birth_years(facts):
+        return Clue(Role.QUASI_IDENTIFIER, LIKELY, "years that reach back a lifetime, as of births")
+    if _like_coordinates(facts):
+        return Clue(Role.QUASI_IDENTIFIER, UNSURE, "numbers as exact as coordinates of places")
     if _like_money(facts):
         return Clue(Role.SENSITIVE, UNSURE, "numbers with cents that spread as amounts of money do")
     return None
@@ -102,8 +111,10 @@ def _by_values(facts: Facts, reading: Reading) -> Clue | None:
 def _years_back(facts: Facts) -> bool:
     """Whether days span more than forty years: births rather than events."""
     if facts.compact_day:
-        first, last = min(facts.texts)[:4], max(facts.texts)[:4]
-        return int(last) - int(first) > 40
+        texts = [t.zfill(8) for t in facts.texts]
+        at = slice(0, 4) if all(t[:2] in ("18", "19", "20") for t in texts) else slice(4, 8)
+        found = [int(t[at]) for t in texts]
+        return max(found) - min(found) > 40
     values = (
         [v for v in (facts.levels[0].as_py(), facts.levels[-1].as_py()) if v is not None]
         if facts.distinct
@@ -113,6 +124,24 @@ def _years_back(facts: Facts) -> bool:
         return False
     years = [t[:4] for t in facts.texts if t[:4].isdigit()]
     return bool(years) and int(max(years)) - int(min(years)) > 40
+
+
+def _like_birth_years(facts: Facts) -> bool:
+    """Whole numbers that are years, and span more than forty of them."""
+    numbers = facts.numbers
+    if not facts.is_whole_number or facts.distinct < 20:
+        return False
+    return bool(numbers.min() >= 1880 and numbers.max() <= 2035 and np.ptp(numbers) >= 40)
+
+
+def _like_coordinates(facts: Facts) -> bool:
+    """Four decimals or more, close together and away from nought, in the range of degrees."""
+    numbers = facts.numbers
+    if facts.is_whole_number or len(numbers) < 50 or np.abs(numbers).max() > 180:
+        return False
+    some = numbers[:: max(1, len(numbers) // 500)]
+    exact = (np.abs(some * 1_000 - np.round(some * 1_000)) > 1e-6).mean()
+    return bool(exact > 0.8 and np.ptp(numbers) < 15 and np.abs(numbers).min() > 5)
 
 
 def _like_money(facts: Facts) -> bool:
@@ -225,6 +254,8 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
     known = reading.first("site", "insurance", "place", "work")
     if concept in ("health", "symptom") and known:
         return None  # a health centre, a health insurance
+    if concept == "money" and "thing" in reading and not facts.is_number:
+        return None  # how it was paid
     if concept == "procedure" and reading.first("event") == word and "date" in reading:
         return None
     if concept in ("procedure", "diagnosis", "drug", "disease") and _is_place(reading):
@@ -251,7 +282,7 @@ def _known(facts: Facts, reading: Reading) -> Clue | None:
         return None
     if (
         concept in ("site", "place")
-        and reading.first("event", "thing")
+        and reading.first("event", "thing") not in ("", "code")
         and facts.distinct < 30
         and "place" not in reading
     ):

@@ -7,6 +7,8 @@ Words of three letters or more also make up longer ones ('Fallnummer', 'geboorte
 
 from __future__ import annotations
 
+from sfumato.inference.further_words import FURTHER
+
 
 def word_set(text: str) -> frozenset[str]:
     """The words of a text."""
@@ -328,18 +330,22 @@ _ABOUT = {
 # Whole words that hold others and are about none of them.
 NEUTRAL = word_set(
     "percentage percent stage package average usage message image storage voltage village mileage postage "
-    "triage damage manage passage essex sussex middlesex wessex racetrack zipper identity landing island "
+    "damage manage passage essex sussex middlesex wessex racetrack zipper identity landing island "
     "statement estate notebook showcase update landscape important report agent"
 )
 
 WORDS: dict[str, frozenset[str]] = {}
-for _concept, _text in _ABOUT.items():
+for _concept, _text in (*_ABOUT.items(), *FURTHER.items()):
     for _word in _text.split():
         WORDS[_word] = WORDS.get(_word, frozenset()) | {_concept}
 
 CONCEPTS = frozenset(_ABOUT)
+# Short words of scores and laboratories stand alone: 'ast' is no part of 'plaster'.
+WHOLE_ONLY = frozenset(w for w, t in WORDS.items() if len(w) <= 3) - frozenset(
+    word for text in _ABOUT.values() for word in text.split()
+)
 
 
 def words_of(*concepts: str) -> frozenset[str]:
     """All words about one of these."""
-    return frozenset(word for concept in concepts for word in _ABOUT[concept].split())
+    return frozenset(word for word, about in WORDS.items() if about.intersection(concepts))

@@ -1,0 +1,158 @@
+"""Guesses at columns whose names are in no list: by values, by neighbours, as short for other words."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.inference import infer
+from sfumato.inference.check_digits import checked_numbers
+from sfumato.inference.names import parts, read
+from sfumato.inference.unexplained import NOT_EXPLAINED
+from sfumato.schema import Role, Schema
+
+ROWS = 400
+DRAW = np.random.default_rng(11)
+
+
+def some(*values: Any) -> list[Any]:
+    return [values[i] for i in DRAW.integers(0, len(values), ROWS)]
+
+
+def roles(**columns: Any) -> Schema:
+    """The guesses at a table that is clearly about people: what is asked stands between sex and region."""
+    known = {"sex": some("male", "female"), "age": some(*range(20, 90))}
+    return infer(pa.table(known | columns | {"region": some("north", "south", "east")}))
+
+
+def among_health(**columns: Any) -> Schema:
+    table = {"sex": some("male", "female"), "diabetes": some(0, 1), **columns, "hypertension": some(0, 1)}
+    return infer(pa.table(table))
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ((0, 1), Role.SENSITIVE),
+        (("ja", "nein"), Role.SENSITIVE),
+        (("Y", "N", "U"), Role.SENSITIVE),
+        ((1, 2, 7, 9), Role.SENSITIVE),
+        (tuple(np.round(np.linspace(0.1, 9, 80), 2)), Role.SENSITIVE),
+        ((1, 2), Role.QUASI_IDENTIFIER),
+        ((1, 2, 3, 4, 5), Role.QUASI_IDENTIFIER),
+        (("qua", "bru", "zot"), Role.QUASI_IDENTIFIER),
+    ],
+)
+def test_what_nothing_explains_gets_the_safer_role_and_is_said_to_be_unsure(values, role) -> None:
+    found = roles(zzq=some(*values))["zzq"]
+    assert found.role is role and found.confidence == "unsure" and NOT_EXPLAINED in found.reason
+
+
+def test_columns_about_one_thing_stand_together() -> None:
+    words = some("qua", "bru", "zot")
+    assert among_health(zzq=words)["zzq"].role is Role.SENSITIVE
+    assert roles(zzq=words)["zzq"].role is Role.QUASI_IDENTIFIER
+    assert roles(zzq=some(*range(200, 290)))["zzq"].role is Role.QUASI_IDENTIFIER
+
+
+def test_alone_or_in_great_numbers_they_are_left_as_they_are() -> None:
+    assert infer(pa.table({"zzq": some("qua", "bru", "zot")}))["zzq"].role is Role.OTHER
+    many = {f"zzq{chr(97 + i // 5)}{chr(97 + i % 5)}": some("qua", "bru", "zot") for i in range(25)}
+    assert all(c.role is Role.OTHER for c in roles(**many) if c.name in many)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("Positive", "Negative", "Borderline"), ("mild", "moderate", "severe"), ("IA", "IB", "IIA", "III"),
+        ("Asthma", "Migraine", "Hypertension"), ("METFORMIN", "LISINOPRIL", "ATORVASTATIN"),
+        ("TT", "TC", "CC"), ("e3/e4", "e3/e3", "e4/e4"),
+    ],
+)  # fmt: skip
+def test_cells_that_speak_of_health_are_sensitive_whatever_their_column_is_called(values) -> None:
+    found = roles(zzq=some(*values))["zzq"]
+    assert found.role is Role.SENSITIVE and "the values are" in found.reason
+
+
+def test_years_that_reach_back_a_lifetime_and_exact_degrees_are_known_to_others() -> None:
+    assert roles(zzq=some(*range(1920, 2011)))["zzq"].role is Role.QUASI_IDENTIFIER
+    assert roles(zzq=np.round(DRAW.normal(48.2, 0.5, ROWS), 5))["zzq"].role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize("form", ["%Y%m%d", "%d%m%Y", "%m%d%Y"])
+def test_days_of_eight_digits_are_days_in_any_order(form: str) -> None:
+    days = [dt.date(1930, 1, 1) + dt.timedelta(int(k)) for k in DRAW.integers(0, 30_000, ROWS)]
+    for values in ([f"{d:{form}}" for d in days], [int(f"{d:{form}}") for d in days]):
+        assert roles(born=values)["born"].role is Role.QUASI_IDENTIFIER
+
+
+# -- who people are --------------------------------------------------------------------------------------
+
+
+def test_another_text_in_every_row_leads_to_a_person_whatever_its_name_says() -> None:
+    own = [f"{c}{i:04d}-{i * 7919 % 1000:03d}" for i, c in enumerate("AB" * (ROWS // 2))]
+    for name in ("diagnosis_ref_no", "hospno", "result", "medication"):
+        assert roles(**{name: own})[name].role is Role.IDENTIFIER, name
+    amounts = [f"{i * 37 % 10_000:,}.50" for i in range(1, ROWS + 1)]
+    assert roles(charges=amounts)["charges"].role is not Role.IDENTIFIER
+    assert roles(hospital_id=some(*range(40)))["hospital_id"].role is Role.QUASI_IDENTIFIER
+
+
+def test_numbers_that_begin_with_a_day_of_birth_are_numbers_of_people() -> None:
+    born = [dt.date(1940, 1, 1) + dt.timedelta(int(k)) for k in DRAW.integers(0, 25_000, ROWS)]
+    danish = [f"{d:%d%m%y}-{n:04d}" for d, n in zip(born, DRAW.integers(0, 9999, ROWS), strict=True)]
+    assert roles(zzq=danish)["zzq"].role in (Role.IDENTIFIER, Role.PERSON)
+    assert "day of birth" in roles(zzq=danish)["zzq"].reason
+    times = [f"{d:%Y%m%d}{n:02d}30" for d, n in zip(born, DRAW.integers(0, 24, ROWS), strict=True)]
+    assert checked_numbers(times)[0] == ""
+    assert checked_numbers([f"{n:010d}" for n in DRAW.integers(10**9, 10**10, ROWS)])[0] == ""
+
+
+def test_names_of_places_are_no_names_of_people() -> None:
+    assert roles(state_name=some("Kerala", "Punjab"))["state_name"].role is Role.QUASI_IDENTIFIER
+    people = [f"Anna B. Moore{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(ROWS)]
+    assert roles(insured_nm=people)["insured_nm"].role is Role.IDENTIFIER
+
+
+# -- words -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("cittadin", "cittadinanza"), ("radiatn", "radiation"), ("staatsang", "staatsangehoerigkeit")],
+)
+def test_a_word_cut_off_or_without_vowels_is_the_word(short: str, long: str) -> None:
+    assert read(short).about.keys() & read(long).about.keys()
+
+
+def test_what_could_be_short_for_different_things_is_left_alone() -> None:
+    assert parts("medic") == ("medic",)  # medicare, medication
+    assert "lab" not in read("plate") and "lab" not in read("plaster")
+
+
+@pytest.mark.parametrize(
+    ("name", "concept"),
+    [
+        ("kjonn", "sex"), ("alder", "age"), ("fodselsdato", "birth"), ("sivilstand", "marital"),
+        ("bostedskommune", "place"), ("sykehus", "site"), ("hoveddiagnose", "diagnosis"), ("idade", "age"),
+        ("data_nascimento", "birth"), ("estado_civil", "marital"), ("concelho", "place"),
+        ("profissao", "work"), ("Länsdel", "place"), ("Kjønn", "sex"),
+        ("Ålder", "age"), ("Födelseår", "birth"), ("utbildning", "education"), ("inntekt", "income"),
+    ],
+)  # fmt: skip
+def test_words_of_portuguese_and_of_the_north(name: str, concept: str) -> None:
+    assert concept in read(name)
+
+
+def test_dictionaries_of_health_and_retirement_and_of_trials() -> None:
+    hrs = {n: some(1, 2, 3) for n in ("HHIDPN", "RAGENDER", "R10MSTAT", "R10SHLT", "R10CESD", "RARACEM")}
+    found = infer(pa.table(hrs))
+    assert [found[n].role for n in ("RAGENDER", "R10MSTAT", "RARACEM")] == [Role.QUASI_IDENTIFIER] * 3
+    assert found["R10SHLT"].role is found["R10CESD"].role is Role.SENSITIVE
+    trial = {n: some("a", "b", "c") for n in ("AEDECOD", "LBORRES", "CMTRT", "STUDYID")}
+    found = infer(pa.table(trial))
+    assert [found[n].role for n in ("AEDECOD", "LBORRES", "CMTRT")] == [Role.SENSITIVE] * 3
