@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stays import KEY, cells, stays
 
 from sfumato import pseudonyms as pseudonyms_room
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoWarning
 from sfumato.privacy import Pseudonymous
 from sfumato.pseudonyms import pseudonyms
 from sfumato.pseudonyms.digests import move, shifts
@@ -81,7 +81,8 @@ def test_the_column_that_says_whose_row_it_is_never_stays() -> None:
     table = table.with_schema(table.schema.with_("person", role=Role.OTHER))
     replaced = pseudonymize(table, person="person", shift_dates=30)
     assert isinstance(replaced.guarantee.claims[0], Pseudonymous) and len(cells(replaced, "person")[0]) == 32
-    dropped = pseudonymize(table, columns=["sex"], person="person", shift_dates=30)
+    with pytest.warns(SfumatoWarning, match="'person', which say whose rows they are"):
+        dropped = pseudonymize(table, columns=["sex"], person="person", shift_dates=30)
     assert "person" not in dropped.columns
 
 

@@ -261,7 +261,8 @@ def test_dropping_alone_promises_nothing() -> None:
 
 
 def test_an_identifier_is_replaced_if_asked_and_then_names_nobody_by_itself(tmp_path: Path) -> None:
-    release = pseudonymize(stays(), columns=["name"], drop=["sex"])
+    with pytest.warns(SfumatoWarning, match="'person', which say whose rows they are"):
+        release = pseudonymize(stays(), columns=["name"], drop=["sex"])
     assert release.columns == ("name", "born", "admitted", "measured")
     assert release.schema["name"].role is Role.OTHER
     release.save(tmp_path / "out")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.information import Height as Height
     from sfumato.anonymization.information import Precision as Precision
     from sfumato.anonymization.information import ValueMI as ValueMI
+    from sfumato.anonymization.linked import anonymize_database as anonymize_database
     from sfumato.anonymization.local import LocalRecoding as LocalRecoding
     from sfumato.anonymization.loss import Ambiguity as Ambiguity
     from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import AlphaK as AlphaK
     from sfumato.criteria import JAnonymity as JAnonymity
     from sfumato.criteria import KAnonymity as KAnonymity
+    from sfumato.criteria import KMAnonymity as KMAnonymity
     from sfumato.criteria import KMap as KMap
     from sfumato.criteria import LDiversity as LDiversity
     from sfumato.criteria import TCloseness as TCloseness
@@ -96,6 +98,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.reconstruction.uses import average_of as average_of
     from sfumato.reconstruction.uses import fit_lasso as fit_lasso
     from sfumato.reconstruction.uses import fit_random_intercepts as fit_random_intercepts
+    from sfumato.release import DatabaseRelease as DatabaseRelease
     from sfumato.release import Release as Release
     from sfumato.release import sign as sign
     from sfumato.release import verify as verify
@@ -156,6 +159,7 @@ _HOME = {
     "DPaT": "prediction.dpat",
     "DataError": "errors",
     "Database": "database",
+    "DatabaseRelease": "release",
     "Datafly": "anonymization.datafly",
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
@@ -172,6 +176,7 @@ _HOME = {
     "Implies": "synthesis.constraints",
     "JAnonymity": "criteria",
     "KAnonymity": "criteria",
+    "KMAnonymity": "criteria",
     "KMap": "criteria",
     "Key": "seeds",
     "Kind": "schema",
@@ -226,6 +231,7 @@ _HOME = {
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
     "anonymize": "anonymization.anonymize",
+    "anonymize_database": "anonymization.linked",
     "assess": "assessment.assess",
     "assess_aggregates": "assessment.aggregates",
     "audit": "assessment.audit",

@@ -4,14 +4,15 @@
 
 A class is a set of rows whose released quasi-identifiers are the same.
 
-Start at `base`: what every criterion has. `anonymity` looks at how many rows are in a class, `variety` at
-what is in them, `classes` is what they are shown, `text` reads them from a plan or a command. It counts
-and claims; how classes are made is for methods, and it knows none.
+Start at `base`: what every criterion has. `anonymity` looks at how many rows are in a class, `code_sets`
+at sets of codes, `variety` at what is in them, `classes` is what they are shown, `text` reads them from a
+plan or a command. It counts and claims; how classes are made is for methods, and it knows none.
 """
 
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
+from sfumato.criteria.code_sets import KMAnonymity
 from sfumato.criteria.text import CriterionForm, CriterionSpec, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
@@ -26,6 +27,7 @@ __all__ = [
     "CriterionSpec",
     "JAnonymity",
     "KAnonymity",
+    "KMAnonymity",
     "KMap",
     "LDiversity",
     "Spread",

@@ -1,16 +1,17 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent.
 
-Promises: `base`, `claims` (counted in a file), `differential`, `secret` (rests on a draw or a key),
-`foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise: `grants`
-(budgets, and what is cut from them for one use), `noise` (the only place where it is drawn), `rounding`
-(outward). Spending: `ledger`. Who says so: `signatures` (keys, envelopes, the trust file). Start at
-`guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows amounts,
-claims and numbers, and no data.
+Promises: `base`, `claims` and `code_sets` (counted in a file), `differential`, `secret` (rests on a draw
+or a key), `foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise:
+`grants` (budgets, and what is cut from them for one use), `noise` (the only place where it is drawn),
+`rounding` (outward). Spending: `ledger`. Who says so: `signatures` (keys, envelopes, the trust file).
+Start at `guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows
+amounts, claims and numbers, and no data.
 """
 
 from sfumato.privacy.account import Accounted, Unaccounted
 from sfumato.privacy.base import Claim, Neighbours, Unit
 from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
+from sfumato.privacy.code_sets import KMAnonymity
 from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.foreign import ForeignClaim
 from sfumato.privacy.grants import Budget, Grant
@@ -34,6 +35,7 @@ __all__ = [
     "JAnonymity",
     "KAmbiguity",
     "KAnonymity",
+    "KMAnonymity",
     "KMap",
     "LDiversity",
     "Ledger",

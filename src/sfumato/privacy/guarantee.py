@@ -18,6 +18,7 @@ from sfumato.privacy import differential
 from sfumato.privacy.account import UNACCOUNTED, Account, Accounted, Unaccounted, combined
 from sfumato.privacy.base import Claim, Unit
 from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, KMap, LDiversity, TCloseness
+from sfumato.privacy.code_sets import KMAnonymity
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
@@ -28,7 +29,7 @@ KINDS: dict[str, type[Claim]] = {
     kind.__name__: kind
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
-        DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
+        DiverseLaw, KMAnonymity, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
     )
 }  # fmt: skip
 

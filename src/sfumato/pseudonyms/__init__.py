@@ -8,7 +8,8 @@ What else is in the row stays as it is. Whoever knows enough of it finds the per
 is not anonymous data, and the claim says so.
 
 `pseudonymize` is here; `recipe` settles what happens to which column before any row is read, `digests` is
-what hangs on the key. It changes ids and dates, and judges nothing.
+what hangs on the key; `linked` does it over a database, `numbers` keeps whole numbers whole. It changes
+ids and dates, and judges nothing.
 """
 
 from __future__ import annotations
@@ -16,16 +17,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts import DomainWatch, canonical_type, person_ids
+from sfumato.database import Database
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
+from sfumato.pseudonyms.linked import linked_release, settle_linked
 from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
-from sfumato.release import InternalRecord, Release, fingerprint_batches, read_key
+from sfumato.release import DatabaseRelease, InternalRecord, Release, fingerprint_batches, read_key
+from sfumato.release.record import RECORD, read_document
 from sfumato.release.shuffle import shuffled
 from sfumato.schema import Schema
 from sfumato.seeds import Key
@@ -45,6 +50,7 @@ _STAND_INS = [
 ]
 
 
+@overload
 def pseudonymize(
     table: Table,
     *,
@@ -57,7 +63,39 @@ def pseudonymize(
     keep_text: bool = False,
     shuffle: bool = True,
     order_key: Key | None = None,
-) -> Release:
+) -> Release: ...
+
+
+@overload
+def pseudonymize(
+    table: Database,
+    *,
+    key: Key | str | Path | None = None,
+    drop: Sequence[str] = (),
+    shift_dates: int | None = None,
+    keep_text: bool = False,
+    shuffle: bool = True,
+    order_key: Key | None = None,
+    coarsen_dates: str | None = None,
+    integers: int | None = None,
+) -> DatabaseRelease: ...
+
+
+def pseudonymize(
+    table: Table | Database,
+    *,
+    key: Key | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    shift_dates: int | None = None,
+    person: str | None = None,
+    domain: str | Mapping[str, str] = "",
+    keep_text: bool = False,
+    shuffle: bool = True,
+    order_key: Key | None = None,
+    coarsen_dates: str | None = None,
+    integers: int | None = None,
+) -> Release | DatabaseRelease:
     """Replace or drop what names people and, if asked, move each person's dates.
 
     key: a Key, or the folder of an earlier release (its internal/, or the key file itself) to be
@@ -75,9 +113,27 @@ def pseudonymize(
         who knows the order finds persons by their place. False keeps it, and the guarantee says so.
     order_key: the key of that order, to have it again; None draws one for this release alone.
 
+    Of a database every key column of every table is replaced, `drop` is written table.column, and:
+
+    coarsen_dates: "week" or "month": dates are cut down to its first day, since gaps in days identify.
+    integers: 32 or 64: keys that are whole numbers stay whole numbers, of that width.
+
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
     """
+    if isinstance(table, Database):
+        _only_of_tables(columns=columns, person=person, domain=domain or None)
+        linked = settle_linked(
+            table, drop=drop, shift_dates=shift_dates, coarsen_dates=coarsen_dates, integers=integers,
+            keep_text=keep_text,
+        )  # fmt: skip
+        secret_key = _key(key, shift_dates, coarsen_dates)
+        return linked_release(table, linked, secret_key, shuffle=shuffle, order_key=order_key)
+    if coarsen_dates is not None or integers is not None:
+        raise ParameterError(
+            "coarsen_dates and integers are for linked tables.",
+            hint="sf.Database.of(table) makes one of a table",
+        )
     if not isinstance(table, Table):
         raise ParameterError("pseudonymize takes a table.", hint="sf.scan(...) makes one")
     recipe = settle(
@@ -89,7 +145,7 @@ def pseudonymize(
         domain=domain,
         keep_text=keep_text,
     )
-    shared, own = _key(key), Key.fresh()
+    shared, own = _key(key, shift_dates), Key.fresh()
     # Of its own in every release: two in one order could be laid side by side. A seed is for tests.
     secret = order_key if order_key is not None else shared if shared.seeded else own
     order = secret.derive("pseudonyms", "order") if shuffle else None
@@ -98,7 +154,7 @@ def pseudonymize(
     record = InternalRecord(
         key=own,
         keys={KEY_NAME: shared},
-        fingerprint=fingerprint_batches(_counted(_checked(table, recipe), seen), named, own),
+        fingerprint=fingerprint_batches(_counted(checked(table, recipe), seen), named, own),
         plan={**recipe.plan(), "shuffle": shuffle},
     )
     return Release(
@@ -110,7 +166,16 @@ def pseudonymize(
     )
 
 
-def _key(key: Key | str | Path | None) -> Key:
+def _only_of_tables(**given: object) -> None:
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise ParameterError(
+            f"{listed(named)} cannot be said of a database: its links say what is replaced.",
+            hint="roles and links are declared in database.toml",
+        )
+
+
+def _key(key: Key | str | Path | None, days: int | None = None, grain: str | None = None) -> Key:
     if key is None:
         return Key.fresh()
     if isinstance(key, Key):
@@ -118,7 +183,24 @@ def _key(key: Key | str | Path | None) -> Key:
     path, file = Path(key), f"{KEY_NAME}.key"
     if path.is_dir():
         path = next((p for p in (path / file, path / "internal" / file) if p.exists()), path / file)
+    _require_same_dates(path.parent, days, grain)
     return read_key(path)
+
+
+def _require_same_dates(internal: Path, days: int | None, grain: str | None) -> None:
+    """The dates of one person must not be moved in two ways under one key: they would disagree."""
+    if days is None or not (internal / RECORD).is_file():
+        return
+    plan = read_document(internal).get("plan", {})
+    before = plan.get("shift_dates")
+    if before is not None and (before, plan.get("coarsen_dates")) != (days, grain):
+        cut = f", cut to the {plan['coarsen_dates']}" if plan.get("coarsen_dates") else ""
+        raise ParameterError(
+            f"the release with this key moved dates by up to {before} days{cut}: moved in another way, "
+            "the same "
+            "person's dates would disagree, and the difference would narrow both shifts.",
+            hint=f"shift_dates={before}, or take a key of its own",
+        )
 
 
 # -- what is promised ----------------------------------------------------------------------------
@@ -165,7 +247,7 @@ def _about(recipe: PseudonymRecipe) -> str:
 # -- one reading for the faults ------------------------------------------------------------------
 
 
-def _checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
+def checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
     """The input's batches; at their end, all faults at once."""
     nobody = 0
     kept = [c for c in table.schema if c.name not in (*recipe.dropped, *recipe.replaced)]

@@ -74,11 +74,20 @@ def settle(
         warnings.warn(
             f"free text is left out: {left_out}; keep_text=True keeps it.", SfumatoWarning, stacklevel=3
         )
-    days = _days(shift_dates)
+    silent = sorted(persons - wanted - set(drop)) if columns is not None else []
+    if silent:
+        warnings.warn(
+            f"left out, since columns= does not name them: {listed([repr(n) for n in silent])}, which say "
+            "whose "
+            "rows they are; name them too to join tables by them, or drop= them.",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+    days = days_of(shift_dates)
     return PseudonymRecipe(
         replaced=_ordered(schema, wanted),
         dropped=_ordered(schema, gone),
-        shifted=_date_columns(schema, wanted | gone) if days else (),
+        shifted=_required_dates(schema, wanted | gone) if days else (),
         text=_ordered(schema, text) if keep_text else (),
         person=_person(schema, person) if days else None,
         max_days=days,
@@ -90,7 +99,8 @@ def _ordered(schema: Schema, names: set[str]) -> tuple[str, ...]:
     return tuple(n for n in schema.names if n in names)
 
 
-def _days(shift_dates: int | None) -> int:
+def days_of(shift_dates: int | None) -> int:
+    """How many days dates are moved by at most; 0 for not at all."""
     if shift_dates is None:
         return 0
     if isinstance(shift_dates, bool) or not isinstance(shift_dates, int) or not 1 <= shift_dates <= MOST_DAYS:
@@ -100,8 +110,13 @@ def _days(shift_dates: int | None) -> int:
     return shift_dates
 
 
-def _date_columns(schema: Schema, taken: set[str]) -> tuple[str, ...]:
-    shifted = tuple(c.name for c in schema if c.type in _DATES and c.name not in taken)
+def date_columns(schema: Schema, taken: set[str]) -> tuple[str, ...]:
+    """The columns of dates among the others."""
+    return tuple(c.name for c in schema if c.type in _DATES and c.name not in taken)
+
+
+def _required_dates(schema: Schema, taken: set[str]) -> tuple[str, ...]:
+    shifted = date_columns(schema, taken)
     if not shifted:
         raise ParameterError(
             "shift_dates: no column holds dates.", hint="give the columns the type date in the schema"

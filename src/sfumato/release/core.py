@@ -149,7 +149,7 @@ class Release:
         self._refuse_identifiers()
         if _is_csv(f".{format}"):
             _require_plain_names(self.schema)
-        _refuse_what_is_no_release(target)
+        refuse_what_is_no_release(target)
         if self.internal is None and (target / "internal").is_dir():
             raise OutputError(
                 f"'{target.name}' has an internal record, and this release has none to put in its place.",
@@ -165,7 +165,7 @@ class Release:
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
         """That `save` would find its place, before anything is spent on what is to be saved."""
-        _refuse_what_is_no_release(Path(directory))
+        refuse_what_is_no_release(Path(directory))
         require_place(directory, overwrite)
 
     def _write_public(self, folder: Path, name: str) -> None:
@@ -174,7 +174,7 @@ class Release:
             _link(self.parts[1], folder / name)
             schema = self.schema  # as it left with them before
         else:
-            schema = _write_data(folder / name, self.data)
+            schema = write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
         details = {
@@ -208,6 +208,10 @@ class Release:
         """Read a saved release, or its public folder alone; `verify` says whether it is unchanged."""
         public, internal = parts(Path(directory))
         details, _ = manifest.read_manifest(public / manifest.MANIFEST)
+        if "database" in details:
+            raise DataError(
+                "this is a release of several linked tables.", hint="sf.DatabaseRelease.load reads it"
+            )
         record = None
         if internal is not None:
             try:
@@ -276,7 +280,7 @@ def read_data(public: Path) -> Table:
     return Table(unmarked_source(found.source), found.schema)
 
 
-def _write_data(path: Path, data: Table) -> Schema:
+def write_data(path: Path, data: Table) -> Schema:
     """Write the data chunk by chunk, and give back the schema that may leave with it."""
     seen = LevelsSeen(data.schema)
     if path.suffix == ".parquet" and is_spark(data.source):
@@ -323,7 +327,7 @@ def _link(files: Path, folder: Path) -> None:
             shutil.copyfile(path, folder / path.name)
 
 
-def _refuse_what_is_no_release(target: Path) -> None:
+def refuse_what_is_no_release(target: Path) -> None:
     """`overwrite` replaces a release; it must not delete a folder of something else, nor what lies beside."""
     there = {path.name for path in target.iterdir()} if target.is_dir() else set()
     if there and not (target / "public" / manifest.MANIFEST).is_file():

@@ -14,7 +14,7 @@ a table cannot be read. A public domain is kept as a whole, with where it comes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -103,6 +103,30 @@ def card(schema: Schema, guarantee: Guarantee, *, about: str, data: str, draft: 
         _NOT_PROMISED,
         "## Columns",
         _columns(schema),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def database_card(
+    schemas: Mapping[str, Schema], links: Sequence[str], guarantee: Guarantee, *, about: str, draft: str = ""
+) -> str:
+    """The card of several linked tables."""
+    joined = "\n".join(f"- {_cell(link)}" for link in links) or "There are none."
+    parts = [
+        "# DRAFT: about these data" if draft else "# About these data",
+        *([f"**{draft_words(draft)}**"] if draft else ()),
+        about or "Linked tables of person-level data, prepared for release with Sfumato.",
+        f"There is a file for each of {len(schemas)} tables; what their columns mean and how they hang "
+        "together "
+        "is in `database.toml`, the promises as a program reads them in `guarantee.json`. "
+        "`sha256sum -c SHA256SUMS` tells whether this copy is whole.",
+        "## What is promised",
+        _quoted(str(guarantee)),
+        "## What is not promised",
+        _NOT_PROMISED,
+        "## Links",
+        joined,
+        *(part for name, schema in schemas.items() for part in (f"## {_cell(name)}", _columns(schema))),
     ]
     return "\n\n".join(parts) + "\n"
 

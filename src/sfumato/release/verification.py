@@ -15,13 +15,16 @@ import pyarrow as pa
 
 from sfumato.counts import type_name
 from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import Guarantee, NoGuarantee, Unaccounted
+from sfumato.io.databases import DECLARATION
+from sfumato.privacy import Claim, Guarantee, NoGuarantee, Unaccounted
 from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
 from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
 from sfumato.release.dictionary import DRAFT_NOTE
+from sfumato.release.linked import is_linked, linked_card, read_database
+from sfumato.release.linked_verification import check_data, check_linked_claim
 from sfumato.release.reading import read_once
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
 from sfumato.release.signature import Signed, check_signatures, hashes
@@ -66,7 +69,27 @@ def verify(
     listed, _ = _attempt(manifest.MANIFEST, lambda: manifest.read_manifest(public / manifest.MANIFEST))
     details, listing = listed or ({}, {})
     guarantee, doubts = _attempt("guarantee.json", lambda: read_guarantee(public))
+    linked = is_linked(public)
     signed, broken = _attempt(manifest.SIGNATURES, lambda: _signed(public, listing, measure, trust, logged))
+    if linked:
+        data, claims = _linked(public, internal, guarantee)
+        claims = [*doubts, *claims]
+    else:
+        data, claims = _single(public, internal, guarantee, doubts, guests)
+    signed = signed or Signed()
+    return Verification(
+        (*files, *_card(public, details)), tuple(data), tuple(claims), manifest.draft_of(details),
+        (*broken, *signed.checks), signed.by, signed.doubts, bool(trust) or logged is not None,
+    )  # fmt: skip
+
+
+Checks = list[VerificationCheck]
+
+
+def _single(
+    public: Path, internal: Path | None, guarantee: Guarantee | None, doubts: Checks, guests: bool
+) -> tuple[Checks, Checks]:
+    """The data and the claims of a release of one table."""
     table, faults = _attempt("data", lambda: read_data(public))
     outside: dict[str, str] | None = None
     if table is not None:
@@ -76,12 +99,19 @@ def verify(
         if once is not None:
             outside, table = once
     data = [*faults, *(_agreement(table, public, outside) if table is not None else ())]
-    claims = [*doubts, *(_claims(guarantee, table, internal, guests) if guarantee is not None else ())]
-    signed = signed or Signed()
-    return Verification(
-        (*files, *_card(public, details)), tuple(data), tuple(claims), manifest.draft_of(details),
-        (*broken, *signed.checks), signed.by, signed.doubts, bool(trust) or logged is not None,
-    )  # fmt: skip
+    check = None if table is None else partial(check_claim, table=table, guests=guests)
+    claims = [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
+    return data, claims
+
+
+def _linked(public: Path, internal: Path | None, guarantee: Guarantee | None) -> tuple[Checks, Checks]:
+    """The data and the claims of a release of several linked tables."""
+    database, faults = _attempt("data", lambda: read_database(public))
+    if database is not None:
+        found, unread = _attempt("data", lambda: list(check_data(database, public)))
+        faults += [*unread, *(found or ())]
+    check = None if database is None else partial(check_linked_claim, database=database)
+    return faults, list(_claims(guarantee, check, internal)) if guarantee is not None else []
 
 
 def _signed(
@@ -114,7 +144,8 @@ def _public_files(public: Path, measure: Measure) -> Iterator[VerificationCheck]
     details, listing = read
     names, faults = _attempt(manifest.MANIFEST, lambda: manifest.data_names(details))
     yield from faults
-    wanted = {"schema.toml", "guarantee.json", "card.md", *(names or ())}
+    described = DECLARATION if is_linked(public) else "schema.toml"
+    wanted = {described, "guarantee.json", "card.md", *(names or ())}
     wanted |= {DRAFT_NOTE} if manifest.draft_of(details) else set()
     wanted -= {*listing, *(name.partition("/")[0] for name in listing)}  # data may be a folder of parts
     for name in sorted(wanted):
@@ -215,7 +246,8 @@ def _card(public: Path, details: dict[str, Any]) -> Iterator[VerificationCheck]:
 
 def _compared_card(public: Path, details: dict[str, Any]) -> bool:
     try:
-        return (public / "card.md").read_bytes() == card_of(public, details).encode("utf-8")
+        made = linked_card(public, details) if is_linked(public) else card_of(public, details)
+        return (public / "card.md").read_bytes() == made.encode("utf-8")
     except OSError:
         raise DataError("it cannot be read.") from None
 
@@ -247,18 +279,18 @@ def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> li
 
 
 def _claims(
-    guarantee: Guarantee, table: Table | None, internal: Path | None, guests: bool
+    guarantee: Guarantee, check: Callable[[Claim], VerificationCheck] | None, internal: Path | None
 ) -> Iterator[VerificationCheck]:
     recorded = _recorded(internal, guarantee)
     if recorded is not None and recorded.outcome is Outcome.FAILED:
         yield recorded
     for claim in guarantee.claims:
-        if table is None:
+        if check is None:
             yield VerificationCheck(
                 claim.title, Outcome.FAILED, "recounted from the file", "the data cannot be read"
             )
             continue
-        found, faults = _attempt(claim.title, partial(check_claim, claim, table, guests=guests))
+        found, faults = _attempt(claim.title, partial(check, claim))
         yield from faults
         if found is None:
             continue

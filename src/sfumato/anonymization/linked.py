@@ -1,0 +1,405 @@
+"""Linked tables under (k, k^m): codes generalized, few dropped, keys without meaning.
+
+Guarantee: `KMAnonymity`: any m codes of a person, with all the named columns of the person, fit k persons
+or nobody.
+Because:   every subset of up to m codes of every person was counted within the person's class
+           (`code_sets`); persons of classes below k have those columns withheld, or the run is refused.
+           The rows then leave in a secret order under fresh pseudonyms, which carry nothing.
+Assumes:   what the claim says: the intruder knows no more than that.
+Tested by: tests/database/test_code_sets.py
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.anonymization.code_sets import DROPPED, CodeRecoding, Ladder, dropping_alone, recode_sets
+from sfumato.counts import canonical_type
+from sfumato.criteria import KMAnonymity
+from sfumato.database import Database
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
+from sfumato.hierarchy import Hierarchy, Icd9, Icd10, Recipe
+from sfumato.privacy import Guarantee, Unit
+from sfumato.privacy import KMAnonymity as Claim
+from sfumato.pseudonyms import pseudonymize
+from sfumato.release import DatabaseRelease
+from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.sources import BatchSource
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.seeds import Key
+
+Ints = NDArray[np.int64]
+NAMED = {"icd9": Icd9(chapters=True), "icd10": Icd10(chapters=True)}
+_DATES = {"date", "datetime", "instant"}
+
+
+@dataclass(frozen=True)
+class CodeItems:
+    """The codes of all persons by number. values: per column, the texts; first: its first number."""
+
+    person: Ints
+    code: Ints
+    values: dict[str, list[str]]
+    first: dict[str, int]
+
+
+def anonymize_database(
+    database: Database,
+    criterion: KMAnonymity,
+    *,
+    codes: Sequence[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy | Recipe | str] | None = None,
+    columns: Sequence[str] | None = None,
+    key: Key | None = None,
+) -> DatabaseRelease:
+    """Release linked tables so that any m codes of a person fit k persons.
+
+    codes: the columns with codes, as `table.column`; one cell may hold several (kind codes). A column of
+    dates counts
+        too: its days climb to weeks, months, quarters and years. By default all of kind codes and all that
+        have a hierarchy.
+    hierarchies: by `table.column`: a hierarchy, a recipe, or "icd9" or "icd10"; without one a code stays
+    or is dropped.
+    columns: what else an intruder knows of a person: columns of the table of persons, by default those of
+        role quasi-identifier there. Classes of fewer than k persons have them withheld.
+    key: of the pseudonyms; None draws one that nobody needs to keep.
+
+    Other dates and quasi-identifiers of the other tables are left out, with a warning: days identify.
+    """
+    if not isinstance(database, Database) or not isinstance(criterion, KMAnonymity):
+        raise ParameterError(
+            "anonymize_database takes a database and KMAnonymity(k, m).", hint="sf.scan_database(folder)"
+        )
+    database.check()
+    known = {**(hierarchies or {})}
+    places = _code_places(database, codes, known)
+    beside = _person_places(database, columns, places)
+    items = gather_codes(database, places)
+    ladder, labels = _ladder(items, known, database)
+    classes, sizes = _classes(database, beside)
+    withheld = _too_small(sizes, criterion.k)[classes]
+    classes = np.where(withheld, len(sizes), classes)
+    found = recode_sets(items.person, items.code, classes, ladder, criterion.k, criterion.m)
+    alone = dropping_alone(items.person, items.code, classes, ladder, criterion.k, criterion.m)
+    recoded = _recoded(database, places, beside, items, found, labels, withheld)
+    claim = Claim(criterion.k, criterion.m, tuple(places), tuple(beside), unit=Unit.person())
+    return _released(recoded, claim, found, alone, key, len(items.code), withheld)
+
+
+# -- which columns -------------------------------------------------------------------------------
+
+
+def _code_places(database: Database, codes: Sequence[str] | None, known: Mapping[str, Any]) -> list[str]:
+    every = {f"{n}.{c.name}": c for n, t in database.tables.items() for c in t.schema if database.route(n)}
+    if codes is None:
+        found = [p for p, c in every.items() if c.kind is Kind.CODES or p in known]
+    else:
+        found = list(dict.fromkeys(codes))
+    unknown = [p for p in {*found, *known} if p not in every]
+    faults = [f"no column {listed(sorted(unknown))}: write table.column"] if unknown else []
+    stray = [p for p in known if p not in found and p in every]
+    faults += [f"a hierarchy of what is no column of codes: {listed(stray)}"] if stray else []
+    faults += [] if found else ["no column of codes is named"]
+    if faults:
+        raise ParameterError(f"{'; '.join(faults)}.", hint='codes=["diagnoses.code"]')
+    return found
+
+
+def _person_places(database: Database, columns: Sequence[str] | None, codes: Sequence[str]) -> list[str]:
+    root = database.root
+    if columns is None:
+        schema = database[root].schema
+        return [
+            f"{root}.{c}" for c in schema.of_role(Role.QUASI_IDENTIFIER)
+            if f"{root}.{c}" not in codes and schema[c].type not in _DATES
+        ]  # fmt: skip
+    found = [c if "." in c else f"{root}.{c}" for c in columns]
+    wrong = [
+        c for c in found if c.partition(".")[0] != root or c.partition(".")[2] not in database[root].schema
+    ]
+    if wrong:
+        raise ParameterError(
+            f"not in the table of persons '{root}': {listed(wrong)}.", hint="join it there first"
+        )
+    if database.keys.get(root) != database.person_column(root):
+        raise ParameterError(
+            f"'{root}' has several rows per person, so its columns are not the person's.", hint="columns=[]"
+        )
+    return found
+
+
+# -- codes by number -----------------------------------------------------------------------------
+
+
+def gather_codes(database: Database, places: Sequence[str]) -> CodeItems:
+    """Each code of each person once, numbered through all columns."""
+    persons, codes, values, first, at = [], [], {}, {}, 0
+    for place in places:
+        name, _, column = place.partition(".")
+        described = database[name].schema[column]
+        known: dict[str, int] = {}
+        for batch, numbers in database.people.batches(name, [column]):
+            owner, texts = exploded(described, batch.column(0), numbers)
+            coded = texts.dictionary_encode()
+            local = np.array(
+                [known.setdefault(v, len(known)) for v in coded.dictionary.to_pylist()], np.int64
+            )
+            index = np.asarray(coded.indices.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+            there = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), bool) & (owner >= 0)
+            persons.append(owner[there])
+            codes.append(local[index[there]] + at if len(local) else np.empty(0, np.int64))
+        values[place], first[place] = list(known), at
+        at += len(known)
+    pairs = np.unique(np.stack([np.concatenate(persons), np.concatenate(codes)], axis=1), axis=0)
+    return CodeItems(pairs[:, 0], pairs[:, 1], values, first)
+
+
+def exploded(column: Column, values: pa.Array, numbers: NDArray[np.int32]) -> tuple[Ints, pa.Array]:
+    """(person, text) of every single code: a cell may hold several."""
+    if column.kind is not Kind.CODES:
+        return numbers.astype(np.int64), values.cast(pa.string())
+    lists = pc.split_pattern(values.cast(pa.string()), column.separator)
+    texts = pc.utf8_trim_whitespace(pc.list_flatten(lists))
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    return numbers[np.asarray(pc.list_parent_indices(lists))].astype(np.int64), texts
+
+
+def _ladder(
+    items: CodeItems, known: Mapping[str, Hierarchy | Recipe | str], database: Database
+) -> tuple[Ladder, list[str]]:
+    """All columns under one roof: the root of each is as good as dropped."""
+    built = {p: _hierarchy(p, values, known.get(p), database) for p, values in items.values.items()}
+    height = max(len(rows[0]) for rows in built.values())
+    nodes = np.empty((height + 1, sum(map(len, built.values()))), np.int64)
+    labels: list[str] = []
+    loss: list[float] = []
+    at = 0
+    for rows in built.values():
+        for level in range(height):
+            seen: dict[str, int] = {}
+            names = [row[min(level, len(row) - 1)] for row in rows]
+            for leaf, name in enumerate(names):
+                if name not in seen:
+                    seen[name] = len(labels)
+                    labels.append(name)
+                    loss.append(0.0)
+                nodes[level, at + leaf] = seen[name]
+            for name, node in seen.items():
+                loss[node] = (names.count(name) - 1) / max(1, len(rows) - 1) if level else 0.0
+        at += len(rows)
+    nodes[height] = len(labels)
+    return Ladder(nodes, np.array([*loss, 1.0])), [*labels, "*"]
+
+
+def _hierarchy(
+    place: str, values: Sequence[str], given: Hierarchy | Recipe | str | None, database: Database
+) -> list[tuple[str, ...]]:
+    """The levels of each value without the root; a value that is not in the hierarchy stands by itself."""
+    name, _, column = place.partition(".")
+    if given is None and database[name].schema[column].type in _DATES:
+        return [_calendar(v) for v in values]
+    if given is None or not values:
+        return [(v,) for v in values]
+    recipe = NAMED.get(given) if isinstance(given, str) else given
+    if recipe is None:
+        raise ParameterError(
+            f"{place}: no hierarchy {given!r}.", hint=f"one of {', '.join(NAMED)}, or a table"
+        )
+    try:
+        rows = {row[0]: row[:-1] for row in recipe.over(values).rows()}
+    except DataError as error:
+        odd = {str(v) for v in error.values}
+        if not odd or len(odd) >= len(values):
+            raise
+        warnings.warn(
+            f"{place}: {len(odd)} codes are not in the hierarchy; they stay or are dropped.",
+            SfumatoWarning, stacklevel=4,
+        )  # fmt: skip
+        rows = {row[0]: row[:-1] for row in recipe.over([v for v in values if v not in odd]).rows()}
+    return [rows.get(v, (v,)) for v in values]
+
+
+def _calendar(text: str) -> tuple[str, ...]:
+    """A day, its week, month, quarter and year; weeks begin on Monday and belong to that month."""
+    from datetime import date, timedelta
+
+    day = date.fromisoformat(text[:10])
+    monday = day - timedelta(day.weekday())
+    quarter = f"{monday.year}-Q{(monday.month + 2) // 3}"
+    return day.isoformat(), f"week of {monday.isoformat()}", f"{monday:%Y-%m}", quarter, str(monday.year)
+
+
+# -- classes of persons --------------------------------------------------------------------------
+
+
+def _classes(database: Database, places: Sequence[str]) -> tuple[Ints, Ints]:
+    """The class of each person by what else is known of them, and the size of each class."""
+    people = database.people
+    found = np.zeros(people.count, np.int64)
+    if places:
+        columns = [p.partition(".")[2] for p in places]
+        known: dict[tuple[object, ...], int] = {}
+        for batch, numbers in people.batches(database.root, columns):
+            coded = [c.cast(pa.string()).to_pylist() for c in batch.columns]
+            found[numbers] = [known.setdefault(row, len(known)) for row in zip(*coded, strict=True)]
+    return found, np.bincount(found)
+
+
+def _too_small(sizes: Ints, k: int) -> NDArray[np.bool_]:
+    """(classes,) whose columns are withheld: those below k, and the next smallest until k are together."""
+    if sizes.sum() < k:
+        raise DataError(f"there are {int(sizes.sum())} persons, fewer than {k}.", hint="ask for a smaller k")
+    small = sizes < k
+    if small.any():
+        order = np.argsort(sizes, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(sizes[order]), k)) + 1
+        small[order[:enough]] = True
+    return np.asarray(small, np.bool_)
+
+
+# -- the tables afterwards -----------------------------------------------------------------------
+
+
+def _recoded(
+    database: Database, places: Sequence[str], beside: Sequence[str], items: CodeItems, found: CodeRecoding,
+    labels: Sequence[str], withheld: NDArray[np.bool_],
+) -> Database:  # fmt: skip
+    """The tables with codes written as their nodes; dates and quasi-identifiers that nothing covers go."""
+    written = Written(items, found.node, pa.array(labels))
+    tables, gone = {}, []
+    for name, table in database.tables.items():
+        if name in database.apart:
+            tables[name] = table
+            continue
+        own = {p.partition(".")[2]: p for p in places if p.startswith(f"{name}.")}
+        kept = {p.partition(".")[2] for p in beside if p.startswith(f"{name}.")}
+        loose = [
+            c.name for c in table.schema
+            if c.name not in own and c.name not in kept and c.name not in database.key_columns[name]
+            and (c.role is Role.QUASI_IDENTIFIER or c.type in _DATES)
+        ]  # fmt: skip
+        gone += [f"{name}.{c}" for c in loose]
+        hidden = withheld if name == database.root and kept and withheld.any() else None
+        tables[name] = _table(database, name, table.drop(loose), own, kept, written, hidden)
+    if gone:
+        warnings.warn(
+            f"left out, since they identify and no criterion covers them: {listed(gone)}.",
+            SfumatoWarning, stacklevel=4,
+        )  # fmt: skip
+    return Database(tables, database.links, database.keys, database.apart)
+
+
+def _table(
+    database: Database, name: str, table: Table, own: Mapping[str, str], kept: set[str], written: Written,
+    hidden: NDArray[np.bool_] | None,
+) -> Table:  # fmt: skip
+    def column(c: Column) -> Column:
+        if c.name in own:
+            kind = Kind.CODES if c.kind is Kind.CODES else Kind.NOMINAL
+            role = c.role if c.role is not Role.QUASI_IDENTIFIER else Role.OTHER
+            return Column(c.name, kind, role, "text", separator=c.separator, description=c.description)
+        return replace(c, missing=True) if hidden is not None and c.name in kept else c
+
+    schema = Schema(tuple(column(c) for c in table.schema))
+    arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch, numbers in database.people.batches(name, list(names)):
+            arrays = []
+            for at, n in enumerate(names):
+                array = batch.column(at)
+                if n in own:
+                    array = written.cells(database[name].schema[n], own[n], array, numbers)
+                elif hidden is not None and n in kept:
+                    array = pc.if_else(pa.array(hidden[numbers]), pa.scalar(None, array.type), array)
+                arrays.append(array)
+            yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema([arrow.field(n) for n in names]))
+
+    return Table(
+        BatchSource(arrow, read, rows=getattr(table.source, "rows", None)), schema, table.memory_limit
+    )
+
+
+class Written:
+    """How each code of each person is written: the label of its node, or nothing where it was dropped."""
+
+    def __init__(self, items: CodeItems, node: Ints, labels: pa.Array) -> None:
+        self._base = 1 + sum(map(len, items.values.values()))
+        self._keys = items.person * self._base + items.code  # sorted, as the pairs are
+        self._node, self._labels = node, labels
+        self._numbers = {
+            place: {v: items.first[place] + i for i, v in enumerate(values)}
+            for place, values in items.values.items()
+        }
+
+    def cells(self, column: Column, place: str, values: pa.Array, numbers: NDArray[np.int32]) -> pa.Array:
+        """The cells of a column as they leave; empty where all codes of a cell are dropped."""
+        if column.kind is not Kind.CODES:
+            return self._single(place, values.cast(pa.string()), numbers.astype(np.int64))
+        lists = pc.split_pattern(values.cast(pa.string()), column.separator)
+        owner, texts = exploded(column, values, numbers)
+        written = self._single(place, texts, owner).to_pylist()
+        found: list[set[str]] = [set() for _ in range(len(values))]
+        for row, text in zip(pc.list_parent_indices(lists).to_pylist(), written, strict=True):
+            if text is not None:
+                found[row].add(text)
+        return pa.array([column.separator.join(sorted(cell)) or None for cell in found], pa.string())
+
+    def _single(self, place: str, texts: pa.Array, person: Ints) -> pa.Array:
+        coded = texts.dictionary_encode()
+        known = self._numbers[place]
+        local = np.array([known[v] for v in coded.dictionary.to_pylist()], np.int64)
+        there = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), bool)
+        index = np.asarray(coded.indices.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+        code = local[index] if len(local) else np.zeros(len(texts), np.int64)
+        at = np.searchsorted(self._keys, person * self._base + code)
+        node = np.where(there, self._node[np.minimum(at, len(self._node) - 1)], DROPPED)
+        return self._labels.take(pa.array(node, pa.int64(), mask=node == DROPPED))
+
+
+# -- the release ---------------------------------------------------------------------------------
+
+
+def _released(
+    recoded: Database, claim: Claim, found: CodeRecoding, alone: float, key: Key | None, codes: int,
+    withheld: NDArray[np.bool_],
+) -> DatabaseRelease:  # fmt: skip
+    base = pseudonymize(recoded, key=key)
+    assert base.internal is not None
+    rest = [
+        f"{n}.{c.name}" for n, t in base.data.tables.items() if n not in base.data.apart for c in t.schema
+        if f"{n}.{c.name}" not in (*claim.codes, *claim.columns) and c.role is not Role.PERSON
+    ]  # fmt: skip
+    share = found.dropped / max(1, codes)
+    numbers = {
+        "codes": codes, "dropped": found.dropped, "loss": found.loss, "levels_raised": found.raised,
+        "dropped_by_dropping_alone": alone, "persons_withheld": int(withheld.sum()),
+        "thresholds": {str(c): t for c, t in found.thresholds.items()},
+    }  # fmt: skip
+    claim = claim.assuming(
+        "The intruder knows nothing of the rest: how many records a person has, which codes came "
+        "together, and "
+        f"these columns, which are as they were or pseudonyms: {listed(rest, 20)}."
+    )
+    about = (
+        "Linked tables of person-level data whose codes were generalized so that a few of them fit many "
+        "persons; "
+        f"{share:.1%} of the codes were dropped (empty cells)."
+    )
+    return DatabaseRelease(
+        base.data,
+        Guarantee.of(claim, *base.guarantee.claims),
+        replace(base.internal, plan={"method": "anonymize_database", "k": claim.k, "m": claim.m},
+                extra={**base.internal.extra, "code_sets": numbers}),
+        about,
+    )  # fmt: skip
