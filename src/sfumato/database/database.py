@@ -46,7 +46,7 @@ class Database:
             )
         wrong = [repr(n) for n, t in self.tables.items() if not isinstance(t, Table)]
         if wrong:
-            raise ParameterError(f"these are no tables: {listed(wrong)}.", hint="sf.scan(...) makes one")
+            raise ParameterError(f"these are not tables: {listed(wrong)}.", hint="sf.scan(...) makes one")
         faults = structure_faults(self)
         if faults:
             raise SchemaError(

@@ -230,7 +230,7 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
         return {_plain(n): (url, {"table": n}) for n in table_names(url)}
     if not path.is_dir():
         raise DataError(
-            f"'{path.name}' is no folder of tables.", hint="give a folder, a DuckDB file or a database URL"
+            f"'{path.name}' is not a folder of tables.", hint="give a folder, a DuckDB file or a database URL"
         )
     if declared:
         places = {n: path / e["data"] if "data" in e else None for n, e in declared["tables"].items()}
