@@ -108,7 +108,7 @@ def _code_places(database: Database, codes: Sequence[str] | None, known: Mapping
     unknown = [p for p in {*found, *known} if p not in every]
     faults = [f"no column {listed(sorted(unknown))}: write table.column"] if unknown else []
     stray = [p for p in known if p not in found and p in every]
-    faults += [f"a hierarchy of what is no column of codes: {listed(stray)}"] if stray else []
+    faults += [f"a hierarchy of what is not a column of codes: {listed(stray)}"] if stray else []
     faults += [] if found else ["no column of codes is named"]
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint='codes=["diagnoses.code"]')
