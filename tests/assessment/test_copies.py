@@ -83,8 +83,7 @@ def test_the_share_of_copies_follows_the_true_one(three, share: float, with_cont
     many = round(share * ROWS)
     mixed = joined(rows_of(original, np.arange(many)), rows_of(rest, np.arange(ROWS - many)))
     seen = found(original, mixed, control if with_control else None)
-    # Without a control only the copies of one half of the people can be seen, beside the other half.
-    assert seen.p < (1e-6 if with_control else 1e-4) and "rows of the original" in seen.because
+    assert seen.p < 1e-6 and "rows of the original" in seen.because
     score = seen.scores[0]
     assert score.low is not None and score.high is not None
     assert score.low - 0.01 <= share <= score.high + 0.01

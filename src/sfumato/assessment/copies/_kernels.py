@@ -22,16 +22,16 @@ def strongest(
     numeric: NDArray[np.bool_],
     near: NDArray[np.float32],
     few: int,
-    skip: int,
+    itself: NDArray[np.int64],
     best: NDArray[np.float32],
     at: NDArray[np.int64],
 ) -> None:
     """best[i] = max_j sum_c w_c(people[i, c], released[c, j]) and the j of it; -inf if too much differs.
 
     people: (rows, columns). released: (columns, rows). equal, place, scale, general: per level, those of
-    column c from first[c]. w is equal[a] for the same level, 0 for a general one, near[steps apart] for
-    numbers (by rank or by value, whichever is nearer), and near[STEPS] else. few: columns
-    that may differ. skip: person i is not compared with row i + skip, if skip >= 0 (rows among themselves).
+    column c from first[c]. w is 0 where either level is general, equal[a] for the same one, near[steps apart] for
+    numbers (by rank or by value, whichever is nearer), and near[STEPS] else. few: columns that may differ.
+    itself: the row that is person i, with which they are not compared; -1 for none.
     """
     columns, rows = released.shape
     widest = 0
@@ -45,18 +45,19 @@ def strongest(
             low, size, own = first[c], first[c + 1] - first[c], people[i, c]
             here, there = place[low + own], scale[low + own]
             for b in range(size):
-                if general[low + b]:
+                if general[low + b] or general[low + own]:
                     row[b] = 0
                 elif numeric[c] and here >= 0 and place[low + b] >= 0:
                     row[b] = near[min(abs(place[low + b] - here), abs(scale[low + b] - there))]
                 else:
                     row[b] = near[STEPS]
-            row[own] = equal[low + own]
+            if not general[low + own]:
+                row[own] = equal[low + own]
             codes = released[c]
             for j in range(rows):
                 total[j] += row[codes[j]]
-        if skip >= 0:
-            total[i + skip] = -np.inf
+        if itself[i] >= 0:
+            total[itself[i]] = -np.inf
         k = np.argmax(total)
         differ = 0
         for c in range(columns):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.assessment.copies.pairs import joining
 from sfumato.assessment.copies.rarity import RowTree
 from sfumato.assessment.copies.tails import Tail, detectable, tail
 from sfumato.assessment.risk.classes import as_they_stand, row_keys, shared_codes
@@ -104,7 +105,8 @@ def equal_rows(
     """Count all rows by all columns, and compare who is met in the release.
 
     Without a control, released rows are held against the rows of one half of the originals, drawn by the key:
-    which of them are rows of the other half.
+    which of them are rows of the other half; and equal rows are paired (`pairs`), which uses every copy, but few
+    of those that are there many times. The smaller chance pays for both.
     """
     files = [original, released, *([control] if control is not None else [])]
     rows = counted_rows(files, columns)
@@ -115,7 +117,8 @@ def equal_rows(
         found, against, weights = tail(met, met, (n[0], n[2])), met, (n[0], n[2])
     else:
         rarity = rows.rarity(n[0])
-        found = met_among(rows, 0, 1, key)
+        halves = met_among(rows, 0, 1, key)
+        found = replace(halves, p=min(1.0, 2 * min(halves.p, _joined(rows, key))))
         against, weights = np.where(n[0] > 1, rows.rarity(n[0], less=2.0), -np.inf), (n[0], n[0])
     seen = detectable(rarity, against, int(n[1].sum()), error, weights)
     return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
@@ -137,6 +140,18 @@ def met_among(rows: CountedRows, people: int, judged: int, key: Key) -> Tail:
         return Tail(1.0, 0, 0, max(1, int(rows.n[judged].sum())), 1)
     score = np.where(wanted > 0, rows.rarity(wanted), -np.inf)
     return tail(score, score, (rows.n[judged], everyone - wanted))
+
+
+def _joined(rows: CountedRows, key: Key) -> float:
+    """The chance of so many pairs of equal rows of both files: of all rows that are equal two, drawn by the key."""
+    original, released = rows.n[0], rows.n[1]
+    several = np.flatnonzero((original + released > 1) & (original > 0))
+    if not len(several):
+        return 1.0
+    drawn = key.generator("pairs").hypergeometric(original[several], released[several], 2)
+    rarity = rows.rarity(original + released, less=2.0)[several]
+    held = drawn > 0
+    return joining(rarity[held], drawn[held] == 1, int(original.sum()), int(released.sum()))
 
 
 @dataclass(frozen=True, eq=False)

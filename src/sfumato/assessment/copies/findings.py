@@ -14,6 +14,7 @@ from sfumato.assessment.copies.cells import Cells, cells
 from sfumato.assessment.copies.equality import EqualRows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
 from sfumato.assessment.copies.nearness import Evidence, agreeing, evidence, few, own
+from sfumato.assessment.copies.pool import near_in_pool
 from sfumato.assessment.copies.tails import Tail, detectable, tail
 from sfumato.assessment.reading.files import Meanings
 from sfumato.score import Score
@@ -153,12 +154,12 @@ def _near(
         if control is not None:
             others = evidence(found, found.files[2], candidates).score
         else:  # the originals among themselves: how near people come to others by chance
-            others = evidence(found, found.files[0], found.files[0], themselves=True).score
+            others = evidence(found, found.files[0], found.files[0], itself=np.arange(found.files[0].shape[1])).score
     against = tail(inside.score, others)
     if control is None and len(kept):
         rows_of = np.arange(sizes[0]) if drawn[0] is None else drawn[0]
         against = replace(
-            against, p=_without_control((original, released), rows_of, drawn[1], kept, used, meanings, key)
+            against, p=near_in_pool((original, released), rows_of, drawn[1], kept, used, meanings, key)
         )
     top = float(others.max())
     named = np.flatnonzero(inside.score > top)
@@ -169,35 +170,6 @@ def _near(
     single = _single(inside, others)
     shared = not len(kept)
     return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), single, shared)
-
-
-def _without_control(
-    files: tuple[Table, Table],
-    people: Ints,
-    rows: Ints | None,
-    kept: Ints,
-    columns: Sequence[str],
-    meanings: Meanings,
-    key: Key,
-) -> float:
-    """The chance of so near rows without a control: released rows beside those of half of the originals.
-
-    The other half is looked for among all of them. Where nothing was copied these rows are of one kind, and
-    the ones that come nearest stand in random order (`tails`). What a value is worth, and which numbers are
-    near, rests on those who are looked for, so that it prefers neither.
-    """
-    order = key.generator("halves").permutation(people)
-    wanted, rest = (np.sort(order[i::2]) for i in (0, 1))
-    if not len(wanted) or not len(rest):
-        return 1.0
-    found = cells(
-        [(files[0], wanted), (files[1], rows), (files[0], rest)], columns, meanings, apart=(1, 2)
-    )  # fmt: skip
-    candidates = found.files[1][:, kept]
-    nearest = evidence(found, found.files[0], np.concatenate([candidates, found.files[2]], axis=1))
-    score = np.full(len(kept) + len(rest), -np.inf)
-    np.maximum.at(score, nearest.row, nearest.score)
-    return tail(score[: len(kept)], score[len(kept) :]).p
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:

@@ -46,9 +46,9 @@ def few(columns: int) -> int:
 
 
 def evidence(
-    cells: Cells, people: NDArray[np.int32], rows: NDArray[np.int32], *, themselves: bool = False
+    cells: Cells, people: NDArray[np.int32], rows: NDArray[np.int32], *, itself: Ints | None = None
 ) -> Evidence:
-    """people, rows: codes (columns, rows). themselves: both are the same rows; nobody is their own twin."""
+    """people, rows: codes (columns, rows). itself: which row each person is: nobody is their own twin."""
     table = np.log(np.maximum(_DIFFER, _NEARBY * 0.25 * _share(np.arange(_STEPS + 1)) ** -0.75))
     table[_STEPS] = np.log(_DIFFER)
     count = people.shape[1]
@@ -56,12 +56,13 @@ def evidence(
     columns = np.ascontiguousarray(people.T)
     released = np.ascontiguousarray(rows)
     equal = np.log((1 - _DIFFER) / cells.shares + _DIFFER).astype(np.float32)
+    own_row = np.full(count, -1, np.int64) if itself is None else itself
     levels = (cells.first, equal, cells.place, cells.scale, cells.general, cells.numeric)
 
     def search(start: int, stop: int) -> None:
         _kernels.strongest(
             columns[start:stop], released, *levels, table.astype(np.float32), few(len(rows)),
-            start if themselves else -1, score[start:stop], row[start:stop],
+            own_row[start:stop], score[start:stop], row[start:stop],
         )  # fmt: skip
 
     marks = np.linspace(0, count, min(count, 4 * threads()) + 1).astype(int)
