@@ -1,16 +1,18 @@
 """Does the judge find what is copied, and leave other people's rows alone? Real tables, many seeds.
 
 python benchmarks/verdict.py [--seeds 40] [--jobs 2] [--effort normal] [--data adult] [--case other,one]
+                             [--out runs.jsonl]
 
 An original, as many people outside it as the control, and a file that is judged: other people's rows, some of
 them replaced by copies; or the original itself in disguise. `risk <= 0.05` must be met at least 38 of 40
 times for other people, at most 4 of 40 times with 2% copies, and never for all others. Real data by
-SFUMATO_DATA.
+SFUMATO_DATA. With --out every run is a line of a file, and what is there already is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Callable
@@ -146,9 +148,11 @@ def run(name: str, case: str, effort: str, seed: int) -> dict[str, object]:
     original, control, rest = (frame[i * rows : (i + 1) * rows].reset_index(drop=True) for i in range(3))
     made, person = CASES[case](original, rest, rng)
     made = made.iloc[rng.permutation(len(made))].reset_index(drop=True)
+    # One person decides no share of people: there the search for copies alone is asked, and whom it names.
+    limits = {"copied rows": 0.05} if case == "one" else {"risk": 0.05}
     start = time.process_time()
     found = sf.assess(
-        original, made, control=control, thresholds={"risk": 0.05}, effort=effort, key=Key.from_seed(seed),
+        original, made, control=control, thresholds=limits, effort=effort, key=Key.from_seed(seed),
         scope="limits",
     )  # fmt: skip
     named = [p["row of the original"] for p in found.people]
@@ -158,9 +162,32 @@ def run(name: str, case: str, effort: str, seed: int) -> dict[str, object]:
         "because": found.because,
         "share": found["copied rows"].value if "copied rows" in found.names else float("nan"),
         "named": len(named),
-        "found": person in named if person is not None else None,
+        "found": bool(person in named) if person is not None else None,
         "seconds": time.process_time() - start,
     }
+
+
+Runs = dict[tuple[str, str, str, int], dict[str, object]]
+
+
+def read(path: Path | None) -> Runs:
+    """The runs that are in a file already."""
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return {(r["file"], r["case"], r["effort"], r["seed"]): r for r in lines}
+
+
+def line(name: str, case: str, runs: list[dict[str, object]]) -> str:
+    """What came of one case."""
+    outcomes = [r["outcome"] for r in runs]
+    met, unmet = outcomes.count("met"), outcomes.count("not met")
+    found = "" if runs[0]["found"] is None else f"{sum(bool(r['found']) for r in runs)}/{len(runs)}"
+    share, named, seconds = (
+        float(np.nanmean([float(str(r[k])) for r in runs])) for k in ("share", "named", "seconds")
+    )
+    cells = (met, unmet, len(runs) - met - unmet, f"{share:.3f}", f"{named:.1f}", found, f"{seconds:.1f}")
+    return f"{name:<13}{case:<13}" + "".join(f"{c:>8}" for c in cells)
 
 
 def main() -> None:
@@ -171,6 +198,7 @@ def main() -> None:
     parser.add_argument("--effort", default="normal")
     parser.add_argument("--data", default=",".join(FILES))
     parser.add_argument("--case", default=",".join(CASES))
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--verbose", action="store_true")
     asked = parser.parse_args()
     if not os.environ.get("SFUMATO_DATA"):
@@ -179,28 +207,20 @@ def main() -> None:
     heads = ("met", "not", "open", "share", "named", "found", "CPU s")
     print(f"{'file':<13}{'case':<13}" + "".join(f"{h:>8}" for h in heads))
     seeds = range(asked.first, asked.first + asked.seeds)
-    cases = [(name, case) for name in asked.data.split(",") for case in asked.case.split(",")]
+    runs = read(asked.out)
     with ProcessPoolExecutor(asked.jobs, get_context("spawn")) as pool:
-        for name, case in cases:
-            runs = list(pool.map(partial(run, name, case, asked.effort), seeds))
-            outcomes = [r["outcome"] for r in runs]
-            met, unmet = outcomes.count("met"), outcomes.count("not met")
-            share = float(np.nanmean([r["share"] for r in runs]))
-            found = "" if runs[0]["found"] is None else f"{sum(bool(r['found']) for r in runs)}/{len(runs)}"
-            named = float(np.mean([r["named"] for r in runs]))
-            seconds = float(np.mean([r["seconds"] for r in runs]))
-            cells = (
-                met,
-                unmet,
-                len(runs) - met - unmet,
-                f"{share:.3f}",
-                f"{named:.1f}",
-                found,
-                f"{seconds:.1f}",
-            )
-            print(f"{name:<13}{case:<13}" + "".join(f"{c:>8}" for c in cells), flush=True)
+        for name, case in [(n, c) for n in asked.data.split(",") for c in asked.case.split(",")]:
+            left = [s for s in seeds if (name, case, asked.effort, s) not in runs]
+            for seed, found in zip(left, pool.map(partial(run, name, case, asked.effort), left), strict=True):
+                one = {"file": name, "case": case, "effort": asked.effort, "seed": seed, **found}
+                runs[name, case, asked.effort, seed] = one
+                if asked.out is not None:
+                    with asked.out.open("a") as lines:
+                        lines.write(json.dumps(one) + "\n")
+            here = [runs[name, case, asked.effort, s] for s in seeds]
+            print(line(name, case, here), flush=True)
             if asked.verbose:
-                print("   ", runs[0]["sentence"], "|", runs[0]["because"], flush=True)
+                print("   ", here[0]["sentence"], "|", here[0]["because"], flush=True)
 
 
 if __name__ == "__main__":

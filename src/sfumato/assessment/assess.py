@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Assessment", "assess"]
 
 _LABEL = "parts of the assessment"
+_OF_COPIES = frozenset({"copied rows", "people nearly copied", "largest risk of a single record"})
 _OVERLAPPING = 1e-4  # the chance of as many equal rows at which a control is no control
 
 
@@ -112,7 +113,8 @@ def assess(
             population=population, hierarchies=hierarchies, truth=truth, key=key, effort=effort,
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
             alpha=alpha,
-        )
+        ),
+        brief=scope == "limits" and not _OF_COPIES.intersection(map(measure, limits)),
     )  # fmt: skip
     with one_thread():
         notes, found = _notes(case), _examined(case, checks, limits, scope)

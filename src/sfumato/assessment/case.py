@@ -41,6 +41,7 @@ class Case:
     key: Key
     population: int | Table | None = None
     draws: int = 1_000  # people whom an attack that draws attacks
+    brief: bool = False  # whether copies are looked for only until the verdict is clear
 
     @cached_property
     def pair(self) -> Pair:
@@ -232,6 +233,7 @@ class Case:
             files.original, files.released, control, columns=self.pair.columns, known=self.known,
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
+            brief=self.brief,
         )  # fmt: skip
 
     @cached_property
@@ -287,15 +289,16 @@ class Case:
         return self.subject.effort == "thorough"
 
 
-def case_of(subject: Subject) -> Case:
-    """Open the files and check what was said about them."""
+def case_of(subject: Subject, *, brief: bool = False) -> Case:
+    """Open the files and check what was said about them. brief: as in `Case`."""
     files = open_files(subject)
     if subject.truth == "rows" and files.rows[0] != files.rows[1]:
         raise ParameterError(
             f"row i cannot be row i: the files have {files.rows[0]:,} and {files.rows[1]:,} rows.",
             hint="leave truth out where rows were dropped or drawn anew",
         )
-    return Case(files, subject, subject.key or Key.fresh(), _people(subject.population, files.rows[0]))
+    people = _people(subject.population, files.rows[0])
+    return Case(files, subject, subject.key or Key.fresh(), people, brief=brief)
 
 
 def _people(population: object, rows: int) -> int | Table | None:

@@ -120,6 +120,12 @@ def believe(pair: Pair, known: Sequence[str], sensitive: str, people: Table | No
     """What an intruder who knows `known` believes about `sensitive`, person by person."""
     check_secret(known, sensitive)
     view = look(pair, known, people)
+    return pair.once(
+        "beliefs", (view.columns, sensitive), people, lambda: _believe(pair, view, sensitive, people)
+    )
+
+
+def _believe(pair: Pair, view: View, sensitive: str, people: Table | None) -> Beliefs:
     secret = secrets(pair, sensitive, people)
     values = class_values(pair, view, sensitive)
     persons = len(view.persons.rows)

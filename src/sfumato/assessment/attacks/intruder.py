@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_REMEMBERED = 2_000_000  # cells of files that are looked at once for all attacks
 _EDGES = 5_000_000  # compatible (person, record) pairs held at once: 20 MB of row numbers
 
 
@@ -107,6 +108,17 @@ class View:
 
     def compatible(self) -> Iterator[tuple[slice, csr_matrix]]:
         """Which persons may be which classes: sparse matrices (persons of the slice, classes), in turn."""
+        if "_small" not in vars(self):
+            parts = self._compatible()
+            first = next(parts)
+            if first[0].stop < len(self.persons.rows) or first[1].nnz > _REMEMBERED:
+                yield first
+                yield from parts
+                return
+            object.__setattr__(self, "_small", first)
+        yield vars(self)["_small"]
+
+    def _compatible(self) -> Iterator[tuple[slice, csr_matrix]]:
         from scipy import sparse
 
         from sfumato.assessment.attacks import _kernels
@@ -188,8 +200,18 @@ def in_threads(work: Callable[[slice], None], rows: int) -> None:
 
 
 def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> View:
-    """What an intruder who knows `columns` sees; of people not in the original where a table is given."""
+    """What an intruder who knows `columns` sees; of people not in the original where a table is given.
+
+    Small files are looked at once for all attacks with the same knowledge.
+    """
     names = known_columns(pair, columns)
+    rows = pair.original.rows() + pair.released.rows() + (0 if people is None else people.rows())
+    if rows * len(names) > _REMEMBERED:
+        return _look(pair, names, people)
+    return pair.once("view", tuple(names), people, lambda: _look(pair, names, people))
+
+
+def _look(pair: Pair, names: list[str], people: Table | None) -> View:
     original, released = pair.codes()
     at = [original.columns.index(c) for c in names]
     targets = original.codes[at].T.astype(np.int64) if people is None else encode(pair, people, names)

@@ -29,8 +29,9 @@ def strongest(
     """best[i] = max_j sum_c w_c(people[i, c], released[c, j]) and the j of it; -inf if too much differs.
 
     people: (rows, columns). released: (columns, rows). equal, place, scale, general: per level, those of
-    column c from first[c]. w is 0 where either level is general, equal[a] for the same one, near[steps apart] for
-    numbers (by rank or by value, whichever is nearer), and near[STEPS] else. few: columns that may differ.
+    column c from first[c]. w is 0 where either level is general, equal[a] for the same one, near[steps
+    apart] for numbers (by rank or by value, whichever is nearer), and near[STEPS] else. few: columns that may
+    differ.
     itself: the row that is person i, with which they are not compared; -1 for none.
     """
     columns, rows = released.shape

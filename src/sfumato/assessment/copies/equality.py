@@ -105,8 +105,8 @@ def equal_rows(
     """Count all rows by all columns, and compare who is met in the release.
 
     Without a control, released rows are held against the rows of one half of the originals, drawn by the key:
-    which of them are rows of the other half; and equal rows are paired (`pairs`), which uses every copy, but few
-    of those that are there many times. The smaller chance pays for both.
+    which of them are rows of the other half; and equal rows are paired (`pairs`), which uses every copy, but
+    few of those that are there many times. The smaller chance pays for both.
     """
     files = [original, released, *([control] if control is not None else [])]
     rows = counted_rows(files, columns)
@@ -143,7 +143,7 @@ def met_among(rows: CountedRows, people: int, judged: int, key: Key) -> Tail:
 
 
 def _joined(rows: CountedRows, key: Key) -> float:
-    """The chance of so many pairs of equal rows of both files: of all rows that are equal two, drawn by the key."""
+    """The chance of so many pairs that join both files: two of all rows that are equal, drawn by the key."""
     original, released = rows.n[0], rows.n[1]
     several = np.flatnonzero((original + released > 1) & (original > 0))
     if not len(several):

@@ -72,15 +72,21 @@ def find(
     key: Key,
     most_work: int,
     error: float,
+    brief: bool = False,
 ) -> Copies:
     """Equal rows in all rows; near copies within `most_work` comparisons of cells; identifiers that survive.
 
     columns: those compared. known: the quasi-identifiers. whole: original, release and control with all their
-    columns. error: the chance at which copying counts as seen.
+    columns. error: the chance at which copying counts as seen. brief: whether near copies are not looked for
+    where equal rows alone decide; nobody is named then.
     """
     exact = equal_rows(original, released, control, columns, error, key.derive("equal rows"))
-    near = _near(original, released, control, columns, known, meanings, key, most_work, error)
     ids = survivors(*whole)
+    sample = _sample(original, released, control, columns, known, meanings, key, most_work)
+    if brief and not ids and len(sample.kept) and exact.tail.p * 3 <= error:
+        sentence = _equal_sentence(exact.copied()[0])
+        return Copies(_copied(exact, control is not None), exact.tail.p * 3, sentence, (), 0.0)
+    near = _near((original, released, control), sample, meanings, key, error)
     equal = 1.0 if near.shared else exact.tail.p  # rows that always several people share are nobody's copy
     tests = [equal, near.tail.p, *([min(1.0, min(s.p for s in ids) * len(ids))] if ids else [])]
     p = min(1.0, min(tests) * len(tests))
@@ -102,12 +108,16 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
         return f"{_part(worst.share)} of the released rows hold {whose}{written}{there}."
     share = exact.copied()[0]
     if exact.tail.p <= error and not near.shared and share * 2 >= near.tail.excess:
-        return f"{_part(share)} of the released rows are rows of the original."
+        return _equal_sentence(share)
     columns = len(near.cells.columns)
     return (
         f"{_part(near.tail.excess)} of the people in the original have a released row that agrees with "
         f"theirs, or nearly, in at least {columns - few(columns)} of {columns} columns."
     )
+
+
+def _equal_sentence(share: float) -> str:
+    return f"{_part(share)} of the released rows are rows of the original."
 
 
 def _part(share: float) -> str:
@@ -117,7 +127,17 @@ def _part(share: float) -> str:
 # -- near copies -----------------------------------------------------------------------------------
 
 
-def _near(
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """What is compared. drawn: rows of each file, all if None. kept: released rows that could be copies."""
+
+    cells: Cells
+    columns: list[str]
+    drawn: list[Ints | None]
+    kept: Ints
+
+
+def _sample(
     original: Table,
     released: Table,
     control: Table | None,
@@ -126,8 +146,7 @@ def _near(
     meanings: Meanings,
     key: Key,
     most_work: int,
-    error: float,
-) -> _Near:
+) -> _Sample:
     sizes = [original.rows(), released.rows(), control.rows() if control is not None else 0]
     used = list(columns)[:_MOST_COLUMNS] if len(columns) <= _MOST_COLUMNS else _telling(original, columns)
     people, rows = _most(sizes, len(used), most_work)
@@ -142,6 +161,13 @@ def _near(
     ]
     found = cells(tables, used, meanings, apart=(1,))
     kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used]))
+    return _Sample(found, used, drawn, kept)
+
+
+def _near(
+    files: tuple[Table, Table, Table | None], sample: _Sample, meanings: Meanings, key: Key, error: float
+) -> _Near:
+    (original, released, control), found, kept, drawn = files, sample.cells, sample.kept, sample.drawn
     candidates = found.files[1][:, kept]
     if not len(kept):
         nothing = Evidence(
@@ -154,17 +180,20 @@ def _near(
         if control is not None:
             others = evidence(found, found.files[2], candidates).score
         else:  # the originals among themselves: how near people come to others by chance
-            others = evidence(found, found.files[0], found.files[0], itself=np.arange(found.files[0].shape[1])).score
+            others = evidence(
+                found, found.files[0], found.files[0], itself=np.arange(found.files[0].shape[1])
+            ).score
     against = tail(inside.score, others)
     if control is None and len(kept):
-        rows_of = np.arange(sizes[0]) if drawn[0] is None else drawn[0]
+        rows_of = np.arange(original.rows()) if drawn[0] is None else drawn[0]
         against = replace(
-            against, p=near_in_pool((original, released), rows_of, drawn[1], kept, used, meanings, key)
+            against,
+            p=near_in_pool((original, released), rows_of, drawn[1], kept, sample.columns, meanings, key),
         )
     top = float(others.max())
     named = np.flatnonzero(inside.score > top)
     named = named[np.argsort(-inside.score[named], kind="stable")]
-    seen = detectable(own(found, found.files[0]), others, rows, error)
+    seen = detectable(own(found, found.files[0]), others, found.files[1].shape[1], error)
     inside = Evidence(inside.score, kept[inside.row] if len(kept) else inside.row)
     chance = len(inside.score) / (len(others) + 1)
     single = _single(inside, others)

@@ -1,17 +1,18 @@
-"""Do pairs of people who are alike join an original and a released row too often? An exact test without control.
+"""Do pairs of rows that are alike join both files too often? An exact test without a control.
 
 Originals and released rows lie in one pool. Rows that are alike are paired without looking at which file they
 come from, and no row is in two pairs. Where nothing was copied, all rows of the pool are people of one kind:
 the files are dealt out to them at random. A pair of two released rows says nothing about copying and is left
-out. Of the others, so many should join an original and a released row; each copy makes one pair more that does.
+out. Of the others, so many should join an original and a released row; each copy is a pair more that does.
 
-With N rows in the pool, J of them released, and G pairs that hold an original, the number A of pairs that join
+With N rows in the pool, J of them released, and G pairs that hold an original, the number of pairs that join
 both files has the weights
 
     w(a) = C(G, a) 2^a C(N - 2 G, J - a)
 
-as each such pair can be dealt in two ways and the remaining released rows lie anywhere among the others. Pairs of
-two released rows would take released rows away; to leave that out makes the chance larger, never smaller.
+as each such pair can be dealt in two ways and the remaining released rows lie anywhere among the others.
+Pairs of two released rows would take released rows away; leaving that out makes the chance larger, never
+smaller.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _FEWEST = 20  # pairs of the first cut; then twice as many each
 def joining(score: Floats, joins: NDArray[np.bool_], originals: int, released: int) -> float:
     """The chance of as many pairs that join both files, all cuts paid for.
 
-    score: how unlikely it is that two people are so alike, for each pair that holds an original; the highest are
-    looked at first. joins: whether the other one is a released row.
+    score: how unlikely it is that two people are so alike, for each pair that holds an original; the highest
+    are looked at first. joins: whether the other one is a released row.
     """
     if not len(score) or not released:
         return 1.0

@@ -1,11 +1,11 @@
-"""Near copies without a control: originals and released rows in one pool, where nothing was copied of one kind.
+"""Near copies without a control: originals and released rows in one pool, of one kind if nothing was copied.
 
-Two exact tests. By halves: one half of the originals is looked for among the released rows and the other half. By
-pairs: rows that are each other's nearest are paired, whatever file they come from (`pairs`); this uses every
-copy, but a copy that is there twice has its twin nearest. The smaller chance pays for both.
+Two exact tests. By halves: one half of the originals is looked for among the released rows and the other
+half. By pairs: rows that are each other's nearest are paired, whatever file they come from (`pairs`); this
+uses every copy, but a copy that is there twice has its twin nearest. The smaller chance pays for both.
 
 What a value is worth, which numbers are near, and which of equally near rows is taken must not depend on the
-file a row comes from: the first two rest on those who are looked for, or on all; the order of the rows is drawn.
+file a row comes from: the first two rest on those who are looked for, or on all rows; the order is drawn.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ happens in counts: each file is tabulated once, and its tables are multiplied by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ MAX_CELLS = 2**24  # of one dense table: 128 MiB
 _GROUP_CELLS = 2**23  # of the tables that are held together while triples stream by
 _CODE_BYTES = 2**29  # files whose codes need less are encoded once and counted from memory
 
+_REMEMBERED = 4  # things of one kind that are made of a pair once for all attacks
+
+T = TypeVar("T")
 Float = NDArray[np.float64]
 Tables = tuple[Float, Float]
 _NUMBERS = ("integer", "real", "decimal")
@@ -111,6 +114,16 @@ class Pair:
                 wider[(slice(None),) * axis + (places,)] = table
                 table = wider
         return table
+
+    def once(self, what: str, key: Hashable, people: Table | None, make: Callable[[], T]) -> T:
+        """What was made of the pair, and of other people where they are given, the last few times or now."""
+        kept: dict[Hashable, tuple[Table | None, T]] = self._kept.setdefault(what, {})
+        at = (key, id(people))  # the people are kept beside, so that no other table has their id
+        if at not in kept:
+            while len(kept) >= _REMEMBERED:
+                kept.pop(next(iter(kept)))
+            kept[at] = (people, make())
+        return kept[at][1]
 
     def codes(self) -> tuple[Coded, Coded]:
         """Both files as codes in memory: the original over leaves, the released over nodes."""
