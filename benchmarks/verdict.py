@@ -153,7 +153,7 @@ def run(name: str, case: str, effort: str, seed: int) -> dict[str, object]:
     start = time.process_time()
     found = sf.assess(
         original, made, control=control, thresholds=limits, effort=effort, key=Key.from_seed(seed),
-        scope="limits",
+        scope="outcome",
     )  # fmt: skip
     named = [p["row of the original"] for p in found.people]
     return {

@@ -28,6 +28,7 @@ from sfumato.assessment.risk.population import (
     slide,
     zayatz,
 )
+from sfumato.table import Table
 
 Labels = NDArray[np.int64]
 N = 60_000
@@ -166,6 +167,23 @@ def test_long_products(x: float, k: int) -> None:
     assert _log_rising(x, k) == pytest.approx(
         math.fsum(math.log(x + i) for i in range(1, k)), rel=1e-12, abs=1e-7
     )
+
+
+@pytest.mark.parametrize("size", [3_000, 60_000])
+def test_alone_in_the_population_is_what_a_journalist_is_sure_of(size: int) -> None:
+    """A chance above 0.6 is a class of one: the two must not disagree, and the truth lies in the interval."""
+    everybody = samples.discharges(size, seed=2)
+    columns = ["age", "sex", "zip", "race", "pay"]
+    rows = everybody.to_arrow()
+    sample = Table.from_arrow(rows.slice(0, 2_000), everybody.schema)
+    found = risk.classes(sample, columns)
+    alone = risk.population_uniqueness(found, population_size=size)[0]
+    sure = risk.intruders(found, population_size=size, threshold=0.6)
+    journalist = next(s for s in sure if s.name == "journalist risk, above 0.6")
+    assert (alone.value, alone.low, alone.high) == (journalist.value, journalist.low, journalist.high)
+    truth = risk.intruders(found, population=everybody, threshold=0.6)
+    counted = next(s for s in truth if s.name == "journalist risk, above 0.6").value
+    assert alone.low is not None and alone.high is not None and alone.low <= counted <= alone.high
 
 
 def test_a_fraction_is_a_size() -> None:

@@ -172,10 +172,10 @@ def test_the_verdict_alone_is_that_of_the_whole_assessment() -> None:
                 original, released, control=control, thresholds={"risk": 0.5}, effort="quick",
                 key=Key.from_seed(1), scope=scope,
             )
-            for scope in ("all", "limits")
+            for scope in ("all", "limits", "outcome")
         ]  # fmt: skip
-        whole, alone = outcomes
-        assert alone.thresholds[0].outcome == whole.thresholds[0].outcome
+        whole, alone, shortest = outcomes
+        assert alone.thresholds[0].outcome == whole.thresholds[0].outcome == shortest.thresholds[0].outcome
         assert len(alone.scores) < len(whole.scores)
         assert alone.people == whole.people
         assert any("scope='limits'" in s.reason for s in alone.skipped)

@@ -100,7 +100,7 @@ def assess(
     audit: what `sf.audit` found for the mechanism behind the release, or several such.
     alpha: the error of the verdict: how often a bound of `risk` errs, and copies are seen by chance.
     scope: "all", or "limits" for the verdict alone: what no limit speaks of is not measured, nor what could
-        not change the verdict any more.
+        not change the verdict any more. "outcome" also names nobody where equal rows alone decide.
     """
     limits = plain_names(thresholds or {})
     checks = (*CHECKS, *guest_checks())
@@ -114,7 +114,7 @@ def assess(
             database=database, formulas=formulas, earlier=earlier, maker=maker, audit=audit,
             alpha=alpha,
         ),
-        brief=scope == "limits" and not _OF_COPIES.intersection(map(measure, limits)),
+        brief=scope == "outcome" and not _OF_COPIES.intersection(map(measure, limits)),
     )  # fmt: skip
     with one_thread():
         notes, found = _notes(case), _examined(case, checks, limits, scope)
@@ -203,9 +203,10 @@ class _Examined:
 
 
 def _require_scope(scope: str, limits: Mapping[str, float]) -> None:
-    if scope not in ("all", "limits"):
-        raise ParameterError(f"scope must be 'all' or 'limits', not {scope!r}.", hint='scope="limits"')
-    if scope == "limits" and not limits:
+    if scope not in ("all", "limits", "outcome"):
+        words = f"scope must be 'all', 'limits' or 'outcome', not {scope!r}."
+        raise ParameterError(words, hint='scope="limits"')
+    if scope != "all" and not limits:
         raise ParameterError("there is no limit to decide.", hint="thresholds={'risk': 0.05}")
 
 
@@ -214,12 +215,12 @@ def _spared(check: AssessmentCheck, case: Case, limits: Mapping[str, float], sco
     if scope == "all" or any(measure(name) in check.gives for name in limits):
         return ""
     if limited_by(check) not in limits:
-        return "no limit speaks of it (scope='limits')"
+        return f"no limit speaks of it (scope={scope!r})"
     # Significant copies end `risk` whatever the attacks find; an attack that succeeds must wait for the
     # others, as its bound is corrected for their number.
     copies = vars(case).get("copies")
     if limited_by(check) == RISK and copies is not None and copies.p <= case.subject.alpha:
-        return "copies had decided the verdict (scope='limits')"
+        return f"copies had decided the verdict (scope={scope!r})"
     return ""
 
 

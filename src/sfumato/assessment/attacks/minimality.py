@@ -147,22 +147,10 @@ def _lacks(deals: Ints, part: Ints, l: int) -> NDArray[np.bool_]:  # noqa: E741
 
 def _classes(pair: Pair, view: View, values: Ints, finer: Finer, k: int, everywhere: bool) -> list[_Class]:
     """The classes whose people are known, and that fall into parts of k rows in some column."""
-    fits = np.zeros(len(view.classes.rows), np.int64)  # people who fit each class
-    home = np.full(len(view.persons.rows), -1, np.int64)
-    for rows, matrix in view.compatible():
-        fits += np.rint(matrix.T @ view.persons.sizes[rows].astype(np.float64)).astype(np.int64)
-        alone = np.diff(matrix.indptr) == 1
-        home[np.arange(rows.start, rows.stop)[alone]] = matrix.indices[matrix.indptr[:-1][alone]]
-    of = home[view.persons.of]
-    settled = np.bincount(of[of >= 0], minlength=len(fits))
-    sure = (fits == view.classes.sizes) & (settled == view.classes.sizes) & (view.classes.sizes <= _LARGEST)
-    children = [_children(pair, name, finer.get(name, {})) for name in view.columns]
-    order, released = np.argsort(of, kind="stable"), np.argsort(view.classes.of, kind="stable")
-    ends = np.searchsorted(of[order], np.arange(len(fits) + 1))
-    marks = np.searchsorted(view.classes.of[released], np.arange(len(fits) + 1))
+    sure = settled(view, _LARGEST)
+    children = [finer_values(pair, name, finer.get(name, {})) for name in view.columns]
     out, refused = [], np.zeros(len(children), bool)
-    for number in np.flatnonzero(sure):
-        people = order[ends[number] : ends[number + 1]]
+    for number, people, rows in sure:
         parts = []
         for c, table in enumerate(children):
             below = table[view.classes.rows[number, c], view.people[people, c]]
@@ -172,10 +160,10 @@ def _classes(pair: Pair, view: View, values: Ints, finer: Finer, k: int, everywh
             fine = len(sizes) > 1 and int(sizes.min()) >= k
             parts.append(part if fine else np.full(len(people), -1))
         if any(p[0] >= 0 for p in parts):
-            out.append(_Class(people, values[released[marks[number] : marks[number + 1]]], tuple(parts)))
+            out.append(_Class(people, values[rows], tuple(parts)))
     if not everywhere:
         return out
-    if not sure.all():  # a class that cannot be looked into may be the reason why a level is as it is
+    if len(sure) < len(view.classes.rows):  # a class nobody can look into may be why a level is as it is
         return []
     for one in out:  # one class with too few rows is reason enough
         for c in np.flatnonzero(refused).tolist():
@@ -183,7 +171,30 @@ def _classes(pair: Pair, view: View, values: Ints, finer: Finer, k: int, everywh
     return [one for one in out if any(p[0] >= 0 for p in one.parts)]
 
 
-def _children(pair: Pair, name: str, finer: Mapping[str, Sequence[Value]]) -> Ints:
+def settled(view: View, largest: int) -> list[tuple[int, Ints, Ints]]:
+    """Classes whose people are known for sure, of at most so many: number, people, and released rows.
+
+    Exactly they fit it, and no other class.
+    """
+    fits = np.zeros(len(view.classes.rows), np.int64)  # people who fit each class
+    home = np.full(len(view.persons.rows), -1, np.int64)
+    for rows, matrix in view.compatible():
+        fits += np.rint(matrix.T @ view.persons.sizes[rows].astype(np.float64)).astype(np.int64)
+        alone = np.diff(matrix.indptr) == 1
+        home[np.arange(rows.start, rows.stop)[alone]] = matrix.indices[matrix.indptr[:-1][alone]]
+    of = home[view.persons.of]
+    at_home = np.bincount(of[of >= 0], minlength=len(fits))
+    sure = (fits == view.classes.sizes) & (at_home == view.classes.sizes) & (view.classes.sizes <= largest)
+    order, released = np.argsort(of, kind="stable"), np.argsort(view.classes.of, kind="stable")
+    ends = np.searchsorted(of[order], np.arange(len(fits) + 1))
+    marks = np.searchsorted(view.classes.of[released], np.arange(len(fits) + 1))
+    return [
+        (int(n), order[ends[n] : ends[n + 1]], released[marks[n] : marks[n + 1]])
+        for n in np.flatnonzero(sure)
+    ]
+
+
+def finer_values(pair: Pair, name: str, finer: Mapping[str, Sequence[Value]]) -> Ints:
     """(nodes, leaves + 1): for a leaf under a node, the value one level below the node that it goes to."""
     book = pair.leaves[name]
     leaves = {str(v): i for i, v in enumerate(book.levels.to_pylist())}

@@ -122,6 +122,16 @@ def _minimality(case: Case) -> list[Score]:
     )  # fmt: skip
 
 
+def _downcoding(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.downcoding import downcoding
+
+    k, l = asked_of_classes(case.subject.released)  # noqa: E741
+    return downcoding(
+        case.sharp, case.sharply_known, k=k, finer=case.hierarchies, truth=case.truth,
+        parts=l <= 1 and case.method == "Mondrian", key=case.key.derive("downcoding"),
+    )  # fmt: skip
+
+
 def _plays(case: Case, key: Key, rounds: int) -> Iterator[tuple[Pair, NDArray[np.int64]]]:
     """Releases made anew of the same people, each with whose row is whose: a number is carried along."""
     from sfumato.assessment.attacks import sharp
@@ -264,6 +274,11 @@ def _search_known(case: Case) -> str:
     return "" if varied else "no variety of sensitive values (distinct l) was asked for"
 
 
+def _classes_known(case: Case) -> str:
+    """A record that says that each class was given the least general values that hold it."""
+    return "" if case.method in _BY_CLASS else "no record says by which search each class got its values"
+
+
 def _promise(case: Case) -> str:
     """A k that each record is promised."""
     return "" if case.promised else "the release promises no record a chance of at most 1/k"
@@ -291,6 +306,9 @@ CHECKS = (
     AssessmentCheck(
         "knowing the search (minimality)", ("minimality",), _minimality,
         (known, secret_known, time, _search_known),
+    ),
+    AssessmentCheck(
+        "knowing the search (downcoding)", ("downcoding",), _downcoding, (known, time, _classes_known)
     ),
     AssessmentCheck("linking by the nearest record", ("nearest record",), _nearest, (known, truth)),
     AssessmentCheck(

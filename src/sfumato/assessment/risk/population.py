@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -287,8 +287,9 @@ def population_uniqueness(
     """The share of rows or persons that are alone in the file and, as estimated, in the population.
 
     The file must be a random sample of the population, one row per member. Missing is a value of its own
-    here, whatever the classes say: that never lowers the answer. No interval is given: how
-    far the estimators lie apart says more about the error than any one model's own.
+    here, whatever the classes say: that never lowers the answer. The first answer, with its interval, is that
+    of the models of journalist and marketer risk (`population_classes`), so that the three agree; the known
+    estimators follow, each by itself, and `chosen` says which the usual rule would take.
     """
     refuse_empty(found)
     everybody = population_of(found, population_size, sampling_fraction)
@@ -308,16 +309,11 @@ def population_uniqueness(
         for e in answers
     ]
     about = f"of {everybody:,}, if the file is a random sample of it"
-    scores = [
-        _score(
-            "population uniqueness",
-            alone * rule.probability,
-            f"estimated share of {found.units} that are alone in the file and in the population {about}; "
-            f"by {rule.name}",
-            found,
-            {"estimates": rows, "chosen": rule.name, "sampling fraction": sizes.fraction},
-        )
-    ]
+    details = {"estimates": rows, "chosen": rule.name, "sampling fraction": sizes.fraction}
+    meaning = f"estimated share of {found.units} that are alone in the file and in the population {about}"
+    scores = [_as_journalist(found, sizes, meaning, details)]
+    if len(answers) == 1:  # all of the population, or nobody alone: nothing is estimated
+        scores = [_score("population uniqueness", alone * rule.probability, meaning, found, details)]
     if len(answers) > 1:
         scores += [
             _score(
@@ -330,6 +326,20 @@ def population_uniqueness(
             for e in answers
         ]
     return scores
+
+
+def _as_journalist(found: FileClasses, sizes: Sizes, meaning: str, details: Mapping[str, object]) -> Score:
+    """The share of members whose class has one member in the population, by the models of journalist risk."""
+    from sfumato.assessment.risk.population_classes import CONFIDENCE, PopulationClasses
+
+    answer = PopulationClasses.of(found.counts.codes, found.counts.n, sizes.population).members_up_to(1)
+    most = sizes.alone / sizes.total
+    value, low, high = (min(most, v) for v in (answer.value, answer.low, answer.high))
+    more = {**details, "models": {m: min(v, most) for m, v in answer.models.items()}}
+    plain = _score(
+        "population uniqueness", value, f"{meaning}; by the models of journalist risk", found, more
+    )
+    return replace(plain, low=low, high=high, confidence=CONFIDENCE)
 
 
 def _score(name: str, value: float, meaning: str, found: FileClasses, details: Mapping[str, object]) -> Score:
