@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.assessment.attacks.frames import Frames
 from sfumato.assessment.attacks.intruder import Floats, Ints, in_threads
@@ -66,15 +67,6 @@ class Queries:
         """Some of the queries."""
         return Queries(self.columns[rows], self.signs[rows], self.values[rows])
 
-    def keys(self) -> list[bytes]:
-        """For each query what it asks, whatever the order of its conditions."""
-        order = np.argsort(self.columns, axis=1)
-        parts = [
-            np.take_along_axis(x, order, 1).astype(np.float64)
-            for x in (self.columns, self.signs, np.nan_to_num(self.values, nan=-1e300) + 0.0)
-        ]
-        return [row.tobytes() for row in np.hstack(parts)]
-
 
 def from_records(
     data: Frames,
@@ -84,40 +76,43 @@ def from_records(
     max_attempts: int,
     random: np.random.Generator,
 ) -> Queries:
-    """Different descriptions that fit one released record: names as they are, numbers from the median on.
+    """Descriptions that fit one released record, another each: names as they are, numbers from the median on.
 
-    The first of many wanted are those of few wanted: more attacks add to what was found.
+    Descriptions of the same record hang together: a person who is like it fits many of them, and so many
+    outcomes are no independent ones. The first of many wanted are those of few wanted: more attacks add to
+    what was found.
     """
     found: list[Queries] = []
-    seen: set[bytes] = set()
-    for batch in _descriptions(data, conditions, max_attempts, random):
-        single = batch.at(np.flatnonzero(batch.count(released, 1) == 1))
-        fresh = []
-        for i, key in enumerate(single.keys()):
-            if key not in seen:
-                seen.add(key)
-                fresh.append(i)
-        found.append(single.at(np.array(fresh, np.int64)))
-        if len(seen) >= wanted:
+    described = np.zeros(data.cells[1].shape[1], bool)
+    for batch, rows in _descriptions(data, conditions, max_attempts, described, random):
+        fresh = np.flatnonzero(batch.count(released, 1) == 1)
+        fresh = np.sort(fresh[np.unique(rows[fresh], return_index=True)[1]])
+        described[rows[fresh]] = True
+        found.append(batch.at(fresh))
+        if described.sum() >= wanted or described.all():
             break
     parts = ([getattr(f, x) for f in found] for x in ("columns", "signs", "values"))
     return Queries(*(np.concatenate(p)[:wanted] for p in parts))
 
 
 def _descriptions(
-    data: Frames, conditions: int, max_attempts: int, random: np.random.Generator
-) -> Iterator[Queries]:
-    """Random columns of random released records, in portions."""
+    data: Frames,
+    conditions: int,
+    max_attempts: int,
+    described: NDArray[np.bool_],
+    random: np.random.Generator,
+) -> Iterator[tuple[Queries, Ints]]:
+    """Random columns of random released records that are not described yet, in portions, and the records."""
     released = data.cells[1]
     with np.errstate(all="ignore"):
         medians = np.array([np.nanmedian(r) if np.isfinite(r).any() else 0.0 for r in released])
     for _ in range(0, max_attempts, _BATCH):
-        rows = random.integers(0, released.shape[1], _BATCH)
+        rows = random.choice(np.flatnonzero(~described), _BATCH)
         columns = np.argsort(random.random((_BATCH, len(released))), axis=1)[:, :conditions]
         values = released[columns, rows[:, None]]
         outwards = np.where(values > medians[columns], _AT_LEAST, _AT_MOST)
         signs = np.where(data.numeric[columns] & ~np.isnan(values), outwards, _EQUAL)
-        yield Queries(columns, signs, values)
+        yield Queries(columns, signs, values), rows
 
 
 def extremes(data: Frames, random: np.random.Generator) -> Queries:

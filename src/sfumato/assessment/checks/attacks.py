@@ -37,6 +37,7 @@ from sfumato.table import Table
 
 _PAIRS = {"quick": 2e8, "normal": 6e8, "thorough": 4e9}  # people times records compared by one who forgives
 _LONGEST = {"normal": 50_000, "thorough": 500_000}  # rows of which a predicting intruder learns
+_CONDITIONS = 6  # columns of a description: of fewer, few records can be described, and bounds stay wide
 _PEOPLE = 2_000  # rows that releases are made of again and again
 _ROUNDS = {"normal": 20, "thorough": 100}
 _ONE_LEVEL = ("OptimalRecoding", "Datafly")  # all rows share one level of each column
@@ -230,6 +231,7 @@ def _singling_out(case: Case) -> list[Score]:
         control=files.control,
         seed=case.seed,
         attacks=case.draws,
+        conditions=_CONDITIONS,
     )
 
 

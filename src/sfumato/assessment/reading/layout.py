@@ -23,6 +23,7 @@ from sfumato.errors import DataError, listed
 from sfumato.table import Table
 
 _ROWS = 1_000  # looked at, evenly spread over a file
+_GLANCE = 50  # cells by which ways to put columns together are looked at first
 _MOST_PARTS = 200
 _SURE = 0.98  # of the cells that fall into as many parts
 _ENOUGH = 0.5  # of the parts, or of what was put together, with values of the original
@@ -202,25 +203,29 @@ def _joined(
     known: _Known, rows: pa.Table, open_: Sequence[str], gone: Sequence[str]
 ) -> Iterator[tuple[str, list[str], pa.Array]]:
     """Columns of the original that two or three released ones make together, with their cells."""
-    left = list(open_)
+    left, some = list(open_), {n: _some(rows.column(n)) for n in open_}
+    few = {n: cells[:: max(1, len(cells) // _GLANCE)] for n, cells in some.items()}
+    glances: dict[tuple[str, ...], Counter[str]] = {}
     for name in gone:
-        ways = [w for size in (2, 3) for w in permutations(left, size)]
-        found = [(known.share(name, _counted(_together(rows, w, some=True))), w) for w in ways]
+        found = []
+        for way in (w for size in (2, 3) for w in permutations(left, size)):
+            if way not in glances:
+                glances[way] = _counted(_together([few[n] for n in way]))
+            if known.share(name, glances[way]) >= _ENOUGH / 2:  # few cells tell most ways that lead nowhere
+                found.append((known.share(name, _counted(_together([some[n] for n in way]))), way))
         share, used = max(found, key=lambda f: f[0], default=(0.0, ()))
         if share >= _ENOUGH:
             values = known.values[name]
-            cells = [
-                None if c is None else values.get(plain(c), c) for c in _together(rows, used, some=False)
-            ]
+            every = _together([_texts(rows.column(n)).to_pylist() for n in used])
+            cells = [None if c is None else values.get(plain(c), c) for c in every]
             left = [c for c in left if c not in used]
             yield name, list(used), _typed(pa.array(cells, pa.string()))
 
 
-def _together(rows: pa.Table, columns: Sequence[str], *, some: bool) -> Cells:
+def _together(columns: Sequence[Cells]) -> Cells:
     """The cells put together; numbers after the first as long as the longest of them."""
     parts = []
-    for i, name in enumerate(columns):
-        cells = _some(rows.column(name)) if some else _texts(rows.column(name)).to_pylist()
+    for i, cells in enumerate(columns):
         longest = max((len(c) for c in cells if c), default=0)
         digits = i > 0 and all(c.isdigit() for c in cells if c)
         parts.append([c.zfill(longest) if c is not None and digits else c for c in cells])

@@ -9,6 +9,8 @@ from rich.table import Table as Grid
 from sfumato.cli.demo.stage import Stage
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sfumato.hierarchy import Hierarchy
     from sfumato.plan.step import Step
     from sfumato.table import Table
@@ -58,6 +60,45 @@ def draw_map(stage: Stage) -> str:
     return (
         f"of {len(found.points)} ways, no other is better both in risk and in pairs of columns than: {best}"
     )
+
+
+def disguise(stage: Stage) -> str:
+    """The original with other names of columns and in capitals, and rows of other people."""
+    import pyarrow as pa
+
+    from sfumato.assessment import assess
+    from sfumato.io import scan
+    from sfumato.seeds import Key
+
+    stage.code(
+        "copy = original.rename_columns(['v1', 'v2', ...])  # and every word in capitals\n"
+        "sf.assess(original, copy, control=others, thresholds={'risk': 0.05}, scope='limits')"
+    )
+    rows = scan(stage / "discharges.parquet", stage / "discharges.toml").select(MAP_COLUMNS).to_arrow()
+    size = min(_MOST, rows.num_rows // 3)
+    original, control, others = (rows.slice(i * size, size) for i in range(3))
+    names = [f"v{i}" for i in range(1, len(MAP_COLUMNS) + 1)]
+    capitals = [_in_capitals(column) for column in original.columns]
+    outcomes = []
+    for title, released in (
+        ("the original, renamed and in capitals", pa.table(capitals, names)),
+        ("other people's rows", others),
+    ):
+        found = assess(
+            original, released, control=control, thresholds={"copied rows": 0.05}, effort="quick",
+            key=Key.from_seed(1), scope="limits",
+        )  # fmt: skip
+        outcomes.append(found.thresholds[0].outcome)
+        stage.show(f"{title}: {found.thresholds[0].outcome}. {found.because}", "")
+    return f"the disguised copy is {outcomes[0]}, rows of other people are {outcomes[1]}"
+
+
+def _in_capitals(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = pa.types.is_string(column.type) or pa.types.is_dictionary(column.type)
+    return pc.utf8_upper(pc.cast(column, pa.string())) if words else column
 
 
 def ways() -> list[Step]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
-from sfumato.cli.demo.publishers import draw_map
+from sfumato.cli.demo.publishers import disguise, draw_map
 from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import DemoStep, Stage
 from sfumato.cli.exit_codes import NOT_TRUSTED
@@ -308,6 +308,7 @@ STEPS = (
         synthesize,
     ),
     DemoStep("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
+    DemoStep("See through a disguise", "Other names and capitals make no other people.", disguise),
     DemoStep(
         "Reconstruct",
         "Averages are published everywhere. What do they say about the people behind them?",
