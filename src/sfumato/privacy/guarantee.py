@@ -22,13 +22,14 @@ from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, Pu
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 from sfumato.privacy.signatures import strict_json
+from sfumato.privacy.tables import HiddenCells
 
 VERSION = 1
 KINDS: dict[str, type[Claim]] = {
     kind.__name__: kind
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
-        DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
+        DiverseLaw, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted, HiddenCells,
     )
 }  # fmt: skip
 
