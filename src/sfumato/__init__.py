@@ -127,6 +127,11 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
+    from sfumato.tabulation.rules import Dominance as Dominance
+    from sfumato.tabulation.rules import MinimumCount as MinimumCount
+    from sfumato.tabulation.rules import PPercent as PPercent
+    from sfumato.tabulation.suppression import CellSuppression as CellSuppression
+    from sfumato.tabulation.tabulate import tabulate as tabulate
     from sfumato.workloads.combination import combine_estimates as combine_estimates
     from sfumato.workloads.market import market_risk as market_risk
     from sfumato.workloads.shift import shift_weights as shift_weights
@@ -148,6 +153,7 @@ _HOME = {
     "Blocks": "synthesis.blocks",
     "BudgetError": "errors",
     "CUDIA": "reconstruction.cudia",
+    "CellSuppression": "tabulation.suppression",
     "Centroid": "anonymization.shape.methods",
     "ClusterDither": "anonymization.shape.methods",
     "ClusterResample": "anonymization.shape.methods",
@@ -164,6 +170,7 @@ _HOME = {
     "Degradation": "anonymization.degradation",
     "Discernibility": "anonymization.loss",
     "DomainSearch": "description",
+    "Dominance": "tabulation.rules",
     "EDPaT": "prediction.dpat",
     "EcologicalRegression": "reconstruction.baselines",
     "Entropy": "anonymization.loss",
@@ -188,6 +195,7 @@ _HOME = {
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",
+    "MinimumCount": "tabulation.rules",
     "MissingExtraError": "errors",
     "MissingValues": "synthesis.imputation.missing_values",
     "ModelGuided": "anonymization.greedy.guidance",
@@ -201,6 +209,7 @@ _HOME = {
     "OutputError": "errors",
     "PLUGS": "synthesis.lugs.parallel",
     "PMI": "synthesis.imputation.pmi",
+    "PPercent": "tabulation.rules",
     "ParameterError": "errors",
     "PartialSynthesis": "synthesis.imputation.partial",
     "Partition": "anonymization.greedy.partition",
@@ -254,6 +263,7 @@ _HOME = {
     "step": "plan.step",
     "shift_weights": "workloads.shift",
     "synthesize": "synthesis.synthesize",
+    "tabulate": "tabulation.tabulate",
     "transfer_weights": "workloads.transfer",
     "verify": "release",
     "write": "io",

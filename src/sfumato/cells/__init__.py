@@ -5,8 +5,8 @@ the last one's: each is a relation, and whoever reads all the tables may use the
 
 Start at `published`: what a reader is told of each cell, and the relations. `attacker` says what follows for
 a cell; `movement` looks for other fillings that would have been published the same way, `arithmetic` for
-cells that relations alone give away; `programs` knows the solver. The room knows no suppression, no rounding
-and no method, so it judges anyone's tables.
+cells that relations alone give away; `layout` names cells by their labels; `programs` knows the solver. The
+room knows no suppression, no rounding and no method, so it judges anyone's tables.
 """
 
 from sfumato.cells.arithmetic import recovered

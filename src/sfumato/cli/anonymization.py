@@ -125,13 +125,14 @@ def _show_clusters(terminal: Terminal, release: Release, out: Path) -> None:
         [
             Text(f"Release written to {out.name}: {extra['clusters']:,} clusters of rows.", "green"),
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-            *_folders("how many rows each cluster has"),
+            *folders("how many rows each cluster has"),
         ],
         {"written": str(out), **extra, "guarantee": json.loads(release.guarantee.to_json())},
     )
 
 
-def _folders(record: str) -> list[Text]:
+def folders(record: str) -> list[Text]:
+    """What lies in the two parts of a release."""
     return [
         Text.assemble(("public/", "bold"), "    the data, its schema, the guarantee, a card in plain words"),
         Text.assemble(("internal/", "bold"), f"  the record, with {record}: must not leave"),
@@ -160,7 +161,7 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
             ),
             Padding(grid, (1, 0, 1, 2)),
             Padding(Text(release.guarantee.text()), (0, 0, 1, 2)),
-            *_folders("the classes"),
+            *folders("the classes"),
         ],
         {
             "written": str(out),

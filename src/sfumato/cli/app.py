@@ -32,6 +32,7 @@ from sfumato.cli import (
     service,
     signing,
     synthesis,
+    tabulation,
     trees,
 )
 from sfumato.cli.commands import HELP, register, register_methods
@@ -107,6 +108,7 @@ register(app, inspection.counts)
 register(app, inspection.convert)
 register_methods(app, releases.pseudonymize)
 register_methods(app, anonymization.anonymize)
+register(app, tabulation.tabulate)
 register_methods(app, synthesis.synthesize)
 register(app, releases.verify)
 register(app, assessment.assess)

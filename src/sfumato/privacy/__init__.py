@@ -1,7 +1,7 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent.
 
-Promises: `base`, `claims` and `code_sets` (counted in a file), `differential`, `secret` (rests on a draw
-or a key), `foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise:
+Promises: `base`, `claims`, `code_sets` and `tables` (counted in a file), `differential`, `secret` (rests on a
+draw or a key), `foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise:
 `grants` (budgets, and what is cut from them for one use), `noise` (the only place where it is drawn),
 `rounding` (outward). Spending: `ledger`. Who says so: `signatures` (keys, envelopes, the trust file).
 Start at `guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows
@@ -18,6 +18,7 @@ from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
+from sfumato.privacy.tables import HiddenCells
 
 __all__ = [
     "ZCDP",
@@ -32,6 +33,7 @@ __all__ = [
     "ForeignClaim",
     "Grant",
     "Guarantee",
+    "HiddenCells",
     "JAnonymity",
     "KAmbiguity",
     "KAnonymity",

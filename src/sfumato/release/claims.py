@@ -25,6 +25,7 @@ from sfumato.privacy import (
     Claim,
     DiverseLaw,
     ForeignClaim,
+    HiddenCells,
     JAnonymity,
     KAmbiguity,
     KAnonymity,
@@ -40,6 +41,7 @@ from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
+from sfumato.release.hidden_cells import recount_cells
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -87,7 +89,7 @@ def check_claim(claim: Claim, table: Table, *, guests: bool = False) -> Verifica
 def _countable(claim: Claim) -> bool:
     if isinstance(claim, TCloseness):  # the hierarchy of the values is not part of the release
         return claim.distance in ("equal", "ordered")
-    return isinstance(claim, AlphaK | KAnonymity | LDiversity | Pseudonymous)
+    return isinstance(claim, AlphaK | HiddenCells | KAnonymity | LDiversity | Pseudonymous)
 
 
 def _in_order(claim: TCloseness, table: Table) -> bool:
@@ -107,6 +109,8 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
             return _t_closeness(claim, table)
         case Pseudonymous():
             return _pseudonymous(claim, table)
+        case HiddenCells():
+            return recount_cells(claim, table)
     raise AssertionError("only countable claims come here")
 
 

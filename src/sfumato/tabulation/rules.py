@@ -1,0 +1,82 @@
+"""What is sensitive: cells with too few people, and sums that one contributor dominates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError
+
+Real = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What is in each cell: its sum, and the largest contributions, largest first (cells, top)."""
+
+    total: Real
+    largest: Real
+    people: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MinimumCount:
+    """A cell of 1 to m - 1 people is sensitive. A reader must be left with every number of people from 1 to m
+    - 1.
+
+    persons: count different persons, not rows. None: where the table says whose rows they are.
+    """
+
+    m: int = 5
+    persons: bool | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
+            raise ParameterError("the smallest count is a whole number from 2 up.", hint="MinimumCount(5)")
+
+    def counts(self, people: NDArray[np.int64]) -> Flags:
+        """Which counts are sensitive."""
+        return np.asarray((people > 0) & (people < self.m))
+
+
+@dataclass(frozen=True)
+class PPercent:
+    """A sum from which some contributor can tell another's share to within p of it is sensitive.
+
+    The second largest contributor subtracts its own: what is left, but for the rest, is the largest. q: how
+    well everybody knew the rest before, as a share of it; 1 is not at all (the p% rule), less is the pq rule.
+    """
+
+    p: float = 0.15
+    q: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < 10 or not 0 < self.q <= 1:
+            raise ParameterError("p is a share above 0, q a share up to 1.", hint="PPercent(p=0.15, q=1)")
+
+    def room(self, cells: Contributions) -> Real:
+        """How far a reader must be left in doubt of each sum; not above 0 where it is not sensitive."""
+        first, second = cells.largest[:, 0], cells.largest[:, 1]
+        rest = cells.total - first - second
+        return np.asarray(self.p * first - self.q * rest)
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """A sum of which the n largest contributors make up more than the share k is sensitive."""
+
+    n: int = 1
+    k: float = 0.85
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1 or not 0 < self.k < 1:
+            raise ParameterError(
+                "n is a whole number from 1 up, k a share below 1.", hint="Dominance(1, 0.85)"
+            )
+
+    def room(self, cells: Contributions) -> Real:
+        """How far a reader must be left in doubt of each sum; not above 0 where it is not sensitive."""
+        return np.asarray(cells.largest[:, : self.n].sum(axis=1) / self.k - cells.total)

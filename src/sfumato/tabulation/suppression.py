@@ -1,0 +1,175 @@
+"""Cell suppression with proof: a pattern is given out only when the attacker finds nothing.
+
+Because: the search holds a witness for every requirement, all of whose cells are withheld; and the attacker,
+who knows the published cells alone, looks for its own.
+Assumes: a reader knows the published tables, what is said of withheld cells, and at most one contribution.
+Tested by: tests/tabulation/test_suppression.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.cells import Attacker, Findings
+from sfumato.errors import DataError, ParameterError
+from sfumato.tabulation.exact import prove
+from sfumato.tabulation.problem import Merged, Problem, merge
+from sfumato.tabulation.search import Requirement, Search, until
+
+Flags = NDArray[np.bool_]
+Real = NDArray[np.float64]
+
+EFFORTS = ("fast", "normal", "exact")
+COSTS = ("cells", "counts", "log counts")
+_ROUNDS = 12  # of looking for contributors' victims
+_FOR_CONTRIBUTORS = 0.25  # of the time
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Which cells are withheld, and what was proved of it.
+
+    cost: of all withheld cells.  bound: no pattern costs less; `exact` effort raises it to the cost where it
+    can. for_contributors: what hiding from people who are alone in a cell added to the cost.
+    """
+
+    withheld: Flags
+    findings: Findings
+    cost: float
+    bound: float
+    for_contributors: float
+    programs: int
+
+    @property
+    def gap(self) -> float:
+        """How much cheaper the best pattern could be, as a share of the cost."""
+        return 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
+
+
+@dataclass(frozen=True)
+class CellSuppression:
+    """Withhold sensitive cells, and others so that nobody can reckon them back.
+
+    effort: fast (one pass), normal (searched until a limit), exact (with a lower bound, for small tables).
+    cost: what is kept low: how many cells are withheld, the counts in them, or the logarithm of the counts.
+    time_limit: seconds of the processor.  work_limit: linear programs, for runs that must come out the same.
+    contributors: hide cells also from whoever is alone in another cell.
+    """
+
+    effort: Literal["fast", "normal", "exact"] = "normal"
+    cost: Literal["cells", "counts", "log counts"] = "cells"
+    time_limit: float = 50.0
+    work_limit: int | None = None
+    contributors: bool = True
+    search_seed: int = 0
+
+    def __post_init__(self) -> None:
+        faults = []
+        if self.effort not in EFFORTS:
+            faults.append(f"effort is one of {', '.join(EFFORTS)}")
+        if self.cost not in COSTS:
+            faults.append(f"cost is one of {', '.join(COSTS)}")
+        if isinstance(self.time_limit, bool) or not self.time_limit > 0:
+            faults.append("time_limit is a number of seconds above 0")
+        if self.work_limit is not None and (isinstance(self.work_limit, bool) or self.work_limit < 1):
+            faults.append("work_limit is a whole number above 0")
+        if faults:
+            raise ParameterError(
+                f"{'; '.join(faults)}.", hint="CellSuppression(effort='normal', cost='cells')"
+            )
+
+    def costs(self, counts: Real) -> Real:
+        """What each cell costs to withhold."""
+        if self.cost == "cells":
+            return np.ones(len(counts))
+        size = np.maximum(np.abs(counts), 1.0)
+        return size if self.cost == "counts" else 1.0 + np.log(size)
+
+    def protect(self, problem: Problem) -> Pattern:
+        """A pattern under which the attacker finds nothing."""
+        merged = merge(problem)
+        _refuse_kept(problem, merged)
+        search = Search(merged.problem, seed=self.search_seed)
+        search.start()
+        if search.impossible:
+            raise _impossible(problem, merged, search, self.search_seed)
+        share = 1 - _FOR_CONTRIBUTORS if self.contributors and problem.alone.any() else 1.0
+        if self.effort != "fast":
+            limit = None if self.work_limit is None else int(self.work_limit * share)
+            search.improve(until(self.time_limit * share, limit, search))
+        primary = float(merged.problem.cost[merged.problem.sensitive].sum())
+        before = search.extra
+        findings = self._hide_from_contributors(problem, merged, search)
+        bound = primary
+        if self.effort == "exact":
+            bound = primary + prove(search, self.time_limit)
+            findings = self._hide_from_contributors(problem, merged, search)
+        withheld = merged.spread(search.withheld)
+        if findings.found:
+            raise DataError(
+                f"{findings.found} sensitive cells could not be hidden.",
+                hint="publish fewer tables, or coarser ones",
+            )
+        cost = float(problem.cost[withheld].sum())
+        return Pattern(withheld, findings, cost, min(bound, cost), search.extra - before, search.programs)
+
+    def _hide_from_contributors(self, problem: Problem, merged: Merged, search: Search) -> Findings:
+        """Let the attacker look; what a contributor finds is required next, until nothing is found."""
+        alone = np.flatnonzero(problem.alone).tolist() if self.contributors else []
+        for last in range(_ROUNDS + 1):
+            attacker = Attacker(problem.published(merged.spread(search.withheld)), problem.values)
+            findings = attacker.judge(problem.targets(), alone=alone)
+            if not findings.victims or last == _ROUNDS:
+                return findings
+            for contributor, victim in findings.victims:
+                fixed, cell = int(merged.of[contributor]), int(merged.of[victim])
+                if fixed != cell:
+                    search.require(Requirement(cell, 1.0 if problem.whole else _some(problem, victim), fixed))
+            search.start()
+            if search.impossible:
+                raise _impossible(problem, merged, search, self.search_seed)
+            if self.effort != "fast" and last == 0:
+                part = self.time_limit * _FOR_CONTRIBUTORS / 2
+                search.improve(until(part, self.work_limit, search))
+        raise AssertionError("the last round returns")
+
+
+def _some(problem: Problem, cell: int) -> float:
+    """A movement that is not nothing, for a sum."""
+    return float(max(abs(problem.high[cell] - problem.low[cell]) * 0.05, 1e-3))
+
+
+def _refuse_kept(problem: Problem, merged: Merged) -> None:
+    clash = merged.problem.kept & merged.problem.sensitive
+    if clash.any():
+        n = int((clash[merged.of] & problem.kept).sum())
+        raise DataError(
+            f"{n} of the cells that must be published are sensitive, or equal to one that is.",
+            hint="let them be withheld, or make the table coarser",
+        )
+
+
+def _impossible(problem: Problem, merged: Merged, search: Search, seed: int) -> DataError:
+    """Say how many cells cannot be hidden, and what giving way would cost."""
+    n = len({r.cell for r in search.impossible})
+    what = f"{n} sensitive cell{'s' * (n > 1)} cannot be hidden"
+    if not problem.kept.any():
+        return DataError(
+            f"{what}: too few cells are there to hide them among.",
+            hint="join categories, or publish fewer tables",
+        )
+    from dataclasses import replace
+
+    dear = merged.problem.cost + merged.problem.kept * merged.problem.cost.sum()
+    free = replace(merged.problem, kept=np.zeros(merged.problem.size, bool), cost=dear)
+    relaxed = Search(free, seed=seed)
+    relaxed.start()
+    given = int((relaxed.withheld[merged.of] & problem.kept).sum())
+    return DataError(
+        f"{what} while {int(problem.kept.sum())} cells must be published.",
+        hint=f"withholding {given} of those cells would do, or make the table coarser",
+    )
