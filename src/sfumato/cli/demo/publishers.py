@@ -66,7 +66,7 @@ def disguise(stage: Stage) -> str:
     """The original with other names of columns and in capitals, and rows of other people."""
     import pyarrow as pa
 
-    from sfumato.assessment import assess
+    from sfumato.assessment.assess import assess
     from sfumato.io import scan
     from sfumato.seeds import Key
 
