@@ -34,7 +34,7 @@ def number_pseudonyms(values: pa.Array, key: Key, width: int, *, domain: str) ->
     outside = int(((numbers < 0) | (numbers > most_id(width))).sum())
     if outside:
         raise DataError(
-            f"{outside:,} ids are no whole numbers from 0 to {most_id(width)}.",
+            f"{outside:,} ids are not whole numbers from 0 to {most_id(width)}.",
             hint="integers=64 takes larger ones; without integers, pseudonyms are text",
         )
     secret = key.derive("pseudonym-number", domain, width).to_bytes()[-32:]

@@ -135,7 +135,7 @@ def _require_nested(layout: Layout, codes: Index) -> None:
             split = len(pairs) - len(np.unique(pairs[:, 0]))
             if split:
                 raise DataError(
-                    f"{coarse}>{fine} is no hierarchy: {split} fine values lie in several coarse ones.",
+                    f"{coarse}>{fine} is not a hierarchy: {split} fine values lie in several coarse ones.",
                     hint="correct the values, or give the two columns an axis each",
                 )
 
