@@ -33,7 +33,7 @@ class KMAnonymity(Claim):
     @property
     def title(self) -> str:
         """The claim in a few words."""
-        both = "(k, k^m)-anonymity" if self.columns else "k^m-anonymity"
+        both = "k- and k^m-anonymity" if self.columns else "k^m-anonymity"
         return f"{both} with k = {self.k}, m = {self.m}"
 
     def promise(self) -> str:
