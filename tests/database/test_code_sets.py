@@ -52,7 +52,7 @@ def test_every_few_codes_fit_k_persons(tmp_path: Path) -> None:
     loaded = sf.DatabaseRelease.load(tmp_path / "out")
     assert brute(*released_sets(loaded), 2) >= 5
     found = sf.verify(tmp_path / "out")
-    assert found.ok and "(k, k^m)-anonymity with k = 5, m = 2" in [c.subject for c in found.claims]
+    assert found.ok and "k- and k^m-anonymity with k = 5, m = 2" in [c.subject for c in found.claims]
     assert loaded.internal is not None
     numbers = loaded.internal.extra["code_sets"]
     assert numbers["dropped"] / numbers["codes"] < numbers["dropped_by_dropping_alone"] / 2
