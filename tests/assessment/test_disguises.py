@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
-from sfumato.assessment.reading.unread import unread
+from sfumato.assessment.reading.unread import merged, unread
 from sfumato.errors import DataError
 from sfumato.seeds import Key
 
@@ -147,3 +147,19 @@ def test_a_layout_that_is_none_is_left_alone(three: tuple[pd.DataFrame, ...]) ->
     assert relaid(original, sf.scan(three[2])) == (None, [])
     notes = three[2].assign(text=[f"seen, {i}, again" for i in range(ROWS)])
     assert relaid(original, sf.scan(notes, keep_text=True)) == (None, [])
+
+
+def test_names_that_were_merged_are_never_met_without_a_control(three) -> None:  # type: ignore[no-untyped-def]
+    """Half of the names under another one: too little agrees, and too little differs, to be seen alone."""
+    original, _, others = three
+    tied = original.drop(columns=["cost", "age"])
+    merged_ = tied.copy()
+    for name in ("zip", "dx"):
+        values = sorted(tied[name].unique())
+        merged_[name] = tied[name].map({v: values[i - i % 2] for i, v in enumerate(values)})
+    assert merged(sf.scan(tied), sf.scan(merged_)) == ("zip", "dx")
+    assert merged(sf.scan(tied), sf.scan(others[list(tied)])) == ()
+    found = sf.assess(
+        tied, merged_, thresholds={"risk": 0.05}, effort="quick", key=Key.from_seed(1), scope="limits"
+    )
+    assert not found.met and found.thresholds[0].outcome in ("not met", "not examined")

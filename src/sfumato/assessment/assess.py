@@ -16,6 +16,7 @@ from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
 from sfumato.assessment.page import released_roles
 from sfumato.assessment.reading.files import guarantee_of
+from sfumato.assessment.reading.unread import merged
 from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
 from sfumato.assessment.threads import one_thread
@@ -265,6 +266,13 @@ def _known_faults(case: Case) -> dict[str, str]:
             RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
             f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
             "the original's. Call them as there, or leave them out of the release"
+        }
+    lacking = merged(files.original, files.released) if files.control is None else ()
+    if lacking:
+        return {
+            RISK: f"frequent values of {listed([repr(n) for n in lacking], 6)} are not in the release: they "
+            "may have been merged into others, which nobody can tell without a control. Give people who are "
+            "in neither file"
         }
     wrong = _no_control(case)
     return {RISK: wrong} if wrong else {}

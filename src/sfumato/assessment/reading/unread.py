@@ -18,6 +18,9 @@ from sfumato.table import Table
 
 _ENOUGH = 0.5  # of the cells that must be values of the original, or general
 _TOKEN = 8  # characters from which a text without a word in it is a name drawn anew
+_EXPECTED = 20  # rows of a value that is there by chance alone
+_GONE = 0.1  # of the people with values that are not in the release
+_APART = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
 _BEYOND = 0.5  # of the original's range, on either side, that numbers may exceed it
 
 
@@ -45,7 +48,7 @@ def _is_read(people: Sequence[Table], released: Table, name: str, general: Mappi
     if name not in original.schema:
         return released.schema[name].role is Role.WEIGHT or _means_nothing(there, values)
     column = original.schema[name]
-    if column.role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT) or column.kind in (Kind.TEXT, Kind.CODES):
+    if column.role in _APART or column.kind in (Kind.TEXT, Kind.CODES):
         return True  # identifiers and texts are looked for by themselves
     parts = [_cells(t, name).drop_null() for t in people if name in t.schema]
     theirs = parts[0]
@@ -60,6 +63,30 @@ def _is_read(people: Sequence[Table], released: Table, name: str, general: Mappi
         return True
     # Names of which nearly everyone has an own one are met nowhere else: they are identifiers.
     return len(pc.unique(theirs)) > 0.5 * len(theirs) and _means_nothing(there, values)
+
+
+def merged(original: Table, released: Table) -> tuple[str, ...]:
+    """Columns of names that may have been merged: frequent ones are not there, and nothing general is either.
+
+    People of the same kind have all of them, but for a chance of exp(-20) each. A column of one value tells
+    nothing.
+    """
+    return tuple(n for n in original.columns if n in released.columns and _lacks(original, released, n))
+
+
+def _lacks(original: Table, released: Table, name: str) -> bool:
+    column = original.schema[name]
+    if column.kind in (Kind.NUMERIC, Kind.DATE, Kind.TEXT, Kind.CODES) or column.role in _APART:
+        return False
+    theirs, there = (_cells(t, name).drop_null() for t in (original, released))
+    if not len(theirs) or len(pc.unique(there)) < 2:
+        return False
+    texts = same_text([theirs, there])
+    people, rows = ({plain(v["values"]): v["counts"] for v in pc.value_counts(t).to_pylist()} for t in texts)
+    if not rows.keys() <= people.keys():
+        return False
+    gone = [n for v, n in people.items() if v not in rows and n * len(there) >= _EXPECTED * len(theirs)]
+    return bool(sum(gone) >= _GONE * len(theirs))
 
 
 def _cells(table: Table, name: str) -> pa.ChunkedArray:
