@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ def test_one_command_makes_a_draft_and_leaves_its_plan(sfumato, stays: Path) -> 
     assert "hospital < county < region" in text and "Assumed, until a person has looked" in text
     assert "Made by local recoding (the better of: local" in text and "What was lost" in text
     assert "sfumato run release-plan/plan.toml --out release" in text
+    assert re.search(r"It took [\d,]+ s of processor time and [\d,]+ MB of memory at most\.", text)
     folder = stays.parent
     plan = (folder / "release-plan" / "plan.toml").read_text()
     assert 'by = ""' in plan and "reviewed = true }" not in plan  # nothing is signed

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.hierarchy import BritishPostcodes, Icd9, Icd10, Intervals
-from sfumato.hierarchy.classifications import UNKNOWN
+from sfumato.hierarchy.classifications import UNKNOWN, icd10_groups
 from sfumato.plan.nesting import chains
 from sfumato.plan.proposal import suggested_hierarchies
 from sfumato.plan.proposed_hierarchies import Values, proposed, quantile_edges
@@ -107,6 +107,18 @@ def test_blocks_of_icd9_are_those_of_the_classification(data_dir: Path) -> None:
     for level, official in ((3, "sub_chapter"), (4, "chapter")):
         pairs = {(over[c["code"]][level], c["chapter"], c[official]) for c in codes}
         assert len({p[0] for p in pairs}) == len(pairs) == len({p[1:] for p in pairs})
+
+
+@pytest.mark.parametrize(
+    ("category", "block"),
+    [
+        ("D45", "D37-D48"), ("C80", "C76-C80"), ("C7A", "C7A-C7A"), ("C4A", "C43-C44"), ("M1A", "M05-M14"),
+        ("Z3A", "Z30-Z39"), ("I1A", "I10-I16"), ("I5A", "I30-I52"), ("J4A", "J40-J47"), ("D3A", "D3A-D3A"),
+        ("X50", "X50-X50"), ("X58", "X52-X58"), ("QA0", "QA0-QA0"), ("B20", "B20-B20"), ("O9A", "O94-O9A"),
+    ],
+)  # fmt: skip
+def test_categories_with_letters_lie_in_their_blocks(category: str, block: str) -> None:
+    assert icd10_groups()[category][0] == block
 
 
 def test_no_postcodes_are_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +97,7 @@ def synthesize_in_one(
         ),
         Text('cells may hold, write method = "private" and epsilon = 1.0 into the step, then'),
         Text(f"  sfumato run {made.plan} --out {out}", "bold"),
+        Text(_spent()),
     ]
     terminal.result(shown, _plain(made))
     return 0 if made.run.passed else 1
@@ -126,7 +129,6 @@ def _assumed(found: Proposal) -> list[Any]:
 
 
 def _result(made: Draft, out: Path) -> list[Any]:
-    from sfumato.inference.themes import ROUND
     from sfumato.plan import Plan
 
     run, choice = made.run, made.choice
@@ -147,18 +149,49 @@ def _result(made: Draft, out: Path) -> list[Any]:
         parts += [
             Padding(Text(f"{w.sentence[:1].upper()}{w.sentence[1:]}."), (0, 0, 0, 2)) for w in choice.without
         ]
-    near = [g.column.name for g in made.proposal.guesses if g.column.reason and ROUND in g.column.reason]
-    if near and not run.passed:
-        words = f"Released as they are, {', '.join(map(repr, near[:_SHOWN]))} single out most rows: "
-        parts.append(
-            Text(printable(f"{words}drop them, or make them quasi-identifiers, to have them in bands."))
-        )
+    parts += _to_change(made, out)
     return [
         *parts,
+        "",
+        Text(_spent()),
         "",
         Text(f"Next: read {made.plan}, set reviewed = true where you agree, then"),
         Text(f"  sfumato run {made.plan} --out {out}", "bold"),
     ]
+
+
+def _to_change(made: Draft, out: Path) -> list[Any]:
+    """Where a limit is missed: which columns cause it, and the lines that change it."""
+    bands = made.proposal.bands
+    missed = [t.name for a in made.run.assessments.values() for t in a.thresholds if t.outcome != "met"]
+    if not missed or "risk" not in missed:
+        return []
+    parts: list[Any] = ["", Text("What to change", "bold")]
+    if bands:
+        names = ", ".join(map(repr, bands))
+        words = f"Released as they are, these tell most of a person: {names}. Have them in bands:"
+        parts.append(Padding(Text(printable(f"{words} put these lines into {made.plan}")), (0, 0, 0, 2)))
+        parts += [Padding(Text(printable(line)), (0, 0, 0, 4)) for line in bands.values()]
+        words = (
+            "in place of theirs, take them out of l where it names them, and run it again; or drop = true."
+        )
+        parts.append(Padding(Text(words), (0, 0, 0, 2)))
+    again = f"sfumato synthesize {made.data} --out {out.with_name(f'{out.name}-synthetic')}"
+    parts.append(Padding(Text(printable(f"Or release invented rows instead: {again}")), (0, 0, 0, 2)))
+    return parts
+
+
+def _spent() -> str:
+    """Processor time and memory of this command."""
+    took = f"It took {time.process_time():,.0f} s of processor time"
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return f"{took}."
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # what its numbers count in a megabyte
+    return (
+        f"{took} and {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit:,.0f} MB of memory at most."
+    )
 
 
 def lost(told: Mapping[str, Any]) -> Grid:

@@ -22,9 +22,17 @@ import pyarrow.csv
 
 from sfumato.errors import DataError, listed
 from sfumato.io.cells import ARROW_TYPES, clean, convert, guess_type
-from sfumato.io.dialect import Dialect, first_rows, ragged_lines, require_same_layout, rows_before_data
+from sfumato.io.dialect import (
+    Dialect,
+    first_rows,
+    last_rows,
+    ragged_lines,
+    require_same_layout,
+    rows_before_data,
+)
 from sfumato.io.file_checks import StoredColumns, require_same_columns
 from sfumato.io.heads import open_bytes, packing
+from sfumato.io.layout import refuse_footer
 from sfumato.io.partitions import NO_PARTITIONS, Partitions
 from sfumato.schema import Schema
 from sfumato.sources import BatchSource
@@ -66,6 +74,8 @@ def read(
     found = Dialect.detect(paths[0], **dialect)
     names = _header(paths[0], found)
     require_same_layout(paths, found, dialect)
+    for file in paths:
+        refuse_footer([r for r in last_rows(file, found) if len(r) == len(names)], file.name)
     _require_same_header(paths, names, found)
     given = {c.name: c.type for c in schema or ()}
     marks = {c.name: c.text_marks for c in schema or ()}

@@ -19,7 +19,7 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.io import layout
-from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, read_head, require_plausible
+from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, packing, read_head, require_plausible
 from sfumato.io.layout import DATE, MARKERS, NUMBER, Row, is_quantity, parse_rows
 from sfumato.io.separators import FEW, quote_of, refuse_one_column, separator_of
 
@@ -27,6 +27,7 @@ DATE_ORDERS = ("YMD", "DMY", "MDY")
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
 # Above the names: what divides the cells.
+_TAIL, _LAST = 1 << 16, 40  # bytes and lines at the end that are looked at
 _EXCEL_LINE = re.compile(r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE)
 
 
@@ -157,6 +158,27 @@ def first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
         if len(found) > bool(dialect.header) + dialect.units:
             break
     return found
+
+
+def last_rows(path: Path, dialect: Dialect) -> list[list[str]]:
+    """The last rows of a file that lies open, or of one that is small enough to unpack."""
+    if packing(path):
+        data, more = read_head(path)
+        if more:
+            return []
+    else:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            file.seek(max(0, size - _TAIL))
+            data = file.read()
+        more = size > _TAIL
+    encoding = "utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding
+    if more and encoding.startswith(("utf-16", "utf-32")):
+        return []
+    lines = data.decode(encoding, "replace").splitlines(keepends=True)[1:]  # the first may be cut, or names
+    if any(line.count(dialect.quote) % 2 for line in lines):
+        return []  # a cell over several lines
+    return [row.cells for row in parse_rows("".join(lines[-_LAST:]), dialect.separator, dialect.quote, False)]
 
 
 def rows_before_data(path: Path, dialect: Dialect) -> int:

@@ -39,6 +39,11 @@ _SPELT = """
     einheit unité yyyy yyyy-mm-dd dd.mm.yyyy dd/mm/yyyy mm/dd/yyyy dd-mm-yyyy hh:mm hh:mm:ss date datum
     text string code codes category integer float none
 """
+_TOTAL = re.compile(
+    r"(grand |sub)?totals?|sum|sums|summe|gesamt|gesamtsumme|insgesamt|somme|ensemble|suma|totales?|"
+    r"totale|totaal|totalt|soma|i alt",
+    re.IGNORECASE,
+)
 _UNITS = frozenset(_SPELT.split())
 _PARTS = re.compile(r"[/·*^\s²³⁹]+|\d+|(?<=[a-z])-(?=\d)")
 
@@ -232,6 +237,36 @@ def contrast(cells: Sequence[str], below: Sequence[Row]) -> list[bool | None]:
         else:
             found.append(cell not in _GAPS and not is_quantity(cell))
     return found
+
+
+# -- lines below the table ----------------------------------------------------------------------------
+
+
+def refuse_footer(rows: Sequence[Sequence[str]], name: str, word: str = "line") -> None:
+    """Refuse a table that ends in a sum or a note. rows: the last ones, cells of equal number."""
+    if len(rows) < 3 or len(rows[-1]) < 2:
+        return
+    body = [list(row) for row in rows[:-1]]
+    usual = sorted(_filled(row) for row in body)[len(body) // 2]
+    last = rows[-1]
+    first = next((cell for cell in last if cell), "")
+    total = _TOTAL.fullmatch(first) is not None and not any(_TOTAL.fullmatch(c) for row in body for c in row)
+    note = _filled(last) == 1 and usual > 1 and bool(last[0]) and _is_note(first, body)
+    if total or note:
+        what = "a sum" if total else "a note"
+        raise DataError(
+            f"{name}: the last {word} looks like {what} below the table, and would be read as a person.",
+            hint=f"take the {word}s below the table away (head -n -1 FILE > NEW leaves out the last one of a "
+            "text file)",
+        )
+
+
+def _is_note(cell: str, body: Sequence[Sequence[str]]) -> bool:
+    """A sentence where the others hold a word, or a mark that only notes begin with."""
+    if re.match(r"[#*†‡(]|\w+: ?\S|\d+ rows\b", cell):
+        return not any(re.match(r"[#*†‡(]|\w+: ?\S", row[0]) for row in body if row)
+    others = [len(row[0].split()) for row in body if row and row[0]]
+    return len(cell.split()) >= 3 and (not others or max(others) < 3)
 
 
 # -- separators at the ends -------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class Draft:
     plan: Path
     choice: Choice
     run: Run
+    data: str = ""
 
 
 def plan_folder(out: Path) -> Path:
@@ -74,7 +75,7 @@ def draft(
     if choice.method != own:
         found = found.by(choice.method)
         plan = _written(found, folder, True)
-    return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite))
+    return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite), data)
 
 
 def draft_synthetic(

@@ -20,6 +20,7 @@ Tested by: tests/plan/test_holdback.py
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -30,7 +31,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type, person_ids
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, SfumatoWarning
 from sfumato.io.spark import is_spark
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
@@ -84,10 +85,13 @@ def split(table: Table, wanted: float | None, key: Key) -> Split:
     if wanted is None:
         return Split(table, table)
     if is_spark(table.source):
-        raise ParameterError(
-            "rows on Spark are not held back.",
-            hint="keep some people apart in a file of their own, and name it as control in [assess]",
+        warnings.warn(
+            "nobody is held back on Spark: attacks are compared with a plain guess only. Keep some people "
+            "apart in a file of their own, and name it as control in [assess] instead of hold_back.",
+            SfumatoWarning,
+            stacklevel=2,
         )
+        return Split(table, table)
     person = next(iter(table.schema.of_role(Role.PERSON)), None)
     if person is None and isinstance(table.source, EngineSource):  # an engine may give rows in another order
         table = replace(table, source=Table.from_arrow(table.to_arrow()).source, schema=_plain(table.schema))

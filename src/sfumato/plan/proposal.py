@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import Counts
@@ -27,7 +28,15 @@ from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import GAIN, PUBLIC, asked_of
 from sfumato.plan.limits import recipient as recipient_of
 from sfumato.plan.nesting import chains
-from sfumato.plan.proposal_text import Asked, Guess, ProposedStep, plan_text, schema_text, synthesizes
+from sfumato.plan.proposal_text import (
+    Asked,
+    Guess,
+    ProposedStep,
+    entry_line,
+    plan_text,
+    schema_text,
+    synthesizes,
+)
 from sfumato.plan.proposed_hierarchies import OLD, SUPPRESS, Values, age_unit, proposed
 from sfumato.plan.recipes import recipe
 from sfumato.plan.spec import NAME, json_schema_text
@@ -37,6 +46,7 @@ from sfumato.table import Table
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 _HALF = 0.5
 _MOST_DIVERSE = 5  # columns that diversity is asked of by default
+_FINE, _BANDED = 12, 4  # values of a number worth banding; how many columns are named
 _COMMON = 10  # times k people under a value, on average, for it to be worth keeping
 
 
@@ -51,6 +61,8 @@ class Proposal:
     nodes: int = 1  # ways to choose a level for each quasi-identifier
     rows: int = 0
     again: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
+    bands: Mapping[str, str] = field(default_factory=dict)
+    """Columns released as they are that tell most of a person: the plan's line to have them in bands."""
 
     def by(self, method: str) -> Proposal:
         """The same plan with another method."""
@@ -118,6 +130,7 @@ def propose(
         nodes,
         rows,
         text,
+        _bands(guesses, values),
     )
 
 
@@ -136,6 +149,24 @@ def diverse(guesses: Sequence[Guess], values: Mapping[str, Values]) -> tuple[str
         if len(n) > 2 and n[0] <= _HALF * sum(n):
             found.setdefault(tuple(n), name)
     return tuple(found.values())[:_MOST_DIVERSE]
+
+
+def _bands(guesses: Sequence[Guess], values: Mapping[str, Values]) -> dict[str, str]:
+    """Of the numbers that are released as they are, those that tell most: the lines that band them."""
+    found: dict[str, tuple[float, str]] = {}
+    for guess in guesses:
+        column = guess.column
+        kept = column.role in (Role.SENSITIVE, Role.OTHER) and not guess.drop and column.kind is Kind.NUMERIC
+        if not kept or column.name not in values or len(values[column.name].levels) < _FINE:
+            continue
+        hierarchy, _ = proposed(replace(column, role=Role.QUASI_IDENTIFIER), values[column.name])
+        if hierarchy in (None, SUPPRESS):
+            continue
+        n = np.array(values[column.name].n, float)
+        shares = n[n > 0] / n.sum()
+        told = float(-(shares * np.log2(shares)).sum())
+        found[column.name] = told, entry_line(column.name, Role.QUASI_IDENTIFIER, hierarchy)
+    return {name: found[name][1] for name in sorted(found, key=lambda c: -found[c][0])[:_BANDED]}
 
 
 def _people(table: Table, rows: int) -> int:

@@ -271,6 +271,11 @@ def _entry(guess: Guess) -> Iterator[str]:
     yield f"{_key(column.name)} = {{ {', '.join(parts)}, reviewed = false }}\n"
 
 
+def entry_line(name: str, role: Role, hierarchy: Any) -> str:
+    """The line of a column in the plan, as it would stand there in another role."""
+    return f"{_key(name)} = {{ role = {value(str(role))}, hierarchy = {value(hierarchy)}, reviewed = false }}"
+
+
 def _one_line(text: str) -> str:
     """Comments end with their line and hold no control signs."""
     return "".join(c if c.isprintable() else " " for c in text)

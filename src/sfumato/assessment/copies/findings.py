@@ -160,7 +160,8 @@ def _sample(
         *([(control, drawn[2])] if control is not None else []),
     ]
     found = cells(tables, used, meanings, apart=(1,))
-    kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used]))
+    least = _smallest_class(released, known)
+    kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used], least))
     return _Sample(found, used, drawn, kept)
 
 
@@ -228,15 +229,24 @@ def _draw(size: int, most: int, key: Key, file: int) -> Ints | None:
     return np.sort(key.generator("copies", file).choice(size, most, replace=False))
 
 
-def _protected(found: Cells, known: Sequence[int]) -> NDArray[np.bool_]:
-    """Released rows with generalized quasi-identifiers that they share with others: no copy of one person."""
+def _smallest_class(released: Table, known: Sequence[str]) -> int:
+    """In all released rows: where some are drawn, classes look smaller than they are."""
+    shown = [k for k in known if k in released.schema]
+    return int(released.counts(*shown).n.min()) if shown and released.rows() else 0
+
+
+def _protected(found: Cells, known: Sequence[int], least: int) -> NDArray[np.bool_]:
+    """Released rows with generalized quasi-identifiers that they share with others: no copy of one person.
+
+    least: the smallest class of the whole release.
+    """
     codes = found.files[1]
     at = list(known) or list(range(len(codes)))
     general = np.zeros(codes.shape[1], bool)
     for c in at:
         general |= found.general[found.first[c] + codes[c]]
     _, inverse, sizes = np.unique(codes[at], axis=1, return_inverse=True, return_counts=True)
-    if known and general.any() and int(sizes.min()) >= _CLASS:
+    if known and general.any() and max(least, int(sizes.min())) >= _CLASS:
         return np.ones(codes.shape[1], bool)  # what was left as it is, too: every class has several rows
     return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
 
