@@ -176,7 +176,7 @@ class PrivateLogistic(PrivateClassifier):
         if self.intervals:
             grant = purse.share(INTERVALS, "curvature")
             scores = self._log_odds(training.codes)
-            covariance = bought(basis, training.codes, scores, most, found, law.gamma, grant)
+            covariance = bought(basis, training.codes, scores, law, found, grant)
         self.plan_ = plan
         return LogisticModel(
             name=name_for(training.target), target=training.target, guarantee=guarantee, card=card,

@@ -194,23 +194,25 @@ class LogisticModel(AdditiveModel):
 
     def spread(self, codes: Sequence[int]) -> float:
         """The standard deviation that noise gave the log-odds of a row."""
-        return self._deviation(
-            [1.0, *(v for t, c in zip(self.coordinates, codes, strict=True) for v in t[c])], 0
-        )
+        parts = self._parts(codes)
+        return self._deviation([1.0, *(v for part in parts for v in part)], 0)
 
     def spreads(self, codes: Sequence[int]) -> list[float]:
         """The same of each feature's part."""
         found, start = [], 1
-        for table, code in zip(self.coordinates, codes, strict=True):
-            found.append(self._deviation(table[code], start))
-            start += len(table[code])
+        for part in self._parts(codes):
+            found.append(self._deviation(part, start))
+            start += len(part)
         return found
 
-    def _deviation(self, values: Sequence[float], start: int) -> float:
+    def _parts(self, codes: Sequence[int]) -> list[tuple[float, ...]]:
         if not self.covariance:
             raise ParameterError(
                 "this model has no intervals.", hint="fit it with intervals: they take a tenth of epsilon"
             )
+        return [table[code] for table, code in zip(self.coordinates, codes, strict=True)]
+
+    def _deviation(self, values: Sequence[float], start: int) -> float:
         used = [(i, v) for i, v in enumerate(values, start) if v]
         total = math.fsum(v * w * self.covariance[i][j] for i, v in used for j, w in used)
         return math.sqrt(max(total, 0.0))
