@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
+    from sfumato.prediction.logistic import PrivateLogistic as PrivateLogistic
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
@@ -219,6 +220,7 @@ _HOME = {
     "Precision": "anonymization.information",
     "PrivateModel": "synthesis.private",
     "Pseudonymize": "pseudonyms.method",
+    "PrivateLogistic": "prediction.logistic",
     "PrivateSynthesizer": "synthesis.private",
     "Provenance": "schema",
     "Register": "anonymization.register",

@@ -31,6 +31,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "pmi": [{"epsilon_per_row": 0.1}],
     "marginals": [{"epsilon": 2.0}],
     "table": [{"epsilon": 2.0}, {"alpha": 4.0}],
+    "logistic": [{"epsilon": 4.0}],
     "additive": [{"epsilon": 4.0}],
     "forest": [{"epsilon": 4.0}],
 }

@@ -49,7 +49,7 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path, monkeypatch: pytes
     )  # fmt: skip
     assert done.code == 0, done.err
     told = json.loads(done.out)
-    assert told["kind"] == "additive score" and told["guarantee"]["claims"][0]["epsilon"] == 8.0
+    assert told["kind"] == "private logistic" and told["guarantee"]["claims"][0]["epsilon"] == 8.0
     assert told["card"]["evaluation"]["auroc"] > 0.6
     assert Ledger.open(folder / "study.ledger").spent == 9.0
     shown = sfumato("model", "show", "m.sfm")

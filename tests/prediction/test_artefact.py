@@ -22,14 +22,19 @@ from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import ArtefactError, FeatureError, load, write
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
+from sfumato.prediction.logistic import PrivateLogistic
 from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
 
 KEY = SigningKey(bytes(range(32)))
 
 
-@pytest.fixture(scope="module", params=["additive", "forest"])
+@pytest.fixture(scope="module", params=["logistic", "additive", "forest"])
 def fitted(request: pytest.FixtureRequest) -> PrivateClassifier:
-    made = {"additive": AdditiveScore(5.0), "forest": AlphaForest(5.0, trees=4, depth=3, anyway=True)}
+    made = {
+        "logistic": PrivateLogistic(5.0, intervals=True),
+        "additive": AdditiveScore(5.0),
+        "forest": AlphaForest(5.0, trees=4, depth=3, anyway=True),
+    }
     return made[request.param].fit(mixed(600), "sick")
 
 

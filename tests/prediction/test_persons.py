@@ -10,6 +10,7 @@ from sfumato.errors import DataError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.card import evaluated
 from sfumato.prediction.forest import AlphaForest
+from sfumato.prediction.logistic import PrivateLogistic
 from sfumato.privacy import Budget, Ledger
 from sfumato.privacy.base import Unit
 from sfumato.schema import Column, Kind, Role, Schema
@@ -23,7 +24,7 @@ def of_persons(rows: int, each: int) -> Table:
     return Table.from_arrow(cells, Schema((*MIXED, WHO)))
 
 
-@pytest.mark.parametrize("kind", [AdditiveScore, AlphaForest])
+@pytest.mark.parametrize("kind", [PrivateLogistic, AdditiveScore, AlphaForest])
 def test_persons_with_more_rows_are_refused_before_anything_is_spent(kind: type) -> None:
     for most in (1, 2):
         budget = Budget(epsilon=30.0, unit=Unit.person(most)) if most > 1 else Budget(epsilon=30.0)

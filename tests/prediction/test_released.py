@@ -16,12 +16,15 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
+from sfumato.prediction.logistic import PrivateLogistic
 from sfumato.privacy import Ledger
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
 
 SICK = Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, provenance=PUBLIC)
 MAKERS = [
+    pytest.param(lambda: PrivateLogistic(20.0, anyway=True), id="logistic"),
+    pytest.param(lambda: PrivateLogistic(20.0, shape="waves", anyway=True), id="logistic-waves"),
     pytest.param(lambda: AdditiveScore(20.0, bins=4, anyway=True), id="additive"),
     pytest.param(lambda: AdditiveScore(20.0, anyway=True), id="additive-16"),
     pytest.param(lambda: AlphaForest(20.0, trees=4, depth=4, anyway=True), id="forest"),

@@ -1,4 +1,4 @@
-"""Both private estimators: scikit-learn's interface, the budget, missing values, order, and refusals."""
+"""All private estimators: scikit-learn's interface, the budget, missing values, order, and refusals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
+from sfumato.prediction.logistic import PrivateLogistic
 from sfumato.prediction.rule import additive_plan, forest_plan
 from sfumato.privacy import Ledger, PureDP
 from sfumato.table import Table
 
-KINDS = pytest.mark.parametrize("kind", [AdditiveScore, AlphaForest])
+KINDS = pytest.mark.parametrize("kind", [PrivateLogistic, AdditiveScore, AlphaForest])
 
 
 def small(kind: type[PrivateClassifier], epsilon: float = 8.0, **more: Any) -> PrivateClassifier:

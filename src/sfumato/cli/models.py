@@ -83,7 +83,7 @@ def fit(
     judging: Judging,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="One of sfumato methods fit.")
-    ] = "additive",
+    ] = "logistic",
     settings: dict[str, Any] | None = None,
     ledger: LedgerOption = None,
     against: Against = None,

@@ -39,6 +39,7 @@ OURS: dict[str, tuple[Does, str]] = {
     "marginals": (Does.SYNTHESIZE, "synthesis.baselines:MarginalBootstrap"),
     "table": (Does.SYNTHESIZE, "synthesis.baselines:ContingencyTable"),
     "pseudonymize": (Does.REPLACE, "pseudonyms.method:Pseudonymize"),
+    "logistic": (Does.FIT, "prediction.logistic:PrivateLogistic"),
     "additive": (Does.FIT, "prediction.additive:AdditiveScore"),
     "forest": (Does.FIT, "prediction.forest:AlphaForest"),
     "tree": (Does.FIT, "prediction.tree:AlphaTree"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.prediction.inputs import Feature
-from sfumato.prediction.models import AdditiveModel, ForestModel, ReleasedModel
+from sfumato.prediction.models import AdditiveModel, ForestModel, LogisticModel, ReleasedModel
 from sfumato.privacy.differential import ApproxDP, PureDP
 from sfumato.privacy.guarantee import Guarantee
 
@@ -163,6 +163,54 @@ def _additive(
     return AdditiveModel(base=float(parameters["base"]), weights=weights, **shared), []
 
 
+def _logistic(
+    parameters: Mapping[str, Any], shared: dict[str, Any]
+) -> tuple[ReleasedModel | None, list[str]]:
+    if set(parameters) != {"base", "weights", "coordinates", "covariance"}:
+        return None, ["its parameters are not base, weights, coordinates and covariance"]
+    additive, faults = _additive({k: parameters[k] for k in ("base", "weights")}, shared)
+    coordinates, covariance = parameters["coordinates"], parameters["covariance"]
+    if coordinates == [] and covariance == []:
+        width = 0
+    else:
+        width = _width(coordinates, shared["features"])
+        if width == 0:
+            faults.append("its coordinates are not the same finite numbers for each code of each feature")
+        elif not _square(covariance, width):
+            faults.append("its covariance is not one finite number for each two coefficients")
+    if faults or not isinstance(additive, AdditiveModel):
+        return None, faults
+    return LogisticModel(
+        base=additive.base, weights=additive.weights,
+        coordinates=tuple(tuple(tuple(map(float, c)) for c in t) for t in coordinates) if width else (),
+        covariance=tuple(tuple(map(float, r)) for r in covariance) if width else (), **shared,
+    ), []  # fmt: skip
+
+
+def _width(coordinates: object, features: tuple[Feature, ...]) -> int:
+    """How many coefficients there are, the intercept's among them; 0 if the coordinates cannot be."""
+    if not isinstance(coordinates, list) or len(coordinates) != len(features):
+        return 0
+    width = 1
+    for table, feature in zip(coordinates, features, strict=True):
+        if not isinstance(table, list) or len(table) != feature.size:
+            return 0
+        if not all(isinstance(c, list) and all(finite(v) for v in c) for c in table):
+            return 0
+        if len({len(c) for c in table}) != 1:
+            return 0
+        width += len(table[0])
+    return width
+
+
+def _square(matrix: object, width: int) -> bool:
+    return (
+        isinstance(matrix, list)
+        and len(matrix) == width
+        and all(isinstance(r, list) and len(r) == width and all(finite(v) for v in r) for r in matrix)
+    )
+
+
 def _forest(parameters: Mapping[str, Any], shared: dict[str, Any]) -> tuple[ReleasedModel | None, list[str]]:
     if set(parameters) != {"base", "trees"} or not isinstance(parameters["trees"], list):
         return None, ["its parameters are not base and trees"]
@@ -210,4 +258,8 @@ def _within(value: object, low: int, high: int) -> bool:
 
 
 Reader = Callable[[Mapping[str, Any], dict[str, Any]], tuple[ReleasedModel | None, list[str]]]
-READERS: dict[str, Reader] = {AdditiveModel.kind: _additive, ForestModel.kind: _forest}
+READERS: dict[str, Reader] = {
+    AdditiveModel.kind: _additive,
+    LogisticModel.kind: _logistic,
+    ForestModel.kind: _forest,
+}

@@ -21,7 +21,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.methods.declaration import Spending
 from sfumato.prediction.artefact import write
 from sfumato.prediction.fit_budget import FitAndCard, FitBudget, budget_for, debit
-from sfumato.prediction.grid import Codes, FeatureGrid, bounded
+from sfumato.prediction.grid import STEPS, Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
@@ -52,7 +52,7 @@ class Training(NamedTuple):
 
 
 class PrivateClassifier(SklearnApi):
-    """The common part of `AdditiveScore` and `AlphaForest`; see there."""
+    """The common part of `PrivateLogistic`, `AdditiveScore` and `AlphaForest`; see there."""
 
     _learnt = "model_"
     epsilon: float
@@ -142,6 +142,7 @@ class PrivateClassifier(SklearnApi):
     # -- what each estimator does in its own way ---------------------------------------------------
 
     _purpose = ""
+    _steps = STEPS  # of a number of which only the bounds are declared
 
     @abstractmethod
     def _own_faults(self) -> list[str]: ...
@@ -215,7 +216,7 @@ class PrivateClassifier(SklearnApi):
         classes = tuple(self.classes)
         if _is_frame(X):
             schema = self._schema_for([str(c) for c in X.columns])
-            grid = FeatureGrid.of(schema)
+            grid = FeatureGrid.of(schema, steps=self._steps)
             domains = tuple(schema.select(grid.names))
             validate_data(self, X, skip_check_array=True)
             codes = grid.encode(_scanned(X, grid.schema))
@@ -224,7 +225,7 @@ class PrivateClassifier(SklearnApi):
                 self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=1
             )  # fmt: skip
             schema = self._schema_for([f"x{j}" for j in range(X.shape[1])])
-            grid = FeatureGrid.of(schema)
+            grid = FeatureGrid.of(schema, steps=self._steps)
             domains = tuple(schema.select(grid.names))
             codes = grid.encode_array(X)
         outcome = _outcomes(y, classes)
@@ -243,7 +244,7 @@ class PrivateClassifier(SklearnApi):
                 f"the target '{target}' needs two public levels: {column.origin}.",
                 hint=ADVICE,
             )
-        grid = FeatureGrid.of(table.schema, target=target)
+        grid = FeatureGrid.of(table.schema, target=target, steps=self._steps)
         require_rows_per_person(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)

@@ -75,10 +75,13 @@ class FeatureGrid:
     axes: tuple[Axis, ...]
 
     @classmethod
-    def of(cls, schema: Schema, names: Sequence[str] | None = None, target: str | None = None) -> FeatureGrid:
+    def of(
+        cls, schema: Schema, names: Sequence[str] | None = None, target: str | None = None, steps: int = STEPS
+    ) -> FeatureGrid:
         """From public domains; everything wrong with them is said at once.
 
         names: by default all columns but the target, identifiers, persons and weights.
+        steps: of a number of which only the bounds are declared.
         """
         chosen = (
             list(schema.select(names))
@@ -89,7 +92,7 @@ class FeatureGrid:
         if faults:
             hint = ADVICE if "public domain" in faults[-1] else "correct the schema, or choose columns"
             raise SchemaError(f"{'; '.join(faults)}.", hint=hint)
-        grid = cls(tuple(_axis(c) for c in chosen))
+        grid = cls(tuple(_axis(c, steps) for c in chosen))
         odd = [repr(a.book.name) for a in grid.axes if not _publishable(a)]
         if odd:  # said now, and not when the budget is spent and the model is made
             raise SchemaError(
@@ -144,12 +147,12 @@ def _plain(values: NDArray[Any]) -> pa.Array:
         raise DataError("a column holds values of several types.", hint="give a data frame") from None
 
 
-def _axis(column: Column) -> Axis:
+def _axis(column: Column, steps: int) -> Axis:
     if column.kind is Kind.NUMERIC:
         edges = column.edges or ()
         if len(edges) == 2:
             low, high = float(edges[0]), float(edges[1])  # type: ignore[arg-type]
-            edges = (*(low + (high - low) * i / STEPS for i in range(STEPS)), high)
+            edges = (*(low + (high - low) * i / steps for i in range(steps)), high)
         # A whole number is read as a number: thresholds may lie between two of them.
         column = replace(column, edges=edges, clamp=True, type="real")
     return Axis(Codebook.declared(column), column.kind in (Kind.NUMERIC, Kind.ORDINAL))

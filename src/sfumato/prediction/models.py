@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
 from sfumato.errors import ParameterError
@@ -164,6 +165,65 @@ class AdditiveModel(ReleasedModel):
     def parameters(self) -> dict[str, Any]:
         """Base and weights."""
         return {"base": self.base, "weights": [list(w) for w in self.weights]}
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel(AdditiveModel):
+    """A private logistic regression: the log-odds of each code of each feature, and how sure they are.
+
+    coordinates: of each feature and code the numbers that its coefficients were multiplied by.
+    covariance: of all coefficients, the intercept's first: what noise may have done to them. Both are empty
+        where no interval was paid for.
+    """
+
+    coordinates: tuple[tuple[tuple[float, ...], ...], ...] = field(default=())
+    covariance: tuple[tuple[float, ...], ...] = field(default=())
+
+    kind: ClassVar[str] = "private logistic"
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it can say how far noise may have moved a score."""
+        return bool(self.covariance)
+
+    def interval(self, row: Mapping[str, object], level: float = 0.9) -> tuple[float, float]:
+        """The probabilities between which the fit without noise would have been, with this confidence."""
+        codes = self.inputs.codes(row, [])
+        middle, reach = self.log_odds(codes), NormalDist().inv_cdf((1 + level) / 2) * self.spread(codes)
+        return probability(middle - reach), probability(middle + reach)
+
+    def spread(self, codes: Sequence[int]) -> float:
+        """The standard deviation that noise gave the log-odds of a row."""
+        parts = self._parts(codes)
+        return self._deviation([1.0, *(v for part in parts for v in part)], 0)
+
+    def spreads(self, codes: Sequence[int]) -> list[float]:
+        """The same of each feature's part."""
+        found, start = [], 1
+        for part in self._parts(codes):
+            found.append(self._deviation(part, start))
+            start += len(part)
+        return found
+
+    def _parts(self, codes: Sequence[int]) -> list[tuple[float, ...]]:
+        if not self.covariance:
+            raise ParameterError(
+                "this model has no intervals.", hint="fit it with intervals: they take a tenth of epsilon"
+            )
+        return [table[code] for table, code in zip(self.coordinates, codes, strict=True)]
+
+    def _deviation(self, values: Sequence[float], start: int) -> float:
+        used = [(i, v) for i, v in enumerate(values, start) if v]
+        total = math.fsum(v * w * self.covariance[i][j] for i, v in used for j, w in used)
+        return math.sqrt(max(total, 0.0))
+
+    def parameters(self) -> dict[str, Any]:
+        """Base, weights, and what intervals rest on."""
+        return {
+            **super().parameters(),
+            "coordinates": [[list(c) for c in t] for t in self.coordinates],
+            "covariance": [list(r) for r in self.covariance],
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,12 @@ import warnings
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.prediction.basis import Shape
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
+_FOLDED, _WAVES = 400.0, 2000.0  # rows times epsilon for each coordinate, from which more shapes serve better
+_FAINT = 5.0  # rows times epsilon for each coordinate below which a regression is hardly better than a coin
 _ROWS_PER_NOISE = 5 / 6  # of a leaf, for each feature
 _BARREN = 50.0  # evidence below which a forest has nothing to say
 
@@ -39,6 +42,32 @@ def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1)
     """The rule of the additive score."""
     worth = max(rows, 0.0) * epsilon / max_rows
     return AdditivePlan(8 if worth < _FINE * features else 16, worth / math.sqrt(features))
+
+
+@dataclass(frozen=True)
+class LogisticPlan:
+    """What is made of ordered features. evidence: rows times epsilon for each coordinate."""
+
+    shape: Shape
+    evidence: float
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether scores would hardly be better than a coin."""
+        return self.evidence < _FAINT
+
+    @property
+    def ridge(self) -> int:
+        """How many times the least ridge: where noise is strong, twice as much loses less than it saves."""
+        return 2 if self.shape is Shape.CENTRED else 1
+
+
+def logistic_plan(linear: int, one_hot: int, epsilon: float, rows: float, max_rows: int = 1) -> LogisticPlan:
+    """The rule of the private logistic regression. linear, one_hot: d_l and F_b with folded features."""
+    worth = max(rows, 0.0) * epsilon / max_rows
+    wide = worth / linear
+    shape = Shape.CENTRED if wide < _FOLDED else Shape.FOLDED if wide < _WAVES else Shape.WAVES
+    return LogisticPlan(shape, worth / (linear + one_hot))
 
 
 def certain(rows: float, sigma: float) -> float:

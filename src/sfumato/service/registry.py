@@ -186,7 +186,7 @@ class Registry:
         if served.noisy and not self._settings.allow_unproved:
             raise ParameterError(
                 f"{served.name} is a noisy model: its claim of differential privacy is unproved.",
-                hint="AdditiveScore and AlphaForest are proved; --allow-unproved serves it all the same",
+                hint="PrivateLogistic and AdditiveScore are proved; --allow-unproved serves it all the same",
             )
         if served.noisy and not self._settings.ledger:
             raise ParameterError(
