@@ -33,3 +33,19 @@ def test_what_cannot_be_leaves_nothing(tmp_path, capsys, wrong) -> None:
     out = tmp_path / "tables"
     assert run(["tabulate", str(tmp_path / "stays.csv"), *wrong, "--out", str(out)]) != 0
     assert not out.exists() and "Hint" in capsys.readouterr().err
+
+
+def test_assess_tables_says_what_can_be_found(tmp_path, capsys) -> None:
+    safe = "g,count\na,*\nb,*\nc,30\n_T,60\n"
+    (tmp_path / "safe.csv").write_text(safe)
+    assert run(["assess-tables", str(tmp_path / "safe.csv"), "--by", "g"]) == 0
+    assert "Nothing is given away" in capsys.readouterr().out
+    (tmp_path / "open.csv").write_text(safe.replace("b,*", "b,28"))
+    assert run(["assess-tables", str(tmp_path / "open.csv"), "--by", "g", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "met": False,
+        "shown": 0,
+        "cells": 1,
+        "known": 1,
+        "narrowed": 0,
+    }

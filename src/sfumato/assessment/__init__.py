@@ -2,7 +2,8 @@
 
 Start with `assess`: it takes a `subject` (what the user gave), opens it as a `case`, runs every check on it,
 holds the scores against `thresholds`, and gives back a `judgement` with its `pictures`. `aggregates` judges
-published tables instead of rows. The inner rooms, each importing only those below it:
+published averages, `tables` published counts, instead of rows. The inner rooms, each importing only those
+below it:
 
     frontier                          many methods and settings on one map
     assess                            one release

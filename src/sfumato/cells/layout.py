@@ -124,14 +124,20 @@ def _descend(
     return orphans
 
 
-def inner_cells(layouts: Sequence[Layout], columns: Sequence[str], codes: Index) -> Index:
-    """How many inner cells lie under each cell, at least: the table with most of them counts."""
+def inner_cells(
+    layouts: Sequence[Layout], columns: Sequence[str], codes: Index, empty: NDArray[np.bool_] | None = None
+) -> Index:
+    """How many inner cells lie under each cell, at least: the table with most of them counts.
+
+    empty: cells that are listed although nobody is in them; they do not count.
+    """
     place = {name: i for i, name in enumerate(columns)}
     most = np.zeros(len(codes), np.int64)
     for layout in layouts:
         finest = [place[axis[-1]] for axis in layout.axes]
         used = [place[name] for name in layout.columns]
-        rows = codes[(codes[:, finest] >= 0).all(axis=1)]
+        inside = (codes[:, finest] >= 0).all(axis=1)
+        rows = codes[inside if empty is None else inside & ~empty]
         outside = [i for i in range(len(columns)) if i not in used]
         if outside:
             rows = rows[(rows[:, outside] < 0).all(axis=1)]

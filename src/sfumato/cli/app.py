@@ -124,6 +124,7 @@ register(model_app, models.score)
 app.add_typer(model_app, name="model")
 register(app, reconstruction.reconstruct)
 register(app, reconstruction.assess_aggregates, "assess-aggregates")
+register(app, tabulation.assess_tables, "assess-tables")
 register_methods(app, trees.tree)
 register(app, samples.sample)
 for command in (

@@ -1,4 +1,4 @@
-"""tabulate: from a table of people to tables that may be published."""
+"""tabulate, assess-tables: tables that may be published, and whether anyone's should have been."""
 
 from __future__ import annotations
 
@@ -109,3 +109,59 @@ def _say(terminal: Terminal, release: Release, out: Path) -> None:
             "guarantee": json.loads(release.guarantee.to_json()),
         },
     )  # fmt: skip
+
+
+def assess_tables(
+    terminal: Terminal,
+    reading: Reading,
+    data: Annotated[
+        str,
+        typer.Argument(metavar="TABLES", show_default=False, help="Published cells in long form: a file."),
+    ],
+    by: Annotated[
+        list[str],
+        typer.Option(
+            "--by",
+            metavar="COLUMNS",
+            help="What a table is laid out by. May be repeated.",
+            show_default=False,
+        ),
+    ],
+    minimum: Annotated[
+        int, typer.Option("--minimum", metavar="M", help="Counts of 1 to M - 1 people are sensitive.")
+    ] = 5,
+    count: Annotated[str, typer.Option("--count", metavar="NAME", help="The column of counts.")] = "count",
+    base: Annotated[
+        int, typer.Option("--base", metavar="B", help="What counts were rounded to; 1 if not.")
+    ] = 1,
+    hidden_zeros: Annotated[
+        bool, typer.Option("--hidden-zeros", help="A withheld cell may be zero.")
+    ] = False,
+) -> int:
+    """Attack tables, whoever made them: what can be told of withheld cells from all of them together?
+
+    Cells are rows, with _T in the columns that a cell is a total over. A count may be a number, a range
+    (1-4), a bound (<5); anything else is withheld. Exit code 1 if a small count is shown, or can be found.
+    """
+    from sfumato.assessment.tables import assess_tables as judge
+
+    table = reading.scan(data, keep_text=True)
+    risk = judge(table, by, minimum=minimum, count=count, base=base, zeros=not hidden_zeros)
+    exact = sum(risk.faults["known"].to_pylist())
+    verdict = "Nothing is given away" if risk.met else "These tables give small counts away"
+    terminal.result(
+        [
+            Text(f"{verdict}.", "green" if risk.met else "bold red"),
+            Text(f"{risk.shown:,} counts below {minimum} are shown."),
+            Text(
+                f"{risk.cells.num_rows:,} cells are not told as they are: {exact:,} of them are small and "
+                f"known exactly, {risk.faults.num_rows - exact:,} more are small and narrowed."
+            ),
+            Text("Who is alone in a cell cannot be seen in a file, and was not tried as an attacker.", "dim"),
+        ],
+        {
+            "met": risk.met, "shown": risk.shown, "cells": risk.cells.num_rows,
+            "known": exact, "narrowed": risk.faults.num_rows - exact,
+        },
+    )  # fmt: skip
+    return 0 if risk.met else 1

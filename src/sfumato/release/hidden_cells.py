@@ -28,7 +28,7 @@ def recount_cells(claim: HiddenCells, table: Table) -> tuple[bool, str]:
     try:
         layouts = read_layouts(claim.layout)
         relations = relations_of(layouts, claim.columns, codes)
-        inner = inner_cells(layouts, claim.columns, codes).astype(np.float64)
+        inner = inner_cells(layouts, claim.columns, codes, values == 0).astype(np.float64)
         published = Published.of_values(relations, np.nan_to_num(values), withheld, least=inner)
         cells = np.flatnonzero(withheld)
         targets = [Target(int(c), inner[c], max(claim.k, inner[c] + 1)) for c in cells]
