@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.privacy.signatures import SigningKey as SigningKey
     from sfumato.privacy.signatures import Trust as Trust
     from sfumato.privacy.signatures import TrustedKey as TrustedKey
+    from sfumato.privacy.vouching import sign_claim as sign_claim
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -227,6 +228,7 @@ _HOME = {
     "Register": "anonymization.register",
     "Release": "release",
     "people_of": "release.people",
+    "sign_claim": "privacy.vouching",
     "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",

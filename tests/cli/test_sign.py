@@ -12,6 +12,7 @@ from cli_support import Sfumato
 from releases import alter, cover_up, released
 
 from sfumato.cli.exit_codes import BAD_INPUT, NOT_TRUSTED
+from sfumato.privacy.signatures import SigningKey
 
 
 @pytest.fixture
@@ -130,3 +131,30 @@ def test_a_determination_is_signed_by_itself(signed: Path, sfumato: Sfumato) -> 
     assert sfumato("sign", page, "--key", "officer.key", "--name", "A. Miller").code == 0
     assert sfumato("verify", page, "--trusted", "officer.pub").code == 0
     assert len(Path(f"{page}.intoto.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_model_is_signed_again_with_the_new_key(sfumato, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    from score_tables import mixed
+
+    from sfumato.prediction.additive import AdditiveScore
+
+    monkeypatch.setenv("SFUMATO_TRUST", str(tmp_path / "trust.toml"))
+    for name in ("old", "new"):
+        assert sfumato("trust", "key", f"{name}.key").code == 0
+        assert sfumato("trust", "add", f"{name}.pub", "--name", name).code == 0
+    AdditiveScore(5.0).fit(mixed(300), "sick").save(tmp_path / "m.sfm", SigningKey.load("old.key"))
+    assert sfumato("model", "verify", "m.sfm").code == 0
+    assert sfumato("trust", "retire", "old", "--on", "2020-01-01").code == 0
+    assert sfumato("model", "verify", "m.sfm").code == 1
+    assert sfumato("sign", "m.sfm").code == 2
+    assert sfumato("sign", "m.sfm", "--key", "new.key", "--name", "me").code == 2
+    assert sfumato("sign", "release", "--key", "new.key").code == 2
+    done = sfumato("sign", "m.sfm", "--key", "new.key", "--json")
+    assert done.code == 0 and json.loads(done.out)["public_key"] == SigningKey.load("new.key").public, (
+        done.err
+    )
+    assert sfumato("model", "verify", "m.sfm").code == 0
+    assert sfumato("trust", "revoke", "new").code == 0
+    assert sfumato("trust", "key", "third.key").code == 0
+    refused = sfumato("sign", "m.sfm", "--key", "third.key")
+    assert refused.code == 2 and "does not count for models any more" in refused.err

@@ -19,7 +19,7 @@ from score_tables import mixed
 
 from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.prediction.additive import AdditiveScore
-from sfumato.prediction.artefact import ArtefactError, FeatureError, load, write
+from sfumato.prediction.artefact import ArtefactError, FeatureError, load, sign_again, write
 from sfumato.prediction.estimator import PrivateClassifier
 from sfumato.prediction.forest import AlphaForest
 from sfumato.prediction.logistic import PrivateLogistic
@@ -334,3 +334,23 @@ def test_what_is_no_key_is_refused(tmp_path: Path, text: str) -> None:
         SigningKey.load(path)
     with pytest.raises(DataError):
         SigningKey.load(tmp_path / "none.key")
+
+
+def test_a_model_is_signed_again_after_its_key_was_rotated(file: Path) -> None:
+    old, new, stranger, path = KEY, SigningKey.fresh(), SigningKey.fresh(), file
+    model, before = load(path), path.read_bytes()
+    retired = Trust((TrustedKey(old.public, "old", end=date(2020, 1, 1)), TrustedKey(new.public, "new")))
+    with pytest.raises(ArtefactError, match="retired on 2020-01-01"):
+        load(path, trusted=retired)
+    for trust in (Trust(), Trust((TrustedKey(old.public, revoked=date(2020, 1, 1)),)), [stranger.public]):
+        with pytest.raises(ParameterError, match="signed with a key that"):
+            sign_again(path, new, trust)
+    with pytest.raises(ParameterError, match="signed with a key that does not count"):
+        sign_again(path, new, Trust((TrustedKey(old.public, signs=(Purpose.RELEASE,)),)))
+    assert path.read_bytes() == before
+    again = sign_again(path, new, retired)
+    assert load(path, trusted=retired).signer == again.signer == new.public
+    assert again.version == model.version and again.parameters() == model.parameters()
+    path.write_bytes(before[:-9])
+    with pytest.raises(ArtefactError):
+        sign_again(path, new, retired)

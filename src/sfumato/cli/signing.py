@@ -54,9 +54,14 @@ def sign(
     terminal: Terminal,
     target: Annotated[
         Path,
-        typer.Argument(metavar="TARGET", help="A plan, a release, or a document.", show_default=False),
+        typer.Argument(
+            metavar="TARGET", help="A plan, a release, a model (.sfm), or a document.", show_default=False
+        ),
     ],
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who signs.", show_default=False)],
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Who signs, for all but models.", show_default=False),
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -76,13 +81,24 @@ def sign(
     every: Annotated[
         bool, typer.Option("--all", help="Of a plan: every guess was looked at, mark all as reviewed.")
     ] = False,
+    trusted: Trusted = None,
 ) -> None:  # fmt: skip
-    """Sign a plan, a release, or a document such as a determination.
+    """Sign a plan, a release, a model, or a document such as a determination.
 
     A plan's releases are then no drafts; if it is changed later, it has to be signed again. A release or a
     document is signed with your key (sfumato trust key makes one): whoever has its public half can tell a
-    forgery.
+    forgery. A model is signed when it is made; after your key was rotated, sign it again with the new one.
+    Its old signer must be trusted: by your trust file, or --trusted.
     """
+    if target.suffix == ".sfm" and not target.is_dir():
+        if name is not None or log is not None or every:
+            raise ParameterError("a model is signed with a key alone.", hint="leave out --name, --log, --all")
+        _sign_model(terminal, target, key, trusted)
+        return
+    if name is None:
+        raise ParameterError("who signs?", hint='--name "A. Miller, privacy officer"')
+    if trusted is not None:
+        raise ParameterError("--trusted is for models that are signed again.", hint="leave it out")
     if target.suffix == ".toml" and not target.is_dir():
         if key is not None or log is not None:
             raise ParameterError(
@@ -106,6 +122,22 @@ def _sign_plan(terminal: Terminal, plan: Path, name: str, every: bool) -> None:
         said += f" The signature covers that missed limits are accepted: {after.accepted}"
     plain = {"plan": str(plan), "by": by, "on": str(on), "digest": after.digest}
     terminal.result(Text(said, "green"), {**plain, "accepted": after.accepted or None})
+
+
+def _sign_model(terminal: Terminal, target: Path, key: Path | None, trusted: list[str] | None) -> None:
+    from sfumato.prediction.artefact import load, sign_again
+    from sfumato.privacy.signatures import SigningKey
+
+    if key is None:
+        raise ParameterError("a model is signed with a key.", hint="--key FILE; sfumato trust key makes one")
+    secret, before = SigningKey.load(key), load(target).signer
+    model = sign_again(target, secret, trusted or None)
+    lines = [
+        Text(f"{target.name} is signed again: version {model.version}, as before.", "green"),
+        Text.assemble("Until now with ", (before, "bold"), ", from now on with ", (secret.public, "bold")),
+    ]
+    plain = {"signed": str(target), "version": model.version, "before": before, "public_key": secret.public}
+    terminal.result(lines, plain)
 
 
 def _sign_with_key(
@@ -172,7 +204,7 @@ def add(
         list[str] | None,
         typer.Option(
             "--signs", metavar="WHAT", show_default=False,
-            help="release, model, determination or claim; may be repeated. By default everything.",
+            help="release, model, determination, claim, declaration; may be repeated. Default: everything.",
         ),
     ] = None,
     start: Annotated[

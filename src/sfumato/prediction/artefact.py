@@ -34,6 +34,7 @@ __all__ = [
     "Scored",
     "load",
     "load_model",
+    "sign_again",
     "write",
 ]
 
@@ -115,6 +116,28 @@ def load(path: str | Path, trusted: Trust | str | Path | Sequence[str | Path] | 
     if faults:
         raise ArtefactError(path.name, faults)
     return replace(model, signer=signer)
+
+
+def sign_again(
+    path: str | Path, key: SigningKey, trusted: Trust | str | Path | Sequence[str | Path] | None = None
+) -> ReleasedModel:
+    """Sign a model with another key, in its place: what it is, and its version, stay the same.
+
+    For keys that were rotated. Its signer so far must be among the trusted; a key that was retired is good
+    enough, a revoked one is not: whoever has it may have signed another model.
+    """
+    path, trust = Path(path), Trust.of(trusted)
+    model = load(path)
+    known = trust.find(model.signer)
+    if known is None or known.revoked is not None or Purpose.MODEL not in known.signs:
+        why = "is not among those you trust" if known is None else "does not count for models any more"
+        raise ParameterError(
+            f"{path.name} was signed with a key that {why}: {model.signer}.",
+            hint="make sure that it is the model you mean, and name its key: --trusted KEY",
+        )
+    again = write(model, path, key, overwrite=True)
+    assert again.version == model.version
+    return again
 
 
 load_model = load  # its name among the package's own

@@ -1,7 +1,7 @@
 """Privacy: what is promised, the noise that keeps the promise, and what has been spent.
 
 Promises: `base`, `claims`, `code_sets` and `tables` (counted in a file), `differential`, `secret` (rests on a
-draw or a key), `foreign` (of other packages), together a `guarantee`; `account` says who pays for it. Noise:
+draw or a key), `foreign`, `vouching` (of guests), all a `guarantee`; `account` says who pays for it. Noise:
 `grants` (budgets, and what is cut from them for one use), `noise` (the only place where it is drawn),
 `rounding` (outward). Spending: `ledger`. Who says so: `signatures` (keys, envelopes, the trust file).
 Start at `guarantee` to read a promise, at `noise` to keep one. It lies below tables and files: it knows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from sfumato import plugins
@@ -21,6 +21,7 @@ from sfumato.privacy.base import Claim, Unit
 GUEST = "guest"  # the entry of a claim's JSON that says whose it is
 _SHARED = ("unit", "assumptions", "scope")
 _SAYS = {"title": 200, "promise": 4000, "limits": 4000}  # the longest text of each
+_SIGNATURE = 20_000  # characters
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 _PACKAGE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
@@ -31,6 +32,7 @@ class ForeignClaim(Claim):
 
     kind: its name. package: whose it is. says: its title, promise and limits. settings: its own fields, JSON.
     secret: whether a disclosed seed or key ends it. It neither composes nor survives post-processing.
+    signature: of who stands behind its words, as a DSSE envelope on one line (`vouching`); empty if nobody.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class ForeignClaim(Claim):
     says: tuple[str, str, str]
     settings: str = "{}"
     secret: bool = True
+    signature: str = ""
 
     def _faults(self) -> list[str]:
         faults = [] if _NAME.fullmatch(self.kind) else ["its name must be letters, digits and _"]
@@ -49,7 +52,17 @@ class ForeignClaim(Claim):
             for (what, most), text in longest
             if not isinstance(text, str) or not len(text.strip()) > 0 or len(text) > most
         ]
+        if len(self.signature) > _SIGNATURE or not self.signature.isascii():
+            faults.append("its signature must be one line of JSON")
         return faults if isinstance(self.secret, bool) else [*faults, "secret must be true or false"]
+
+    def assuming(self, *sentences: str) -> ForeignClaim:
+        """The same claim with further assumptions: other words than were signed."""
+        return replace(super().assuming(*sentences), signature="")
+
+    def about(self, scope: str) -> ForeignClaim:
+        """The same claim about a part of a larger release: other words than were signed."""
+        return replace(super().about(scope), signature="")
 
     @property
     def rests_on_secret(self) -> bool:  # type: ignore[override]
@@ -76,6 +89,8 @@ class ForeignClaim(Claim):
         """As it was written by whoever made it."""
         shared = {k: v for k, v in super().to_dict().items() if k in _SHARED}
         guest = {"package": self.package, **dict(zip(_SAYS, self.says, strict=True)), "secret": self.secret}
+        if self.signature:
+            guest["signature"] = self.signature
         return {"claim": self.kind, **json.loads(self.settings), GUEST: guest, **shared}
 
 
@@ -107,7 +122,7 @@ def wrapped(claim: Claim, ours: Collection[str]) -> ForeignClaim:
 def read(entry: Mapping[str, Any]) -> ForeignClaim:
     """A claim of a guest from its JSON. Nothing is loaded: what it says stands in the file."""
     guest = entry[GUEST]
-    if not isinstance(guest, Mapping) or set(guest) != {"package", *_SAYS, "secret"}:
+    if not isinstance(guest, Mapping) or set(guest) - {"signature"} != {"package", *_SAYS, "secret"}:
         raise DataError("it does not say whose claim it is.")
     own = {k: v for k, v in entry.items() if k not in (*_SHARED, "claim", GUEST)}
     try:
@@ -118,7 +133,8 @@ def read(entry: Mapping[str, Any]) -> ForeignClaim:
     if "unit" in shared:
         shared["unit"] = Unit.from_dict(shared["unit"])
     says = (guest["title"], guest["promise"], guest["limits"])
-    return ForeignClaim(entry["claim"], guest["package"], says, settings, guest["secret"], **shared)
+    own_words = (entry["claim"], guest["package"], says, settings, guest["secret"])
+    return ForeignClaim(*own_words, guest.get("signature", ""), **shared)
 
 
 def original(claim: ForeignClaim, ours: Collection[str]) -> Claim | None:
@@ -134,7 +150,7 @@ def original(claim: ForeignClaim, ours: Collection[str]) -> Claim | None:
     if not needed <= set(values) <= {f.name for f in fields(kind)} - set(_SHARED):
         raise DataError(f"its settings are not those of {claim.package}.", hint="the file was changed")
     made: Claim = kind(**values, **{name: getattr(claim, name) for name in _SHARED})
-    if wrapped(made, ours) != claim:
+    if wrapped(made, ours) != replace(claim, signature=""):
         raise DataError(f"{claim.package} words this claim otherwise.", hint="the file was changed")
     return made
 

@@ -39,6 +39,8 @@ from sfumato.privacy import (
 )
 from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
+from sfumato.privacy.signatures import Trust
+from sfumato.privacy.vouching import vouched
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.hidden_cells import recount_cells
@@ -66,10 +68,15 @@ _UNSEEN: dict[type[Claim], str] = {
 }
 
 
-def check_claim(claim: Claim, table: Table, *, guests: bool = False) -> VerificationCheck:
-    """What the file says about one claim. guests: whether to ask the package of a claim that is not ours."""
+def check_claim(
+    claim: Claim, table: Table, *, guests: bool = False, trust: Trust | None = None
+) -> VerificationCheck:
+    """What the file says about one claim.
+
+    guests: whether to ask the package of a claim that is not ours. trust: whose word counts for its words.
+    """
     if isinstance(claim, ForeignClaim):
-        return _foreign(claim, table, guests)
+        return _foreign(claim, table, guests, trust or Trust())
     if claim.scope:
         return unseen(claim, f"it is about {claim.scope} alone")
     if not _countable(claim):
@@ -114,14 +121,19 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
     raise AssertionError("only countable claims come here")
 
 
-def _foreign(claim: ForeignClaim, table: Table, guests: bool) -> VerificationCheck:
+def _foreign(claim: ForeignClaim, table: Table, guests: bool, trust: Trust) -> VerificationCheck:
     """Nothing of another package is loaded unless somebody asks for it: a release must not make code run."""
+    stands, who = vouched(claim, trust)
+    if stands is False:
+        return VerificationCheck(claim.title, Outcome.FAILED, _NOT_OURS, who)
     why = f"it is a claim of {claim.package}, which is asked only with guests (--guests)"
     holds, detail = recounted(claim, table, KINDS) if guests else (None, why)
     if holds is None:
-        return VerificationCheck(claim.title, Outcome.UNSEEN, _NOT_OURS, f"because {printable(detail)}")
+        why = f"because {printable(detail)}; {printable(who)}"
+        return VerificationCheck(claim.title, Outcome.UNSEEN, _NOT_OURS, why)
     how = f"recounted by {claim.package}, not by Sfumato"
-    return VerificationCheck(claim.title, Outcome.PASSED if holds else Outcome.FAILED, how, printable(detail))
+    found = f"{printable(detail)}; {printable(who)}" if claim.signature else printable(detail)
+    return VerificationCheck(claim.title, Outcome.PASSED if holds else Outcome.FAILED, how, found)
 
 
 def unseen(claim: Claim, reason: str) -> VerificationCheck:

@@ -28,6 +28,8 @@ from sfumato.release.linked_verification import check_data, check_linked_claim
 from sfumato.release.reading import read_once
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
 from sfumato.release.signature import Signed, check_signatures, hashes
+from sfumato.schema import Origin, Schema
+from sfumato.schema.declaration import fits, refusal
 from sfumato.table import Table
 
 _HASH, _SEAL, _SCHEMA = "SHA-256 in the manifest", "seal of the internal record", "data against schema"
@@ -36,6 +38,7 @@ _SAID = "as the internal record says"
 _ABSENT = "not here: without a signature, a change of both a file and its hash stays unseen"
 _ODD = "no ordinary file: nothing was read"
 _WORDS = "recomputed from schema and guarantee"
+_DOMAIN = "who answers for it"
 T = TypeVar("T")
 Measure = Callable[[Path], manifest.FileEntry]
 
@@ -56,12 +59,14 @@ def verify(
         release of somebody else's must not decide which code runs here.
     """
     trust = Trust.of(trusted)
+    # Who names a file asks for a signature, also where nobody is in it: else an empty one would let all pass.
+    asked = bool(trust) or log is not None or trusted not in (None, [], ())
     logged = None if log is None else ReleaseLog.at(log).digests()  # a broken log is no fault of the release
     public, internal = parts(Path(directory))
     if odd := manifest.specials(public if internal is None else public.parent):
         return Verification(tuple(VerificationCheck(n, Outcome.FAILED, _HASH, _ODD) for n in odd), (), ())
     measure = cache(manifest.measure)  # a large file is read once, however many lists have it
-    files = [*_public_files(public, measure)]
+    files = [*_public_files(public, measure), *_beside(Path(directory), public)]
     if internal is None:
         files.append(VerificationCheck("internal/", Outcome.UNSEEN, _SEAL, _ABSENT))
     else:
@@ -75,11 +80,11 @@ def verify(
         data, claims = _linked(public, internal, guarantee)
         claims = [*doubts, *claims]
     else:
-        data, claims = _single(public, internal, guarantee, doubts, guests)
+        data, claims = _single(public, internal, guarantee, doubts, guests, trust)
     signed = signed or Signed()
     return Verification(
         (*files, *_card(public, details)), tuple(data), tuple(claims), manifest.draft_of(details),
-        (*broken, *signed.checks), signed.by, signed.doubts, bool(trust) or logged is not None,
+        (*broken, *signed.checks), signed.by, signed.doubts, asked,
     )  # fmt: skip
 
 
@@ -87,8 +92,9 @@ Checks = list[VerificationCheck]
 
 
 def _single(
-    public: Path, internal: Path | None, guarantee: Guarantee | None, doubts: Checks, guests: bool
-) -> tuple[Checks, Checks]:
+    public: Path, internal: Path | None, guarantee: Guarantee | None, doubts: Checks, guests: bool,
+    trust: Trust,
+) -> tuple[Checks, Checks]:  # fmt: skip
     """The data and the claims of a release of one table."""
     table, faults = _attempt("data", lambda: read_data(public))
     outside: dict[str, str] | None = None
@@ -99,7 +105,9 @@ def _single(
         if once is not None:
             outside, table = once
     data = [*faults, *(_agreement(table, public, outside) if table is not None else ())]
-    check = None if table is None else partial(check_claim, table=table, guests=guests)
+    if table is not None and guarantee is not None and any(c.differential for c in guarantee.claims):
+        data += _declarations(table.schema, trust)
+    check = None if table is None else partial(check_claim, table=table, guests=guests, trust=trust)
     claims = [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
     return data, claims
 
@@ -154,6 +162,18 @@ def _public_files(public: Path, measure: Measure) -> Iterator[VerificationCheck]
     for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES}):
         yield VerificationCheck(name, Outcome.FAILED, _HASH, "not part of the release")
     yield from _sums(public, listing, measure)
+
+
+def _beside(directory: Path, public: Path) -> Iterator[VerificationCheck]:
+    """What lies beside `public/`: nobody signed it, and a reader may take it for the release."""
+    if public == directory:
+        return
+    if (directory / manifest.MANIFEST).exists():
+        detail = "two releases in one folder: this list is beside public/, which is what was looked at"
+        yield VerificationCheck(manifest.MANIFEST, Outcome.FAILED, _HASH, detail)
+    for name in sorted({p.name for p in directory.iterdir()} - {"public", "internal", manifest.MANIFEST}):
+        detail = "it lies beside public/: nobody signed it, and it was not looked at"
+        yield VerificationCheck(ascii(name)[1:-1], Outcome.WARNED, _HASH, detail)
 
 
 def _compare(
@@ -273,6 +293,24 @@ def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> li
             VerificationCheck(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault)
         )
     return checks
+
+
+def _declarations(schema: Schema, trust: Trust) -> Iterator[VerificationCheck]:
+    """Who answers for the domains that a promise of differential privacy rests on."""
+    for column in schema:
+        said = column.provenance
+        if said is None or said.origin is not Origin.DECLARED:
+            continue
+        refused = refusal(column, trust)
+        words = f"declared by {said.by}"
+        if not fits(column):
+            outcome, detail = Outcome.FAILED, f"{words}: its signature does not fit"
+        elif refused:
+            outcome, detail = Outcome.UNSEEN, f"{words}, whose word it rests on: {refused}"
+        else:
+            known = trust.find(said.key)
+            outcome, detail = Outcome.PASSED, f"{words}, signed by {known.name if known else said.by}"
+        yield VerificationCheck(f"domain of '{column.name}'", outcome, _DOMAIN, detail)
 
 
 # -- claims --------------------------------------------------------------------------------------

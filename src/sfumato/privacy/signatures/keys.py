@@ -103,6 +103,8 @@ def signed(public: str, signature: str, message: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    if not is_public_key(public):
+        return False
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
         key.verify(bytes.fromhex(signature), message)
@@ -111,9 +113,24 @@ def signed(public: str, signature: str, message: bytes) -> bool:
     return True
 
 
+# Points of small order, whatever their sign: for them anybody can make signatures that fit.
+_WEAK = {
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+}
+
+
 def is_public_key(text: object) -> bool:
-    """Whether a text is a public key in its one spelling: 64 hexadecimal digits, small letters."""
-    return isinstance(text, str) and _HEX.fullmatch(text) is not None
+    """Whether a text is a public key in its one spelling, 64 hexadecimal digits, small letters; none that fits
+    signatures of anybody."""
+    if not isinstance(text, str) or _HEX.fullmatch(text) is None:
+        return False
+    return f"{text[:62]}{int(text[62:], 16) & 0x7F:02x}" not in _WEAK
 
 
 def public_key(raw: bytes, name: str) -> str | None:

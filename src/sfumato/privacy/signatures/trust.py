@@ -58,7 +58,7 @@ class TrustedKey:
     def __post_init__(self) -> None:
         faults = []
         if not is_public_key(self.public):
-            faults.append("public must be 64 hexadecimal digits in small letters")
+            faults.append("public must be 64 hexadecimal digits in small letters, and a key of somebody's")
         if self.name and not is_name(self.name):
             faults.append("name must be text on one line, at most 200 characters")
         try:

@@ -1,0 +1,333 @@
+"""More ways to forge a signed release: spellings, numbers, links, other formats, signatures of others.
+
+They extend the catalogue of tests/test_release_altered.py and are judged as it is: against a trusted key none
+is authentic, on `public/` alone and on the whole, as it is and with every list rewritten to fit.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from releases import released
+from test_release_altered import (
+    CARD,
+    DATA,
+    FORGER,
+    GUARANTEE,
+    OFFICER,
+    SCHEMA,
+    TRUST,
+    Case,
+    W,
+    enclosed,
+    envelope,
+    listing,
+    lists,
+    raw,
+    rows,
+    said,
+    saved,  # noqa: F401
+    text,
+)
+
+from sfumato.errors import SfumatoError, VerificationError
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
+from sfumato.release import Outcome, Standing, manifest, sign, verify
+
+SIGNATURES = manifest.SIGNATURES
+
+
+def renamed(name: str, new: str) -> Callable[[Path], None]:
+    """A file under a name that some disks take for the same; the lists follow where they are rewritten."""
+
+    def do(public: Path) -> None:
+        (public / name).rename(public / new)
+
+    return do
+
+
+def field_note(public: Path) -> None:
+    """The same cells, with a promise written into the description of a column."""
+    table = pq.read_table(public / DATA)
+    noted = table.schema.field(2).with_metadata({"epsilon": "0.01"})
+    pq.write_table(table.cast(table.schema.set(2, noted)), public / DATA)
+
+
+def hidden_column(public: Path) -> None:
+    """A column more in the file than the schema knows."""
+    table = pq.read_table(public / DATA)
+    pq.write_table(table.append_column("name", pa.array(["x"] * table.num_rows)), public / DATA)
+
+
+def after_the_footer(public: Path) -> None:
+    """Parquet is read from its end; what stands before its magic is not looked at by readers."""
+    body = (public / DATA).read_bytes()
+    (public / DATA).write_bytes(body[:4] + b"junk" + body[4:])
+
+
+def older_statement(document: dict[str, object]) -> None:
+    document["_type"] = "https://in-toto.io/Statement/v0.1"
+
+
+def bare_signature(public: Path) -> None:
+    """A signature as a file by itself, as other tools write it, in place of the envelope."""
+    document = envelope(public)
+    (public / SIGNATURES).unlink()
+    (public / "manifest.json.sig").write_text(document["signatures"][0]["sig"])
+
+
+def no_payload_type(document: dict[str, object]) -> None:
+    del document["payloadType"]
+
+
+def signed_payload_as_text(document: dict[str, object]) -> None:
+    """The payload in other letters of base64, which decodes to the same bytes."""
+    document["payload"] = base64.urlsafe_b64encode(base64.b64decode(str(document["payload"]))).decode() + "\n"
+
+
+def many_signatures(document: dict[str, list[object]]) -> None:
+    document["signatures"] = document["signatures"] * 40
+
+
+def without_signatures(document: dict[str, list[object]]) -> None:
+    document["signatures"] = []
+
+
+def public_is_a_link(public: Path) -> None:
+    away = public.parent / "away"
+    public.rename(away)
+    shutil.copy(away / CARD, away / "copy.md")
+    public.symlink_to("away")
+
+
+def hard_linked_card(public: Path) -> None:
+    """The card is another name of a file that somebody can still change."""
+    (public / CARD).unlink()
+    (public.parent.parent / "outside.md").write_text("epsilon = 0.01\n")
+    os.link(public.parent.parent / "outside.md", public / CARD)
+
+
+def other_parts(public: Path) -> None:
+    """Data as a folder of parts, of which the signed file is one."""
+    (public / DATA).rename(public / "part-0.parquet")
+    (public / DATA).mkdir()
+    (public / "part-0.parquet").rename(public / DATA / "part-0.parquet")
+    shutil.copy(public.parent.parent / "two" / "public" / DATA, public / DATA / "part-1.parquet")
+
+
+def sums_of(change: Callable[[str], str]) -> Callable[[Path], None]:
+    return raw("SHA256SUMS", lambda b: change(b.decode()).encode())
+
+
+def infinite(document: dict[str, object]) -> None:
+    document["files"][CARD]["bytes"] = 10**400  # type: ignore[index]
+
+
+FORGED = [
+    Case("a name in capitals", renamed(CARD, "Card.md")),
+    Case("a name in other letters", renamed(CARD, unicodedata.normalize("NFKD", "cárd.md"))),
+    Case("a name with a space behind", renamed(CARD, "card.md ")),
+    Case("a name with a zero-width space", renamed(CARD, "car\u200bd.md")),
+    Case("a promise in the description of a column", field_note),
+    Case("a column that the schema does not know", hidden_column),
+    Case("bytes where no reader looks", after_the_footer),
+    Case("bytes behind the card", raw(CARD, lambda b: b + b"\0" * 64)),
+    Case("bytes behind the guarantee", raw(GUARANTEE, lambda b: b + b"\n{}\n")),
+    Case("bytes behind the manifest", raw("manifest.json", lambda b: b + b"\0"), cover=False),
+    Case("a mark of byte order before the guarantee", raw(GUARANTEE, lambda b: b"\xef\xbb\xbf" + b)),
+    Case("NaN promised", text(GUARANTEE, '"k": 3', '"k": NaN')),
+    Case("no end promised", text(GUARANTEE, '"k": 3', '"k": 1e999')),
+    Case("a number of five thousand digits", text(GUARANTEE, '"k": 3', f'"k": {"9" * 5000}')),
+    Case("a number as text", text(GUARANTEE, '"k": 3', '"k": "3"')),
+    Case("lists without end", text(GUARANTEE, '"k": 3', f'"k": {"[" * 9000}{"]" * 9000}')),
+    Case("the size of a file without end", listing(infinite), cover=False),
+    Case("NaN in the manifest", text("manifest.json", '"sfumato_release": 2', '"sfumato_release": NaN'), cover=False),
+    Case("a later format", text("manifest.json", '"sfumato_release": 2', '"sfumato_release": 3'), cover=False),
+    Case("a format as a number with a point", text("manifest.json", '_release": 2', '_release": 2.0'), cover=False),
+    Case("data named by a path out", text("manifest.json", f'"data": "{DATA}"', '"data": "../two/data"')),
+    Case("data named by an absolute path", text("manifest.json", f'"data": "{DATA}"', '"data": "/etc/x"')),
+    Case("data named by nothing", text("manifest.json", f'"data": "{DATA}"', '"data": []')),
+    Case("data as the card", text("manifest.json", f'"data": "{DATA}"', f'"data": "{CARD}"')),
+    Case("data in parts, one of another release", other_parts),
+    Case("a key twice in the schema", raw(SCHEMA, lambda b: b + b"\n[columns.sex]\nkind = 'nominal'\n")),
+    Case("a column twice in the schema, in quotes", raw(SCHEMA, lambda b: b + b'\n[columns."stay"]\n')),
+    Case("sums with other letters", sums_of(str.upper), cover=False),
+    Case("sums that lead out", sums_of(lambda s: s + s.splitlines()[0].replace(" ", " ../", 1)), cover=False),
+    Case("sums twice", sums_of(lambda s: s + s), cover=False),
+    Case("an older statement", said(older_statement)),
+    Case("no type of payload", enclosed(no_payload_type)),
+    Case("a payload spelt otherwise", enclosed(signed_payload_as_text)),
+    Case("forty signatures", enclosed(many_signatures)),
+    Case("no signature in the envelope", enclosed(without_signatures)),
+    Case("a signature by itself in place of the envelope", bare_signature),
+    Case("a signature as a list", raw(SIGNATURES, lambda b: b"[" + b.strip() + b"]\n")),
+    Case("a line of nothing behind the signature", raw(SIGNATURES, lambda b: b + b"\n")),
+    Case("a line of text behind the signature", raw(SIGNATURES, lambda b: b + b"{}\n")),
+    Case("a signature of zeros", enclosed(lambda d: d["signatures"][0].update(sig="A" * 86 + "=="))),
+    Case("a key of small order", enclosed(lambda d: d["signatures"][0].update(keyid="01" + "00" * 31))),
+    Case("another file for the card, linked", hard_linked_card),
+    Case("public as a link", public_is_a_link),
+    Case("a cell as null", rows(lambda t: t.set_column(2, "stay", pa.array([None, *t["stay"].to_pylist()[1:]],
+                                                                            pa.int64())))),
+]  # fmt: skip
+
+
+def test_the_ways_are_others() -> None:
+    from test_release_altered import CASES
+
+    names = [case.name for case in (*CASES, *FORGED)]
+    assert len(set(names)) == len(names) >= 110
+
+
+@pytest.mark.parametrize("case", FORGED, ids=lambda case: case.name)
+def test_no_forgery_is_authentic(tmp_path: Path, saved: Path, case: Case) -> None:  # noqa: F811
+    for whole in (True, False):
+        for covered in (False, True) if case.cover else (False,):
+            folder = tmp_path / f"{whole}{covered}"
+            shutil.copytree(saved, folder, symlinks=True)
+            if not whole:
+                shutil.rmtree(folder / "one" / "internal")
+            case.do(folder / "one" / "public")
+            if covered:
+                lists(folder / "one" / "public")
+            try:
+                found = verify(folder / "one", trusted=TRUST)
+            except SfumatoError as error:
+                assert "no release" in error.message
+                continue
+            assert found.standing is not Standing.AUTHENTIC and not found.ok, str(found)
+            if case.left is Standing.ALTERED and not covered:
+                assert found.standing is Standing.ALTERED, str(found)
+            with pytest.raises(VerificationError):
+                found.require()
+
+
+def test_what_lies_beside_public_is_nobodys(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+    """A reader may open the nearest file: what lies beside the signed folder is named, and two lists are one
+    too many."""
+    folder = shutil.copytree(saved / "one", tmp_path / "received")
+    (folder / "data.csv").write_text("sex,age,stay\n")
+    found = verify(folder, trusted=TRUST)
+    (beside,) = (c for c in found.files if c.subject == "data.csv")
+    assert beside.outcome is Outcome.WARNED and "nobody signed it" in beside.detail
+    for name in (DATA, "manifest.json"):
+        shutil.copy(folder / "public" / name, folder / name)
+    found = verify(folder, trusted=TRUST)
+    assert found.standing is Standing.ALTERED and not found.ok
+
+
+# -- whose signature -------------------------------------------------------------------------------
+
+
+def test_a_trust_file_of_nobody_makes_nothing_authentic(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+    for content in ("", "keys = []\n", "# nobody yet\n"):
+        (tmp_path / "trust.toml").write_text(content)
+        found = verify(saved / "one", trusted=tmp_path / "trust.toml")
+        assert found.standing is W and not found.ok
+    assert verify(saved / "one", trusted=Trust()).standing is W
+
+
+def test_two_signatures_of_which_one_is_trusted(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+    """A stranger who signs the same files beside takes nothing away; one who signs others does."""
+    folder = shutil.copytree(saved / "one", tmp_path / "both")
+    sign(folder, FORGER, "B. Forger")
+    assert verify(folder, trusted=TRUST).standing is Standing.AUTHENTIC
+    path = folder / "public" / SIGNATURES
+    theirs = (saved / "two" / "public" / SIGNATURES).read_text()
+    path.write_text(path.read_text() + theirs)
+    assert verify(folder, trusted=TRUST).standing is Standing.ALTERED
+    in_one = envelope(saved / "one" / "public")
+    in_one["signatures"].append({"keyid": FORGER.public, "sig": in_one["signatures"][0]["sig"]})
+    path.write_bytes(canonical(in_one) + b"\n")
+    assert verify(folder, trusted=TRUST).standing is Standing.ALTERED
+
+
+@pytest.mark.parametrize(
+    ("entries", "counts"),
+    [
+        ({"revoked": date(2026, 3, 30)}, False),  # before the day it bears
+        ({"revoked": date(2026, 4, 30)}, False),  # and after: whoever has the key writes any day
+        ({"end": date(2026, 3, 30)}, False),
+        ({"end": date(2026, 3, 31)}, True),
+        ({"start": date(2026, 4, 1)}, False),
+        ({"signs": (Purpose.MODEL, Purpose.DECLARATION, Purpose.CLAIM, Purpose.DETERMINATION)}, False),
+    ],
+)
+def test_days_of_the_key(saved: Path, entries: dict[str, object], counts: bool) -> None:  # noqa: F811
+    trust = Trust((replace(TRUST.keys[0], **entries),))  # type: ignore[arg-type]
+    assert (verify(saved / "one", trusted=trust).standing is Standing.AUTHENTIC) == counts
+
+
+def test_a_day_that_has_not_come_and_a_key_twice_in_a_trust_file(tmp_path: Path) -> None:
+    folder = released(3).save(tmp_path / "one")
+    sign(folder, OFFICER, "A. Miller", on=date.today() + timedelta(days=9))
+    assert verify(folder, trusted=TRUST).standing is W
+    entry = f'[[keys]]\npublic = "{OFFICER.public}"\n'
+    (tmp_path / "t.toml").write_text(f"{entry}{entry}revoked = 2026-01-01\n")
+    with pytest.raises(SfumatoError, match="twice"):
+        verify(folder, trusted=tmp_path / "t.toml")
+
+
+PRIME = 2**255 - 19
+CURVE = -121665 * pow(121666, -1, PRIME) % PRIME
+
+
+def added(p: tuple[int, int], q: tuple[int, int]) -> tuple[int, int]:
+    """Addition on the curve of Ed25519."""
+    (x1, y1), (x2, y2) = p, q
+    k = CURVE * x1 * x2 * y1 * y2 % PRIME
+    x = (x1 * y2 + x2 * y1) * pow(1 + k, -1, PRIME) % PRIME
+    return x, (y1 * y2 + x1 * x2) * pow(1 - k, -1, PRIME) % PRIME
+
+
+def of_small_order() -> set[int]:
+    """The second coordinates of all points that are nothing eight times over, found by multiplying points
+    with the order of the large group."""
+    order, found = 2**252 + 27742317777372353535851937790883648493, set()
+    for y in range(2, 90):
+        square = (y * y - 1) * pow(CURVE * y * y + 1, -1, PRIME) % PRIME
+        x = pow(square, (PRIME + 3) // 8, PRIME)
+        x = x if x * x % PRIME == square else x * pow(2, (PRIME - 1) // 4, PRIME) % PRIME
+        if x * x % PRIME != square:
+            continue
+        point, total, n = (x, y), (0, 1), order
+        while n:
+            total = added(total, point) if n & 1 else total
+            point, n = added(point, point), n >> 1
+        found.add(total[1])
+    return found
+
+
+def test_a_key_that_signs_anything_is_no_key(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+    """For points of small order anybody can make signatures: they are nobody's keys, trusted or not."""
+    points = of_small_order()
+    assert len(points) == 5  # of the eight points, four share theirs by sign
+    spelt = {y.to_bytes(32, "little") for y in (*points, PRIME, PRIME + 1)}  # those below 19 in two ways
+    public = shutil.copytree(saved / "one" / "public", tmp_path / "received")
+    for point in (*spelt, *(s[:31] + bytes([s[31] | 0x80]) for s in spelt)):
+        with pytest.raises(SfumatoError, match="a key of somebody"):
+            TrustedKey(point.hex(), "nobody")
+        zero = base64.b64encode(point + bytes(32)).decode()
+        enclosed(lambda d, p=point.hex(), z=zero: d.update(signatures=[{"keyid": p, "sig": z}]))(public)
+        assert verify(public, trusted=TRUST).standing is not Standing.AUTHENTIC
+
+
+def test_a_signing_key_of_another_kind_is_refused(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    pem = ec.generate_private_key(ec.SECP256R1()).public_key()
+    (tmp_path / "p256.pub").write_bytes(pem.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    with pytest.raises(SfumatoError, match="Ed25519"):
+        Trust.of(tmp_path / "p256.pub")
+    assert SigningKey.fresh().public != SigningKey.fresh().public
