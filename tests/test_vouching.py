@@ -73,8 +73,9 @@ def test_it_is_part_of_the_guarantee_and_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["kind", "package", "says", "settings", "secret", "scope", "assumptions"])
 def test_no_word_of_it_can_be_changed(tmp_path: Path, name: str) -> None:
     lies = {
-        "kind": "Neat", "package": "another", "says": ("tidy to 50", *SIGNED.says[1:]), "secret": not SIGNED.secret,
-        "settings": '{"base": 50}', "scope": "one column", "assumptions": ("nobody looks",),
+        "kind": "Neat", "package": "another", "says": ("tidy to 50", *SIGNED.says[1:]),
+        "secret": not SIGNED.secret, "settings": '{"base": 50}', "scope": "one column",
+        "assumptions": ("nobody looks",),
     }  # fmt: skip
     changed = replace(SIGNED, **{name: lies[name]})  # type: ignore[arg-type]
     assert vouched(changed, TRUST) == (False, "its signature does not fit its words")

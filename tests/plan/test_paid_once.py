@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from claiming import CLAIMING, ROWS, TARGET, does, settings, table_for
 from cli_support import PATIENCE, environment
 from planned import with_steps, written
 from private_tables import chain, table_of
@@ -21,6 +22,7 @@ from score_tables import mixed
 import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
 from sfumato.io import atomic
+from sfumato.methods.declaration import Does
 from sfumato.plan.command import learnt, searched, synthesized
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
@@ -46,7 +48,8 @@ for line in sys.stdin:
     _, status = os.waitpid(pid, 0)
     sys.stdout.write(f"{status}\\n"); sys.stdout.flush()
 """
-KINDS = ("marginals", "private", "fit", "plan", "find")
+# Every declared method that claims an epsilon, a plan, and a search for domains.
+KINDS = (*CLAIMING, "plan", "find")
 # So few rows are noticed, or not, as the noise falls; here it is about what is paid.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:nothing useful can be published:sfumato.errors.SfumatoWarning"
@@ -59,7 +62,7 @@ _BEGUN, _OTHER = 3, 4
 def attempt(kind: str, folder: Path, again: bool = False) -> Any:
     """Do it once, in a folder of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    out = folder / ("out.sfm" if kind == "fit" else "out")
+    out = result(kind, folder)
     if kind == "plan":
         text = with_steps('method = "marginals"\nrows = 40\nepsilon = 0.5').replace(
             "[[steps]]", '[budget]\nledger = "a.ledger"\nepsilon = 5.0\n\n[[steps]]'
@@ -68,13 +71,22 @@ def attempt(kind: str, folder: Path, again: bool = False) -> Any:
     ledger = Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
     if kind == "find":
         return find(folder, ledger, again)
-    if kind == "fit":
+    asked = settings(kind, COST)
+    if does(kind) is Does.FIT:
         if not (folder / "key").exists():
             SigningKey.fresh().save(folder / "key")
-        step = Step("additive", {"target": "sick", "epsilon": COST})
-        return learnt(step, mixed(200, 0), out, ledger, SigningKey.load(folder / "key"), again=again)
-    settings = {"epsilon": COST, "rows": 20, **({"delta": 0.0} if kind == "private" else {})}
-    return synthesized(Step(kind, settings), TABLE, out, ledger, again=again)
+        step = Step(kind, {"target": TARGET, **asked})
+        return learnt(step, table_for(kind), out, ledger, SigningKey.load(folder / "key"), again=again)
+    return synthesized(Step(kind, {"rows": ROWS, **asked}), TABLE, out, ledger, again=again)
+
+
+def is_fit(kind: str) -> bool:
+    return kind in CLAIMING and does(kind) is Does.FIT
+
+
+def result(kind: str, folder: Path) -> Path:
+    """Where it is in the end."""
+    return folder / ("out.sfm" if is_fit(kind) else "out")
 
 
 def find(folder: Path, ledger: Ledger, again: bool) -> Any:
@@ -161,12 +173,12 @@ def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 def spent(folder: Path) -> float:
     path = folder / "a.ledger"
-    return Ledger.look(path).spent if path.exists() else 0.0
+    return round(Ledger.look(path).spent, 9) if path.exists() else 0.0
 
 
 def promised(kind: str, folder: Path) -> tuple[float, float]:
     """What the result claims, and what it says was spent in all."""
-    if kind == "fit":
+    if is_fit(kind):
         guarantee = load(folder / "out.sfm").guarantee
     elif kind == "find":
         guarantee = Guarantee.from_json((folder / "told.json").read_text(encoding="utf-8"))
@@ -177,7 +189,7 @@ def promised(kind: str, folder: Path) -> tuple[float, float]:
         guarantee = sf.Release.load(folder / "out").guarantee
     (claim,) = (c for c in guarantee if isinstance(c, PureDP))
     (account,) = (c for c in guarantee if isinstance(c, Accounted))
-    return claim.epsilon, account.total
+    return round(claim.epsilon, 9), round(account.total, 9)
 
 
 def killed_everywhere(zygote: Zygote, kind: str, folder: Path, every: int) -> list[int]:
@@ -210,8 +222,8 @@ def test_killed_before_every_step_it_is_debited_once_and_nothing_that_is_finishe
     zygote: Zygote, tmp_path: Path, kind: str
 ) -> None:
     """What is lost, and said to be, is a draw whose result is not yet written: one stretch of steps."""
-    each = {"marginals": 5, "private": 7, "fit": 7, "plan": 19, "find": 7}  # all of them in the long tests
-    every = 1 if os.environ.get("SFUMATO_SOAK") else each[kind]
+    each = {"marginals": 5, "private": 7, "additive": 7, "plan": 19, "find": 7}
+    every = 1 if os.environ.get("SFUMATO_SOAK") else each.get(kind, 17)  # all of them in the long tests
     lost = killed_everywhere(zygote, kind, tmp_path, every)
     assert not lost or lost == list(range(lost[0], lost[-1] + 1, every))
 
@@ -239,7 +251,7 @@ def test_a_full_disk_costs_no_budget(tmp_path: Path, full: dict[str, str], kind:
     folder = tmp_path / "here"
     folder.mkdir()
     Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
-    if kind == "fit":
+    if is_fit(kind):
         SigningKey.fresh().save(folder / "key")
     if kind == "find":
         (folder / "out.toml").write_text('[columns.age]\nkind = "numeric"\n', encoding="utf-8")
@@ -251,8 +263,8 @@ def test_a_full_disk_costs_no_budget(tmp_path: Path, full: dict[str, str], kind:
         attempt(kind, folder)
     place = Path(refused.value.message.rpartition("whole, in ")[2].rstrip("."))
     assert place.exists() and str(place).startswith(os.environ["SFUMATO_STATE"])
-    if kind == "fit":
-        assert load(place).kind == "additive score"
+    if is_fit(kind):
+        assert load(place).guarantee
     elif kind == "find":
         assert '"guarantee"' in place.read_text(encoding="utf-8")
     elif kind != "private":  # of that the model is kept, and rows of it are free
@@ -291,7 +303,7 @@ def test_nowhere_to_keep_it_is_said_plainly(
     assert "kept" not in refused.value.message
 
 
-@pytest.mark.parametrize("kind", ["find", "marginals", "fit"])
+@pytest.mark.parametrize("kind", ["find", "marginals", "additive"])
 def test_another_command_does_not_throw_away_what_was_paid_for(
     zygote: Zygote, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

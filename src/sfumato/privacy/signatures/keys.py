@@ -126,8 +126,8 @@ _WEAK = {
 
 
 def is_public_key(text: object) -> bool:
-    """Whether a text is a public key in its one spelling, 64 hexadecimal digits, small letters; none that fits
-    signatures of anybody."""
+    """Whether a text is a public key in its one spelling: 64 hexadecimal digits, small letters, and no weak
+    one."""
     if not isinstance(text, str) or _HEX.fullmatch(text) is None:
         return False
     return f"{text[:62]}{int(text[62:], 16) & 0x7F:02x}" not in _WEAK

@@ -1,0 +1,84 @@
+"""Every method of the table of names that claims an epsilon, with settings found from its own declaration.
+
+A method that is added there is walked by all tests that use this, without anybody adding it to a list. One
+that cannot be run as those before it fails here, and says what is missing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from private_tables import chain, table_of
+from score_tables import mixed
+
+import sfumato as sf
+from sfumato.methods.declaration import Does, declaration_of
+from sfumato.methods.names import OURS, find
+from sfumato.methods.parameters import parameters
+from sfumato.prediction.artefact import load
+from sfumato.privacy import Guarantee, Ledger
+from sfumato.privacy.ledger.payer import Payer
+from sfumato.privacy.signatures import SigningKey
+from sfumato.schema import Schema
+from sfumato.table import Table
+
+EPSILONS = {"PureDP", "ApproxDP", "ZCDP"}
+CLAIMING = [name for name in OURS if EPSILONS & set(declaration_of(find(name)).claims)]
+ROWS, COST, TARGET = 8, 2.0, "sick"
+_AMOUNTS = {"epsilon": COST, "epsilon_per_row": COST / ROWS, "epsilon_per_call": COST / ROWS}
+
+
+def settings(name: str, cost: float = COST) -> dict[str, Any]:
+    """An amount that it takes, and no delta where it has the choice: sums are then exact."""
+    known = set(parameters(find(name)))
+    amounts = {k: v * cost / COST for k, v in _AMOUNTS.items() if k in known}
+    if not amounts:
+        raise AssertionError(f"{name} claims an epsilon, and no field of it says how large")
+    first = next(iter(amounts))
+    return {first: amounts[first], **({"delta": 0.0} if "delta" in known else {})}
+
+
+def does(name: str) -> Does:
+    """What it does; only what can be walked here."""
+    kind = OURS[name][0]
+    if kind not in (Does.SYNTHESIZE, Does.FIT):
+        raise AssertionError(f"{name} claims an epsilon, and this walk does not know how to {kind} with one")
+    return kind
+
+
+def table_for(name: str) -> Table:
+    """A small table that it can work on, all domains of which somebody declared."""
+    return mixed(200, 0) if does(name) is Does.FIT else table_of(chain(60), (2, 2, 2, 3))
+
+
+def used_column(name: str) -> str:
+    """A column of that table that it works on."""
+    return "ward" if does(name) is Does.FIT else "v1"
+
+
+def guarantee_of(name: str, table: Table, ledger: Payer | None = None, **more: Any) -> Guarantee:
+    """What a result of it promises."""
+    method = find(name)(**{**settings(name), **more})
+    if does(name) is Does.FIT:
+        model: Any = method.fit(table, TARGET, ledger=ledger)
+        promised: Guarantee = model.released("m").guarantee
+        return promised
+    return sf.synthesize(table, method, ROWS, ledger=ledger).guarantee
+
+
+def saved(name: str, folder: Path, ledger: Ledger | None = None) -> Guarantee:
+    """What the artefact that leaves says, read anew."""
+    method = find(name)(**settings(name))
+    if does(name) is Does.FIT:
+        method.fit(table_for(name), TARGET, ledger=ledger).save(folder / "m.sfm", SigningKey.fresh())
+        return load(folder / "m.sfm").guarantee
+    made = sf.synthesize(table_for(name), method, ROWS, ledger=ledger).save(folder / "release")
+    assert sf.verify(made).ok
+    return Guarantee.from_json((made / "public" / "guarantee.json").read_text("utf-8"))
+
+
+def with_provenance(table: Table, column: str, provenance: Any) -> Table:
+    """The same rows, of which one column's domain has another origin; a person has confirmed everything."""
+    own = table.schema.with_(column, provenance=provenance, confirmed=True)
+    return table.with_schema(Schema(own.columns))

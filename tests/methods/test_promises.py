@@ -1,0 +1,107 @@
+"""A walk over every method that claims an epsilon, as the table of names has them (tests/claiming.py):
+
+(a) domains from data end the claim, (b) without a ledger it says unaccounted, (c) what leaves together is
+composed. That (d) a failure after the debit loses no artefact, killed at every step, is walked over the same
+methods in tests/plan/test_paid_once.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claiming import CLAIMING, COST, guarantee_of, saved, table_for, used_column, with_provenance
+
+import sfumato as sf
+from sfumato.privacy import Accounted, Guarantee, Ledger, Unaccounted
+from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey
+from sfumato.privacy.together import leaving_together
+from sfumato.schema import Provenance
+
+# So few rows are noticed, or not, as the noise falls; here it is about what is promised.
+pytestmark = pytest.mark.filterwarnings("ignore::sfumato.errors.SfumatoWarning")
+_KEY = SigningKey.fresh()
+ORIGINS: dict[str, Any] = {
+    "read off": Provenance.read_off(),
+    "nobody says": None,
+    "declared, about another domain": Provenance.declared("R. Weiss", "form F12").about("sha256:" + "0" * 32),
+    "by a text edit": Provenance.declared("R. Weiss", "form F12").about("none"),
+}
+
+
+def epsilon(guarantee: Guarantee, scope: str = "") -> float:
+    (claim,) = (c for c in guarantee if c.differential and c.scope == scope)
+    return float(claim.epsilon)  # type: ignore[attr-defined]
+
+
+def test_there_is_something_to_walk() -> None:
+    assert {"private", "pegs", "pmi", "marginals", "table", "additive", "forest"} <= set(CLAIMING)
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("name", CLAIMING)
+def test_a_domain_from_the_data_ends_the_claim(tmp_path: Path, name: str, origin: str) -> None:
+    """Whatever a person has confirmed: refused with nothing debited, or released with no epsilon."""
+    table = with_provenance(table_for(name), used_column(name), ORIGINS[origin])
+    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    try:
+        promised = guarantee_of(name, table, ledger)
+    except sf.SfumatoError as error:
+        assert ledger.spent == 0 and repr(used_column(name)) in error.message
+    else:
+        assert not any(c.differential for c in promised), promised.text()
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_a_declaration_that_the_trust_file_does_not_allow_ends_the_claim(name: str) -> None:
+    table = table_for(name)
+    trust = Trust((TrustedKey(_KEY.public, "R. Weiss", (Purpose.DECLARATION,)),))
+    counted = table.with_schema(table.schema.trusting(trust))
+    try:
+        promised = guarantee_of(name, counted)
+    except sf.SfumatoError as error:
+        assert "trust file" in error.message
+    else:
+        assert not any(c.differential for c in promised)
+    signed = table.schema.declare(
+        "R. Weiss", "form F12", [c.name for c in table.schema if c.declared], key=_KEY
+    )
+    assert epsilon(guarantee_of(name, table.with_schema(signed.trusting(trust)))) == pytest.approx(COST)
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_without_a_ledger_it_says_unaccounted_and_with_one_which(tmp_path: Path, name: str) -> None:
+    (tmp_path / "alone").mkdir()
+    alone = saved(name, tmp_path / "alone")
+    assert [type(c) for c in alone if isinstance(c, Accounted | Unaccounted)] == [Unaccounted]
+    assert "Unaccounted." in alone.text()
+    passing = guarantee_of(name, table_for(name), Ledger.in_memory(100.0))
+    assert any(isinstance(c, Unaccounted) for c in passing), (
+        "a ledger in memory is forgotten with its process"
+    )
+    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    paid = saved(name, tmp_path, ledger)
+    (account,) = (c for c in paid if isinstance(c, Accounted | Unaccounted))
+    assert isinstance(account, Accounted) and account.total == ledger.spent == pytest.approx(epsilon(paid))
+    assert ledger.spent == pytest.approx(COST) and ledger.check_against(paid) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_what_leaves_together_states_its_sum(tmp_path: Path, name: str) -> None:
+    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    parts = [guarantee_of(name, table_for(name), ledger) for _ in range(3)]
+    for part in leaving_together(parts):
+        assert epsilon(part) == pytest.approx(COST)
+        assert epsilon(part, "all 3 releases that left together") == pytest.approx(3 * COST)
+    whole = parts[0].compose(*parts[1:])
+    (account,) = (c for c in whole if isinstance(c, Accounted))
+    assert account.total == ledger.spent == pytest.approx(3 * COST)
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_too_little_left_debits_nothing(tmp_path: Path, name: str) -> None:
+    ledger = Ledger.open(tmp_path / "a.ledger", COST / 2)
+    with pytest.raises(sf.BudgetError):
+        guarantee_of(name, table_for(name), ledger)
+    assert ledger.spent == 0
