@@ -56,9 +56,12 @@ def new(
     max_rows_per_person: Annotated[
         int,
         typer.Option(
-            "--max-rows-per-person", metavar="N", help="Above 1, it is for persons with so many rows."
+            "--max-rows-per-person", metavar="N", help="It is for persons with so many rows; above 1 always."
         ),
     ] = 1,
+    persons: Annotated[
+        bool, typer.Option("--persons", help="It is for persons, also with one row each.")
+    ] = False,
     client: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,7 +79,7 @@ def new(
     from sfumato.privacy.base import ROW, Unit
     from sfumato.privacy.ledger.debit import store_at
 
-    unit = ROW if max_rows_per_person == 1 else Unit.person(max_rows_per_person)
+    unit = Unit.person(max_rows_per_person) if persons or max_rows_per_person != 1 else ROW
     budget = Budget(epsilon, rho, delta, unit)
     clients = dict(_share(item) for item in client or ())
     trial = Ledger.in_memory(budget)

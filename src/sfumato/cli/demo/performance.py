@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -21,7 +25,7 @@ def perform(stage: Stage, kept: Path | None = None) -> int:
     """Play all steps, then one screen that sums up. kept: where the files will be afterwards."""
     start = time.perf_counter()
     done: list[tuple[DemoStep, str]] = []
-    with compiling() as stage.compiled:
+    with compiling() as stage.compiled, _witness_of_its_own():
         for number, step in enumerate(STEPS, 1):
             stage.show("", Rule(Text(f" {number} of {len(STEPS)}: {step.title} ", "bold"), align="left"))
             stage.show(Text(step.why, "italic"), "")
@@ -37,6 +41,21 @@ def perform(stage: Stage, kept: Path | None = None) -> int:
     }
     stage.terminal.result(["", _summary(done, stage, seconds, where)], plain)
     return 1 if stage.mishaps else 0
+
+
+@contextmanager
+def _witness_of_its_own() -> Iterator[None]:
+    """What ledgers remember of simulated people ends with the demo: it can be played again."""
+    name = "SFUMATO_STATE"
+    before = os.environ.get(name)
+    with tempfile.TemporaryDirectory(prefix="sfumato-demo-state-") as folder:
+        os.environ[name] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(name)
+            if before is not None:
+                os.environ[name] = before
 
 
 def _summary(done: list[tuple[DemoStep, str]], stage: Stage, seconds: float, where: str) -> Panel:

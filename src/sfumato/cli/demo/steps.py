@@ -199,11 +199,16 @@ def synthesize(stage: Stage) -> str:
         "synthesize", stage / "discharges.parquet", "--schema", stage / "discharges.toml", "--epsilon", 2,
         "--columns", "sex,age,mdc,charge",
     )  # fmt: skip
-    stage.command(*common, "--method", "private", "--rows", stage.rows, "--out", stage / "synthetic")
     stage.command(*common, "--method", "pegs", "--rows", 100, "--out", stage / "pegs", "--quiet")
+    ledger = stage / "discharges.ledger"
+    name = ("--data-set", "Simulated discharges", "--persons")
+    stage.command("ledger", "new", ledger, *name, "--epsilon", 3, "--quiet")
+    private = ("--method", "private", "--delta", 0, "--rows", stage.rows, "--ledger", ledger)
+    stage.command(*common, *private, "--out", stage / "synthetic")
+    stage.command("ledger", "check", ledger, "--against", stage / "synthetic")
     return (
         f"{stage.rows:,} rows for epsilon 2, noise drawn once, any number more for nothing; PeGS pays for "
-        "every row, and gets 100 for the same: mostly noise"
+        "every row, and gets 100 for the same: mostly noise. The ledger has the line that paid for the first"
     )
 
 
