@@ -62,7 +62,7 @@ bench: $(STAMP) ## measure: each benchmark prints ratios
 	@set -e; for script in benchmarks/*.py; do \
 	    test -e "$$script" || continue; echo "== $$script"; $(BIN)/python "$$script"; done
 
-# Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter anjana"
+# Judges and generators of others, each in an environment of its own: make peers PEERS="pycanon anonymeter anjana intoto"
 # Nothing but what the lock lists: SDV's lists no torch, which its copulas do not need.
 PEERS ?= $(basename $(notdir $(wildcard peers/*.lock)))
 

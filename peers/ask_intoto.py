@@ -1,7 +1,7 @@
 """Whether others' tools read and check a signature: {"line", "key"} in, what they found out.
 
-line: an envelope as a release holds it. key: the PEM of the public key. securesystemslib checks the DSSE envelope,
-in-toto-attestation reads the statement in it.
+line: an envelope as a release holds it. key: the PEM of the public key. securesystemslib checks the DSSE
+envelope, in-toto-attestation reads the statement in it.
 """
 
 import json

@@ -145,8 +145,8 @@ def _tested(grouped: Grouped) -> tuple[str, ...]:
         done.append(f"{listed([repr(c) for c in grouped.apart], 12)} exchanged each by itself")
     failed = f"what failed was {' and '.join(done)}" if done else "nothing was found"
     beside = (
-        f"{listed([repr(c) for c in grouped.joined], 12)} left with the quasi-identifiers they belong to: who "
-        "knows enough of these to tell a person apart learns the rest of them.",
+        f"{listed([repr(c) for c in grouped.joined], 12)} left with the quasi-identifiers they belong to: "
+        "who knows enough of these to tell a person apart learns the rest of them.",
     ) if grouped.joined else ()  # fmt: skip
     return (
         "The columns that were kept do not follow from the exchanged ones within groups. This was tested "
