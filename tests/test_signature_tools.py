@@ -1,5 +1,5 @@
 """Others' tools read and check what is signed: securesystemslib and in-toto-attestation in an environment of
-their own (`make peers PEERS=intoto`), sigstore's verifier where node has it (peers/ask_sigstore.js), openssl."""
+their own (`make peers PEERS=intoto`), sigstore's verifier where node has it, and openssl."""
 
 from __future__ import annotations
 
