@@ -63,7 +63,7 @@ def test_the_parts_have_their_laws(scale: int) -> None:
 
 def test_another_scale_would_be_seen() -> None:
     drawn = [lattice._geometric(3) for _ in range(DRAWS)]
-    q = math.exp(-1 / 3.3)
+    q = math.exp(-1 / 6)
     with pytest.raises(AssertionError):
         require_law(drawn, {k: (1 - q) * q**k for k in range(100)})
 

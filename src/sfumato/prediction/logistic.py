@@ -155,7 +155,8 @@ class PrivateLogistic(PrivateClassifier):
         few = plan.shape is Shape.CENTRED
         if few:  # a base rate of one fortieth of epsilon would be mostly noise
             outcomes = outcomes.and_again(training, most, purse.share(AGAIN, "rows by outcome, again"))
-        outcomes.warn_if_one_class()
+        if not self.anyway:
+            outcomes.warn_if_one_class()
         negative, positive = outcomes.positive_counts
         offset = math.log(positive / negative)
         centres = _centres(training, rows, most, purse) if few else {}
