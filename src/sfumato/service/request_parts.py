@@ -116,6 +116,14 @@ def idempotency_key(request: Request) -> str | None:
     return given[0]
 
 
+def pseudonym(request: Request) -> bytes:
+    """Who is asked about, by a name that only the caller understands; empty if it is not told."""
+    given = request.headers.getlist("x-pseudonym")
+    if len(given) > 1 or (given and not _IDEMPOTENCY.fullmatch(given[0])):
+        raise Refusal("bad_pseudonym")
+    return given[0].encode() if given else b""
+
+
 def parameters(request: Request, *known: str) -> dict[str, str]:
     """The query's parameters: each known, each once."""
     if not request.scope.get("query_string"):

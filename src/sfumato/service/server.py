@@ -66,6 +66,8 @@ def check(settings: Settings) -> list[Served]:
     installation = Installation(settings.keys, create=True)
     with contextlib.closing(installation):
         registry = Registry(settings, installation)
+        if settings.drift_ledger:
+            Ledger.open(settings.drift_ledger)
         if settings.access:
             from sfumato.service.access import read
             from sfumato.service.key_sets import KeySet
