@@ -96,6 +96,14 @@ def serve(
     ssl_certfile: Annotated[str | None, _net("--ssl-certfile", "FILE", "Certificate, for TLS.")] = None,
     ssl_keyfile: Annotated[str | None, _net("--ssl-keyfile", "FILE", "Its private key.")] = None,
     ssl_ca_certs: Annotated[str | None, _net("--ssl-ca-certs", "FILE", "Authorities of clients.")] = None,
+    telemetry: Annotated[
+        str,
+        typer.Option(
+            "--telemetry",
+            metavar="URL",
+            help="OpenTelemetry collector (OTLP by HTTP), such as http://127.0.0.1:4318.",
+        ),
+    ] = "",
     drift_ledger: Annotated[
         str | None,
         _drift("--drift-ledger", "FILE", "Pays for noisy histograms of what is asked; turns them on."),
@@ -149,7 +157,7 @@ def serve(
         only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
         access="" if access is None else str(access), fhir="" if fhir is None else str(fhir),
         drift=str(drift), drift_ledger=drift_ledger or "", drift_epsilon=drift_epsilon,
-        drift_period=drift_period,
+        drift_period=drift_period, telemetry=telemetry,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

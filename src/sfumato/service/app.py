@@ -89,7 +89,13 @@ def build(service: Service) -> Middleware:
         app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
-    return Middleware(app, service.metrics, secure=settings.secure, root_path=settings.root_path)
+    return Middleware(
+        app,
+        service.metrics,
+        secure=settings.secure,
+        root_path=settings.root_path,
+        telemetry=service.telemetry,
+    )
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:

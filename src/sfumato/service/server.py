@@ -79,6 +79,10 @@ def check(settings: Settings) -> list[Served]:
         if settings.ledger:
             Ledger.open(settings.ledger)
         open_answers(settings.answers, installation.secret, settings.keep_hours).close()
+        if settings.telemetry:
+            from sfumato.service.telemetry import Telemetry
+
+            Telemetry(settings.telemetry).close()
         if settings.fhir:
             from sfumato.io.fhir import faults_of, read_mappings
 

@@ -27,6 +27,7 @@ from sfumato.service.replies import Fault, Refusal, dumps
 from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import Settings
 from sfumato.service.shared import SharedRates, is_shared
+from sfumato.service.telemetry import Telemetry
 from sfumato.service.tokens import Tokens
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
@@ -49,6 +50,7 @@ class Service:
         self.limits = Limits(Path(folder) / "limits")
         self.rates = SharedRates(settings.answers) if is_shared(settings.answers) else None
         self.metrics = Metrics(folder)
+        self.telemetry = Telemetry(settings.telemetry) if settings.telemetry else None
         self.drift: Recorder | None = None
         if settings.drift_ledger:
             payer, seconds = Ledger.open(settings.drift_ledger), PERIODS[settings.drift_period]
@@ -64,7 +66,7 @@ class Service:
         self.threads.shutdown(wait=True)
         if self.tokens is not None:
             self.tokens.close()
-        for extra in (self.rates, self.drift):
+        for extra in (self.rates, self.drift, self.telemetry):
             if extra is not None:
                 extra.close()
         for part in (self.answers, self.limits, self.installation):
@@ -130,6 +132,8 @@ class Service:
             answer, outcomes = await self._kept(question)
         for how, number in outcomes.items():
             self.metrics.scored(how, number)
+            if self.telemetry is not None:
+                self.telemetry.scored(how, number)
         if self.drift is not None and await self._counts(question, self.drift):
             self.drift.note(question.served, question.rows)
         return answer
