@@ -94,12 +94,15 @@ soak: $(STAMP) ## every test, the long ones too, with more draws and examples (P
 	@SFUMATO_SOAK=1 SFUMATO_PART=$(PART) $(BIN)/python -m pytest $(SIDE_BY_SIDE) \
 	    -m $(if $(PART),soak,"soak or not soak")
 
-# The demo's lock is a part of the other: the light core, the service, and what puts this folder in place.
+# The demo's lock is a part of the other: the light core, the service, and what puts this folder in place. The service's
+# has FHIR and telemetry on top: deploy/Containerfile installs it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
 lock: $(STAMP) ## pin the versions anew
 	@$(COMPILE) --extra dev --upgrade -o requirements.lock pyproject.toml
 	@$(COMPILE) --extra service --group build --upgrade -c requirements.lock -o requirements-demo.lock pyproject.toml
+	@$(COMPILE) --extra service --extra fhir --extra telemetry --group build --upgrade -c requirements.lock \
+	    -o requirements-service.lock pyproject.toml
 
 clean: ## remove what was made, the environment too
 	rm -rf $(VENV) .peers sfumato-demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks

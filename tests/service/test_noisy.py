@@ -239,7 +239,7 @@ def test_repeats_leave_room_for_what_is_paid(
 ) -> None:
     ask, _ = spend()
     first = ask("POST", SCORE, WHOLE)
-    monkeypatch.setattr("sfumato.service.answers._FREE_SHARE", 0.0)
+    monkeypatch.setattr("sfumato.service.answers.FREE_SHARE", 0.0)
     assert ask("POST", SCORE, WHOLE, headers={"idempotency-key": "x"}).code == "unavailable"
     assert ask("POST", SCORE, WHOLE).body == first.body  # nothing new is kept for it
     assert ask("POST", SCORE, {**WHOLE, "age": 50}).status == 200 and spent(ledger) == 1.0

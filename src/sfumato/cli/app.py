@@ -17,6 +17,7 @@ from sfumato.cli import (
     demo,
     determination,
     domains,
+    drift,
     frontier,
     hierarchies,
     inspection,
@@ -153,6 +154,7 @@ register(keys_app, keys.rotate)
 register(keys_app, keys.revoke)
 register(keys_app, keys.history)
 app.add_typer(keys_app, name="keys")
+register(app, drift.drift)
 
 
 @contextmanager

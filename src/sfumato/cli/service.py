@@ -26,11 +26,17 @@ if TYPE_CHECKING:
 
 _NET = "Where it listens"
 _NOISY = "Noisy models"
+_DRIFT = "Drift under privacy"
 _FIT = "import sys; from sfumato.cli.demo_models import fit; fit(sys.argv[1])"
 
 
 def _net(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_NET)
+    return option
+
+
+def _drift(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_DRIFT)
     return option
 
 
@@ -90,6 +96,21 @@ def serve(
     ssl_certfile: Annotated[str | None, _net("--ssl-certfile", "FILE", "Certificate, for TLS.")] = None,
     ssl_keyfile: Annotated[str | None, _net("--ssl-keyfile", "FILE", "Its private key.")] = None,
     ssl_ca_certs: Annotated[str | None, _net("--ssl-ca-certs", "FILE", "Authorities of clients.")] = None,
+    telemetry: Annotated[
+        str,
+        typer.Option(
+            "--telemetry",
+            metavar="URL",
+            help="OpenTelemetry collector (OTLP by HTTP), such as http://127.0.0.1:4318.",
+        ),
+    ] = "",
+    drift_ledger: Annotated[
+        str | None,
+        _drift("--drift-ledger", "FILE", "Pays for noisy histograms of what is asked; turns them on."),
+    ] = None,
+    drift_epsilon: Annotated[float, _drift("--drift-epsilon", "E", "What a period of a model costs.")] = 1.0,
+    drift_period: Annotated[str, _drift("--drift-period", "PERIOD", "hour, day or week.")] = "day",
+    drift: Annotated[Path, _drift("--drift", "FILE", "Where they are kept.")] = Path("sfumato.drift"),
     ledger: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +156,8 @@ def serve(
         body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
         only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
         access="" if access is None else str(access), fhir="" if fhir is None else str(fhir),
+        drift=str(drift), drift_ledger=drift_ledger or "", drift_epsilon=drift_epsilon,
+        drift_period=drift_period, telemetry=telemetry,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -17,7 +17,8 @@ from sfumato.errors import SfumatoError
 from sfumato.service import logs, page
 from sfumato.service.inference_protocol import InferenceProtocol
 from sfumato.service.middleware import NOTE, Middleware
-from sfumato.service.openapi import document
+from sfumato.service.openapi import document, drift_path
+from sfumato.service.registry import Served
 from sfumato.service.replies import Refusal, dumps
 from sfumato.service.settings import VARIABLE, Settings
 from sfumato.service.token_endpoint import TokenEndpoint
@@ -31,8 +32,8 @@ class RouteGroup(Protocol):
         """Method, address and function of each."""
         ...
 
-    def paths(self) -> dict[str, Any]:
-        """As the OpenAPI document has them."""
+    def paths(self, models: Sequence[Served] = ()) -> dict[str, Any]:
+        """As the OpenAPI document has them; `models` are described one by one."""
         ...
 
 
@@ -56,7 +57,9 @@ def build(service: Service) -> Middleware:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         logs.event("started", models=len(service.registry.names))
+        ticking = asyncio.create_task(service.tick())
         yield
+        ticking.cancel()
         await asyncio.to_thread(service.close)
         logs.event("stopped")
 
@@ -64,16 +67,20 @@ def build(service: Service) -> Middleware:
     app.router.redirect_slashes = False
     settings = service.settings
     groups = route_groups(service)
-    more = {path: about for group in groups for path, about in group.paths().items()}
+
+    def more(models: Sequence[Served] = ()) -> dict[str, Any]:
+        told = {} if service.drift is None else drift_path()
+        return told | {path: about for group in groups for path, about in group.paths(models).items()}
+
     limits = (settings.body_bytes, settings.most_rows)
-    general = dumps(document(sfumato.__version__, *limits, root_path=settings.root_path, more=more))
+    general = dumps(document(sfumato.__version__, *limits, root_path=settings.root_path, more=more()))
 
     async def openapi(request: Request) -> Response:
         request.scope[NOTE].route = "openapi"
         if "authorization" not in request.headers:
             return Response(general, media_type="application/json")
         models = service.allowed(await service.admit(request, "openapi"))
-        return as_json(document(sfumato.__version__, *limits, models, settings.root_path, more))
+        return as_json(document(sfumato.__version__, *limits, models, settings.root_path, more(models)))
 
     routes: list[Route] = [*service.routes(), ("GET", "/openapi.json", openapi)]
     for group in groups:
@@ -82,7 +89,13 @@ def build(service: Service) -> Middleware:
         app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
     for address, route, content, kind in page.files():
         app.router.add_route(address, _static(route, content, kind), methods=["GET"], include_in_schema=False)
-    return Middleware(app, service.metrics, secure=settings.secure, root_path=settings.root_path)
+    return Middleware(
+        app,
+        service.metrics,
+        secure=settings.secure,
+        root_path=settings.root_path,
+        telemetry=service.telemetry,
+    )
 
 
 def _static(route: str, content: bytes, kind: str) -> Any:

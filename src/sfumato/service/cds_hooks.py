@@ -126,7 +126,7 @@ class CdsHooks:
         answer: dict[str, Any] = json.loads(await self._service.scored(question))
         return answer
 
-    def paths(self) -> dict[str, Any]:
+    def paths(self, _: object = ()) -> dict[str, Any]:
         """As the OpenAPI document has them."""
         answer = {"application/json": {"schema": {"type": "object"}}}
         wrong = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}

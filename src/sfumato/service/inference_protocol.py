@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -20,6 +20,7 @@ import sfumato
 from sfumato.service import request_parts
 from sfumato.service.keys import ApiKey
 from sfumato.service.middleware import NOTE
+from sfumato.service.openapi import row_schema
 from sfumato.service.registry import Served
 from sfumato.service.replies import REFUSALS, Fault, Refusal, dumps
 from sfumato.service.request_parts import Row
@@ -139,32 +140,72 @@ class InferenceProtocol:
         }
         return as_json(content)
 
-    def paths(self) -> dict[str, Any]:
-        """As the OpenAPI document has them."""
-        answer = {"content": {"application/json": {"schema": {"type": "object"}}}}
-        refused = {
-            str(s): {"description": "Refused, with a text under `error`", **answer}
-            for s in sorted({status for status, _ in REFUSALS.values()} - {500})
-        }
+    def paths(self, models: Sequence[Served] = ()) -> dict[str, Any]:
+        """As the OpenAPI document has them; each model with its own tensors."""
         found: dict[str, Any] = {}
-        names = {"name": "A model, as /v1/models lists it.", "version": "One of its versions."}
         for method, path, _ in self.routes():
-            known = [n for n in names if f"{{{n}}}" in path]
-            about: dict[str, Any] = {
-                "operationId": "v2" + path.removeprefix("/v2").translate(str.maketrans("/", "_", "{}")),
-                "summary": f"Open Inference Protocol: {path.rpartition('/')[2].strip('{}')}",
-                "responses": {"200": {"description": "Done", **answer}, **refused},
-            }
-            if "/health/" in path:
-                about["security"] = []
-            if known:
-                plain = {"in": "path", "required": True, "schema": {"type": "string"}}
-                about["parameters"] = [{"name": n, "description": names[n], **plain} for n in known]
-            if method == "POST":
-                schema = {"type": "object", "required": ["inputs"]}
-                about["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-            found[path] = {method.lower(): about}
+            if method == "GET" or not models:
+                found[path] = {method.lower(): _operation(method, path)}
+                continue
+            for served in models:
+                about = _operation(method, path, served)
+                found[path.replace("{name}", served.name)] = {"post": about}
         return found
+
+
+_NAMES = {"name": "A model, as /v1/models lists it.", "version": "One of its versions."}
+
+
+def _operation(method: str, path: str, served: Served | None = None) -> dict[str, Any]:
+    answer = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    refused = {
+        str(s): {"description": "Refused, with a text under `error`", **answer}
+        for s in sorted({status for status, _ in REFUSALS.values()} - {500})
+    }
+    name = path.removeprefix("/v2").translate(str.maketrans("/", "_", "{}"))
+    about: dict[str, Any] = {
+        "operationId": f"v2{name}" + (f"_{served.name}" if served else ""),
+        "summary": f"Open Inference Protocol: {path.rpartition('/')[2].strip('{}')}",
+        "responses": {"200": {"description": "Done", **answer}, **refused},
+    }
+    if "/health/" in path:
+        about["security"] = []
+    known = [n for n in _NAMES if f"{{{n}}}" in path and not (n == "name" and served)]
+    if known:
+        plain = {"in": "path", "required": True, "schema": {"type": "string"}}
+        about["parameters"] = [{"name": n, "description": _NAMES[n], **plain} for n in known]
+    if method == "POST":
+        about["description"] = (
+            "A tensor for each feature, here with one row; more rows make the tensors longer, in any order."
+        )
+        schema = {"type": "object", "required": ["inputs"]} if served is None else _request(served)
+        about["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return about
+
+
+def _request(served: Served) -> dict[str, Any]:
+    """What is surely taken: one row, a tensor for each feature."""
+    rows = row_schema(served.model.features)["properties"]
+    tensors = []
+    for feature in served.model.features:
+        value = {k: v for k, v in rows[feature.name].items() if k in ("type", "enum")}
+        properties = {
+            "name": {"const": feature.name},
+            "shape": {"const": [1]},
+            "datatype": {"const": _datatype(feature)},
+            "data": {"type": "array", "items": value, "minItems": 1, "maxItems": 1},
+        }
+        tensors.append(_closed(properties))
+    inputs = {"type": "array", "prefixItems": tensors, "items": False, "minItems": len(tensors)}
+    wanted = {"enum": [[{"name": name}] for name in _OUTPUTS]}
+    whole = _closed({"inputs": inputs | {"maxItems": len(tensors)}})
+    whole["properties"] |= {"id": {"type": "string", "maxLength": 200}, "outputs": wanted}
+    return whole
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    names = list(properties)
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
 
 
 def _in_its_form(endpoint: Endpoint) -> Endpoint:

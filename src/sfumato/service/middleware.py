@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.service import logs
 from sfumato.service.metrics import Metrics
 from sfumato.service.replies import Refusal
+from sfumato.service.telemetry import Telemetry, trace_of
 
 NOTE = "sfumato.note"  # where in an ASGI scope the note of a request is
 PAGE_POLICY = (
@@ -46,8 +47,16 @@ class Note:
 class Middleware:
     """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, *, secure: bool = False, root_path: str = "") -> None:
-        self._app, self._metrics, self._root = app, metrics, root_path
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        *,
+        secure: bool = False,
+        root_path: str = "",
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self._app, self._metrics, self._root, self._telemetry = app, metrics, root_path, telemetry
         self._headers = [*_HEADERS, _SECURE] if secure else _HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,6 +68,10 @@ class Middleware:
         start = time.perf_counter()
         note = scope[NOTE] = Note(secrets.token_hex(8))
         added = [*self._headers, (b"x-request-id", note.id.encode())]
+        span = None
+        if self._telemetry is not None:
+            span, back = self._telemetry.begin(scope["headers"])
+            added += back
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -81,7 +94,10 @@ class Middleware:
             if not note.status:
                 await _refuse(answer, Refusal("fault"))
         finally:
-            self._account(note, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            if self._telemetry is not None:
+                self._telemetry.end(span, scope["method"], note, seconds)
+            self._account(note, seconds, "" if span is None else trace_of(span))
 
     def _inside(self, scope: Scope) -> Scope:
         """The address as the routes know it, whether the proxy took its prefix away or passed it on."""
@@ -89,10 +105,12 @@ class Middleware:
             return {**scope, "path": scope["path"][len(self._root) :]}
         return scope
 
-    def _account(self, note: Note, seconds: float) -> None:
+    def _account(self, note: Note, seconds: float, trace: str = "") -> None:
         self._metrics.request(note.route, note.status, seconds)
         fields: dict[str, Any] = {"id": note.id, "route": note.route, "status": note.status}
         fields |= {k: v for k in ("code", "key", "model", "version") if (v := getattr(note, k))}
+        if trace:
+            fields["trace"] = trace
         logs.event("request", ms=round(1000 * seconds, 2), **fields)
 
 

@@ -163,6 +163,21 @@ def _paths(body_bytes: int, most_rows: int) -> Json:
     }  # fmt: skip
 
 
+def drift_path() -> Json:
+    """The address at which drift is told, where it is."""
+    answers = _answers({}, 401, 404, 422, 429, 503)
+    answers["200"] = {
+        "description": "Noisy histograms of each period",
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+    about = "What was asked over time, with noise, each period held against the first of its version."
+    return {
+        "/v1/models/{name}/drift": {
+            "get": _operation("drift", "Drift under privacy", about, answers, [_MODEL])
+        }
+    }
+
+
 def _operation(
     name: str, summary: str, description: str, responses: Json, parameters: list[Json] | None = None
 ) -> Json:
@@ -337,6 +352,7 @@ def _model_schemas() -> Json:
                 "signer_compared": {"type": "boolean"},
                 "versions": {"type": "array", "items": _NAME},
                 "current": {"type": ["string", "null"]},
+                "drift": {"type": "boolean"},
             },
             _UNPROVED,
         ),

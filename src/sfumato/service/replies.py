@@ -16,6 +16,7 @@ REFUSALS = {
     "bad_request": (400, "The request cannot be understood."),
     "not_json": (400, "The body is not JSON in UTF-8, is nested too deeply, or names a field twice."),
     "bad_idempotency_key": (400, "An Idempotency-Key is 1 to 255 printable ASCII characters, given once."),
+    "bad_pseudonym": (400, "An X-Pseudonym is 1 to 255 printable ASCII characters, given once."),
     "no_key": (401, "A valid API key or token is needed: Authorization: Bearer ..."),
     "not_allowed": (403, "This key is not for that."),
     "budget_spent": (403, "The privacy budget does not cover this question. Nothing was debited."),

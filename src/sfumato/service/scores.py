@@ -42,6 +42,7 @@ class Question:
     idempotency: str | None = None
     decimals: int | None = None
     told: bytes = b""  # what an idempotency key stands for: address, parameters and body as they came
+    pseudonym: bytes = b""  # who is asked about, for the histograms of drift; opaque, and not kept
 
 
 def released(question: Question) -> bytes:

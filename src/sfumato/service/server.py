@@ -66,6 +66,8 @@ def check(settings: Settings) -> list[Served]:
     installation = Installation(settings.keys, create=True)
     with contextlib.closing(installation):
         registry = Registry(settings, installation)
+        if settings.drift_ledger:
+            Ledger.open(settings.drift_ledger)
         if settings.access:
             from sfumato.service.access import read
             from sfumato.service.key_sets import KeySet
@@ -77,6 +79,10 @@ def check(settings: Settings) -> list[Served]:
         if settings.ledger:
             Ledger.open(settings.ledger)
         open_answers(settings.answers, installation.secret, settings.keep_hours).close()
+        if settings.telemetry:
+            from sfumato.service.telemetry import Telemetry
+
+            Telemetry(settings.telemetry).close()
         if settings.fhir:
             from sfumato.io.fhir import faults_of, read_mappings
 

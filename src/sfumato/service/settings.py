@@ -39,6 +39,9 @@ class Settings:
         or pass it on.
     access: the file of issuers and clients whose tokens are taken beside keys.
     fhir: the file that says which FHIR code is which feature; with it CDS Hooks is spoken.
+    telemetry: the address of an OpenTelemetry collector (OTLP by HTTP), if there is one.
+    drift: where noisy histograms of what is asked are kept, if drift_ledger pays for them: drift_epsilon each
+        drift_period (hour, day or week).
     """
 
     models: tuple[str, ...]
@@ -61,6 +64,11 @@ class Settings:
     root_path: str = ""
     access: str = ""
     fhir: str = ""
+    telemetry: str = ""
+    drift: str = "sfumato.drift"
+    drift_ledger: str = ""
+    drift_epsilon: float = 1.0
+    drift_period: str = "day"
 
     def __post_init__(self) -> None:
         faults = []
@@ -78,6 +86,10 @@ class Settings:
             faults.append("a score has 1 to 15 decimals")
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
             faults.append("a trusted key is 64 hexadecimal digits")
+        if self.telemetry and not re.fullmatch(r"https?://[^\s/@]+(/[^\s@]*)?", self.telemetry):
+            faults.append("telemetry goes to an address, such as http://127.0.0.1:4318")
+        if not 0 < self.drift_epsilon <= 100 or self.drift_period not in ("hour", "day", "week"):
+            faults.append("drift costs an epsilon above 0, at most 100, each hour, day or week")
         if self.root_path and not _PREFIX.fullmatch(self.root_path):
             faults.append("a root path is /NAME or /NAME/NAME, and its first name none of our own addresses")
         if faults:

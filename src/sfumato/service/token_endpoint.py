@@ -85,7 +85,7 @@ class TokenEndpoint:
         }
         return Response(dumps(content), media_type="application/json")
 
-    def paths(self) -> dict[str, Any]:
+    def paths(self, _: object = ()) -> dict[str, Any]:
         """As the OpenAPI document has them."""
         answer = {"content": {"application/json": {"schema": {"type": "object"}}}}
         form = {

@@ -16,6 +16,7 @@ from sfumato.privacy import Ledger
 from sfumato.service import logs, request_parts
 from sfumato.service.access import read as read_access
 from sfumato.service.answers import open_answers
+from sfumato.service.drift import PERIODS, Recorder, report
 from sfumato.service.installation import Installation
 from sfumato.service.keys import ApiKey
 from sfumato.service.limits import Limits
@@ -26,10 +27,12 @@ from sfumato.service.replies import Fault, Refusal, dumps
 from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import Settings
 from sfumato.service.shared import SharedRates, is_shared
+from sfumato.service.telemetry import Telemetry
 from sfumato.service.tokens import Tokens
 
 _THREADS = 8  # for answers that have to be kept: they wait for the disk
 _MOST_WAITING = 256
+_TICK = 30.0  # seconds between two looks at whether a period of drift has ended
 Route = tuple[str, str, Any]  # method, address, function
 
 
@@ -47,6 +50,12 @@ class Service:
         self.limits = Limits(Path(folder) / "limits")
         self.rates = SharedRates(settings.answers) if is_shared(settings.answers) else None
         self.metrics = Metrics(folder)
+        self.telemetry = Telemetry(settings.telemetry) if settings.telemetry else None
+        self.drift: Recorder | None = None
+        if settings.drift_ledger:
+            payer, seconds = Ledger.open(settings.drift_ledger), PERIODS[settings.drift_period]
+            self.drift = Recorder(Path(folder), settings.drift, payer, settings.drift_epsilon, seconds)
+            self._tick(self.drift)
         access = read_access(settings.access) if settings.access else None
         self.tokens = None if access is None else Tokens(access, self.installation.secret, self.answers)
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="answers")
@@ -57,8 +66,9 @@ class Service:
         self.threads.shutdown(wait=True)
         if self.tokens is not None:
             self.tokens.close()
-        if self.rates is not None:
-            self.rates.close()
+        for extra in (self.rates, self.drift, self.telemetry):
+            if extra is not None:
+                extra.close()
         for part in (self.answers, self.limits, self.installation):
             part.close()
 
@@ -110,7 +120,8 @@ class Service:
         body = await request_parts.body_of(request, self.settings.body_bytes, self.settings.seconds_to_send)
         rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
-        question = Question(served, rows, many, explain, key, under, self.settings.decimals, told)
+        who = request_parts.pseudonym(request) if self.drift is not None else b""
+        question = Question(served, rows, many, explain, key, under, self.settings.decimals, told, who)
         return Response(await self.scored(question), media_type="application/json")
 
     async def scored(self, question: Question) -> bytes:
@@ -121,7 +132,41 @@ class Service:
             answer, outcomes = await self._kept(question)
         for how, number in outcomes.items():
             self.metrics.scored(how, number)
+            if self.telemetry is not None:
+                self.telemetry.scored(how, number)
+        if self.drift is not None and await self._counts(question, self.drift):
+            self.drift.note(question.served, question.rows)
         return answer
+
+    async def _counts(self, question: Question, drift: Recorder) -> bool:
+        """Whether a request counts: of a pseudonym, the first of the period."""
+        if not question.pseudonym:
+            return True
+        parts = (question.served.name.encode(), str(drift.period).encode(), question.pseudonym)
+        mark = self.answers.hash(b"drift", question.key.client.encode(), *parts)
+        work = asyncio.get_running_loop().run_in_executor
+        return await work(self.threads, self.answers.first, mark, drift.period + 2.0 * drift.seconds)
+
+    async def tick(self) -> None:
+        """Once in a while: periods of drift end, whether anybody asks or not."""
+        while self.drift is not None:
+            await asyncio.to_thread(self._tick, self.drift)
+            await asyncio.sleep(_TICK)
+
+    def _tick(self, drift: Recorder) -> None:
+        found = [self.registry.find(name) for name in self.registry.names]
+        drift.tick([served for served in found if served is not None])
+
+    async def drift_report(self, request: Request) -> Response:
+        """What was asked of a model over time, noisy; how far it is from the first period."""
+        key = await self.admit(request, "drift")
+        request_parts.parameters(request)
+        served = self.served(request, key, CURRENT)
+        if self.drift is None:
+            raise Refusal("unknown")
+        told = await asyncio.to_thread(report, self.drift.histograms, served.name)
+        left = await asyncio.to_thread(getattr, self.drift.ledger, "left")
+        return as_json(told | {"epsilon_per_period": self.drift.epsilon, "epsilon_left": left})
 
     async def _kept(self, question: Question) -> tuple[bytes, dict[str, int]]:
         """An answer that waits for the disk, on a thread; begun is finished, though the caller be gone."""
@@ -166,6 +211,7 @@ class Service:
             "signer_compared": bool(self.settings.trusted),
             "versions": [served.version] if closed else self.registry.versions(served.name),
             "current": current.version if current else None,
+            "drift": self.drift is not None,
         }
         return as_json(about)
 
@@ -270,6 +316,7 @@ class Service:
             ("POST", "/v1/models/{name}/activate", self.activate),
             ("POST", "/v1/models/{name}/rollback", self.rollback),
             ("GET", "/v1/budget", self.budget),
+            *([("GET", "/v1/models/{name}/drift", self.drift_report)] if self.drift is not None else []),
             ("GET", "/healthz", self.healthz),
             ("GET", "/readyz", self.readyz),
             ("GET", "/metrics", self.metrics_text),

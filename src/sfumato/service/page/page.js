@@ -72,7 +72,31 @@ async function show(name) {
     ? `Each new question costs an epsilon of ${model.claimed_epsilon}; the same question again costs nothing.`
     : "Scores cost nothing: privacy was paid for once, when the model was fitted. The fields start in the middle of their ranges.";
   $("result").hidden = true;
+  await drift();
   await budget();
+}
+
+async function drift() {
+  $("drift").hidden = !model.drift;
+  if (!model.drift) return;
+  const told = await ask(`v1/models/${encodeURIComponent(model.name)}/drift`);
+  const word = (x) => (x.changed === null ? "too few" : x.changed ? "changed" : "not seen");
+  const rows = told.periods.flatMap((p) =>
+    Object.entries(p.baseline ? { all: null } : p.features).map(([name, x]) =>
+      h("tr", {},
+        h("th", { scope: "row" }, p.start),
+        h("td", { class: "n" }, `about ${p.requests}`),
+        h("td", {}, name),
+        h("td", { class: "n" }, x ? x.distance.toFixed(2) : ""),
+        h("td", {}, x ? word(x) : "baseline"),
+      ),
+    ),
+  );
+  const head = h("tr", {}, ...["period from", "requests", "feature", "distance", "change"].map((t) => h("th", { scope: "col" }, t)));
+  $("periods").replaceChildren(
+    rows.length ? h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)) : h("p", {}, "No period has ended yet."),
+    h("p", { class: "small" }, `Epsilon ${told.epsilon_per_period} each period; ${told.epsilon_left} left.`),
+  );
 }
 
 function promises() {
