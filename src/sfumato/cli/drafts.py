@@ -162,12 +162,20 @@ def _result(made: Draft, out: Path) -> list[Any]:
 
 def _to_change(made: Draft, out: Path) -> list[Any]:
     """Where a limit is missed: which columns cause it, and the lines that change it."""
+    from sfumato.schema import Role
+
     bands = made.proposal.bands
-    missed = [t.name for a in made.run.assessments.values() for t in a.thresholds if t.outcome != "met"]
-    if not missed or "risk" not in missed:
+    missed = [t for a in made.run.assessments.values() for t in a.thresholds if t.outcome != "met"]
+    risk = next((t for t in missed if t.name == "risk"), None)
+    if risk is None:
         return []
     parts: list[Any] = ["", Text("What to change", "bold")]
-    if bands:
+    told = (risk.worst or "").rpartition(", ")[2]
+    if told in made.run.load().schema.of_role(Role.SENSITIVE):
+        words = f"'{told}' can be told from the other columns. Say drop = true for it in {made.plan}, or ask "
+        words += f"for more of its values in each class (l = {{ {told} = 4 }} in the step), and run it again."
+        parts.append(Padding(Text(printable(words)), (0, 0, 0, 2)))
+    elif bands:
         names = ", ".join(map(repr, bands))
         words = f"Released as they are, these tell most of a person: {names}. Have them in bands:"
         parts.append(Padding(Text(printable(f"{words} put these lines into {made.plan}")), (0, 0, 0, 2)))

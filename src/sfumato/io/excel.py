@@ -82,7 +82,7 @@ def read(
     table = pa.Table.from_batches([batch])
     end = table.slice(max(0, table.num_rows - layout.LOOKED_AT)).to_pydict().values()
     cells = [["" if c is None else str(c).strip() for c in row] for row in zip(*end, strict=True)]
-    layout.refuse_footer(cells, where, "row")
+    layout.refuse_footer(cells, where, "row", notes=False)
 
     def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         unknown = [repr(c) for c in columns if c not in table.column_names]

@@ -242,8 +242,13 @@ def contrast(cells: Sequence[str], below: Sequence[Row]) -> list[bool | None]:
 # -- lines below the table ----------------------------------------------------------------------------
 
 
-def refuse_footer(rows: Sequence[Sequence[str]], name: str, word: str = "line") -> None:
-    """Refuse a table that ends in a sum or a note. rows: the last ones, cells of equal number."""
+def refuse_footer(
+    rows: Sequence[Sequence[str]], name: str, word: str = "line", *, notes: bool = True
+) -> None:
+    """Refuse a table that ends in a sum or a note. rows: the last ones, cells of equal number.
+
+    notes: whether notes are; of a sheet a warning names them.
+    """
     if len(rows) < 3 or len(rows[-1]) < 2:
         return
     body = [list(row) for row in rows[:-1]]
@@ -251,7 +256,7 @@ def refuse_footer(rows: Sequence[Sequence[str]], name: str, word: str = "line") 
     last = rows[-1]
     first = next((cell for cell in last if cell), "")
     total = _TOTAL.fullmatch(first) is not None and not any(_TOTAL.fullmatch(c) for row in body for c in row)
-    note = _filled(last) == 1 and usual > 1 and bool(last[0]) and _is_note(first, body)
+    note = notes and _filled(last) == 1 and usual > 1 and bool(last[0]) and _is_note(first, body)
     if total or note:
         what = "a sum" if total else "a note"
         raise DataError(
