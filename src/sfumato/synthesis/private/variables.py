@@ -86,10 +86,15 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """All variables of a domain, by their first column; zeros: what else cannot be, in their states."""
+    """All variables of a domain, by their first column; zeros: what else cannot be, in their states.
+
+    details: a group and its codes where the group is part of another variable already, too large to take the
+    codes in: (group, code). They are drawn last, given their group, and no pair is measured of them.
+    """
 
     every: tuple[Variable, ...]
     zeros: tuple[Zero, ...] = ()
+    details: tuple[Variable, ...] = ()
 
     @classmethod
     def of(cls, domain: Domain) -> Variables:
@@ -103,6 +108,9 @@ class Variables:
             )
         groups = _groups(sizes, zeros)
         within = {(domain.place(c.group), domain.place(c.column)) for c in domain.details.values()}
+        late = sorted((g, d) for g, d in within if (d,) in groups)
+        groups = [g for g in groups if g not in [(d,) for _, d in late]]
+        zeros = tuple(z for z in zeros if not {d for _, d in late} & {*z.columns})
         plain = [_variable(g, sizes, zeros, within) for g in groups]
         left = _left(plain, zeros)
         every = []
@@ -116,7 +124,8 @@ class Variables:
             every.append(
                 Variable(group, variable.states, variable.levels, branch, variable.single and ordered)
             )
-        return cls(tuple(every), left)
+        details = [_variable(pair, sizes, domain.zeros, within) for pair in late]
+        return cls(tuple(every), left, tuple(details))
 
     @classmethod
     def plain(cls, sizes: Sequence[int], zeros: Sequence[Zero] = ()) -> Variables:
@@ -125,27 +134,32 @@ class Variables:
         return cls(every, tuple(zeros))
 
     @property
+    def all(self) -> tuple[Variable, ...]:
+        """Those that pairs are measured of, then the details."""
+        return (*self.every, *self.details)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many states each has."""
-        return tuple(v.size for v in self.every)
+        return tuple(v.size for v in self.all)
 
     @property
     def simple(self) -> bool:
         """Whether every column is by itself."""
-        return all(v.single for v in self.every)
+        return all(v.single for v in self.all)
 
     def place(self, column: int) -> int:
-        """Which variable a column is in."""
-        return next(i for i, v in enumerate(self.every) if column in v.columns)
+        """Which variable a column is in, the first of several."""
+        return next(i for i, v in enumerate(self.all) if column in v.columns)
 
     def encode(self, codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint16]:
         """The states of rows, (variables, rows).  codes: (columns, rows); sizes: of the columns."""
-        return np.stack([v.encode(codes, sizes) for v in self.every])
+        return np.stack([v.encode(codes, sizes) for v in self.all])
 
     def decode(self, states: NDArray[Any]) -> NDArray[np.uint16]:
         """The codes of rows, (columns, rows)."""
-        out = np.empty((sum(len(v.columns) for v in self.every), states.shape[1]), np.uint16)
-        for variable, own in zip(self.every, states, strict=True):
+        out = np.empty((len({c for v in self.all for c in v.columns}), states.shape[1]), np.uint16)
+        for variable, own in zip(self.all, states, strict=True):
             for place, codes in zip(variable.columns, variable.states, strict=True):
                 out[place] = codes[own]
         return out
