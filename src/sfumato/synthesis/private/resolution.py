@@ -16,7 +16,7 @@ from sfumato.synthesis.private.variables import Variable
 FINE = 32  # states up to which nothing is merged
 MAX_CLASSES = 128
 _GROUPS = 64  # up to so many stay apart, however small
-_NOISES = 4.0  # standard deviations of a pair's cell that a class should have
+_NOISES = 8.0  # standard deviations of a pair's cell that a class should have
 
 
 def least(pairs: int, variables: int, budget: float, most: int, pure: bool) -> float:
