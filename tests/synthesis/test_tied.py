@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tied_tables import SCHEMA, TIED, people, shares
+from tied_tables import SCHEMA, TIED, column, people, shares
 
 import sfumato as sf
+from sfumato.errors import ParameterError
+from sfumato.synthesis.constraints import Within
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private import PrivateModel, PrivateSynthesizer, resolution
+from sfumato.synthesis.private import variables as variables_module
 from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.purse import Measurement, scaled_and_centred
 from sfumato.synthesis.private.refinement import Refinement
@@ -63,6 +67,38 @@ def test_a_model_of_tied_columns_is_read_again(tmp_path: Path, monkeypatch: pyte
     assert np.allclose(again.counts("code", "sex").dense(), model.counts("code", "sex").dense())
     group = model.counts("group", "code").dense().sum(axis=1)
     assert np.allclose(group, model.counts("group").dense())
+
+
+def test_two_details_of_one_group_that_are_too_many_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is drawn last, given its group: no row is wrong, and every single column is as it was."""
+    random = np.random.default_rng(5)
+    members = [{g: [f"{g}{kind}{i}" for i in range(9)] for g in "ABC"} for kind in "dp"]
+    names = ("group", "disease", "procedure", "sex")
+    levels = [tuple("ABC"), *(tuple(c for cs in m.values() for c in cs) for m in members), ("f", "m")]
+    columns = [column(n, levels=each) for n, each in zip(names, levels, strict=True)]
+    group = random.choice(list("ABC"), 2_000, p=[0.7, 0.2, 0.1])
+    codes = [
+        [f"{g}{k}{min(i, 8)}" for g, i in zip(group, random.geometric(0.3, 2_000), strict=True)] for k in "dp"
+    ]
+    data = dict(zip(names, [group, *codes, random.choice(["f", "m"], 2_000)], strict=True))
+    table = sf.Table.from_arrow(pa.table(data), sf.Schema(tuple(columns)))
+    rules = [Within(n, "group", m) for n, m in zip(names[1:3], members, strict=True)]
+    monkeypatch.setattr(variables_module, "MAX_STATES", 100)
+    model = PrivateSynthesizer(epsilon=40.0, constraints=rules).fit(table)
+    assert [v.columns for v in model.measured.variables.details] == [(0, 2)]
+    assert any("'procedure'" in note for note in model.notes)
+    assert model.table("procedure").counts.shape == (27,)
+    with pytest.raises(ParameterError, match="not measured"):
+        model.table("procedure", "sex")
+    again = PrivateModel.load(model.save(tmp_path / "m.sfm"))
+    for one in (model, again):
+        for rows in (one.sample(seed=2).data, one.sample(20_000, seed=2, calibrate=False).data):
+            assert not one.domain.violations(rows.encode().codes).any()
+            for name in names:
+                assert np.abs(shares(rows, name) - shares(table, name)).sum() / 2 < 0.05, name
+    assert again.counts("group", "procedure").dense().shape == (3, 27)
 
 
 def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
     arrays: dict[str, Any] = {
         "own": potentials.own, "edges": potentials.edges, "particles": potentials.particles,
     }  # fmt: skip
-    for i, (variable, classes) in enumerate(zip(measured.variables.every, measured.classes, strict=True)):
+    for i, (variable, classes) in enumerate(zip_longest(measured.variables.all, measured.classes)):
         if not variable.single:
             arrays[f"states{i}"] = variable.states
         arrays |= {f"level{i}_{k}": level for k, level in enumerate(variable.levels)}
@@ -62,7 +63,8 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
         "zeros": [
             {"columns": z.columns, "masks": [m.tolist() for m in z.masks]} for z in measured.variables.zeros
         ],
-        "variables": [{"columns": v.columns, "levels": len(v.levels)} for v in measured.variables.every],
+        "variables": [{"columns": v.columns, "levels": len(v.levels)} for v in measured.variables.all],
+        "details": len(measured.variables.details),
         "guarantee": json.loads(model.guarantee.to_json()),
         "plan": dict(model.plan),
         "rows": measured.rows,
@@ -116,7 +118,7 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
             Measurement(tuple(int(c) for c in entry["columns"]), arrays[f"m{i}"], int(entry["factor"]),
                         float(entry["sigma"]), str(entry["law"]), float(entry["amount"]))
         )  # fmt: skip
-    levels = tuple(tuple(m for m in parts["level"] if m.columns == (j,)) for j in range(len(variables.every)))
+    levels = tuple(tuple(m for m in parts["level"] if m.columns == (j,)) for j in range(len(variables.all)))
     measured = Measured(
         variables, float(document["rows"]), tuple(parts["column"]), levels, classes, tuple(parts["pair"]),
         next(iter(parts["rows"]), None), next(iter(parts["scores"]), None), document["gain"],
@@ -160,9 +162,11 @@ def _variables(
             _places(cells, states.shape[1])
             if len(cells) != states.shape[1]:
                 raise ValueError
-    if sorted(c for v in every for c in v.columns) != list(range(len(sizes))):
+    graph = len(every) - int(document["details"])
+    first = sorted([*(c for v in every[:graph] for c in v.columns), *(v.columns[1] for v in every[graph:])])
+    if graph < 1 or first != list(range(len(sizes))):
         raise ValueError
-    return Variables(tuple(every), zeros), tuple(classes)
+    return Variables(tuple(every[:graph]), zeros, tuple(every[graph:])), tuple(classes[:graph])
 
 
 def _places(values: Any, size: int) -> None:
@@ -175,12 +179,12 @@ def _places(values: Any, size: int) -> None:
 def _check(measured: Measured) -> None:
     """Every table has the shape of what it is of."""
     variables = measured.variables
-    if [m.columns for m in measured.own] != [(j,) for j in range(len(variables.every))]:
+    if [m.columns for m in measured.own] != [(j,) for j in range(len(variables.all))]:
         raise ValueError
     expected: list[tuple[Measurement, tuple[int, ...]]] = [
         (m, (size,)) for m, size in zip(measured.own, variables.sizes, strict=True)
     ]
-    for variable, levels in zip(variables.every, measured.levels, strict=True):
+    for variable, levels in zip(variables.all, measured.levels, strict=True):
         cells = [(int(level.max()) + 1,) for level in variable.levels]
         expected += list(zip(levels, cells, strict=True))
     expected += [(m, tuple(measured.sizes[j] for j in m.columns)) for m in measured.pairs]

@@ -106,7 +106,7 @@ def _of_one(
     measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]
 ) -> tuple[Floats, Floats, str]:
     """Columns of one variable: sums of its states, or a level that was measured as such."""
-    variable = measured.variables.every[home]
+    variable = measured.variables.all[home]
     cells = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
     m, of = measured.own[home], np.arange(variable.size)
     for level, own in zip(variable.levels, measured.levels[home], strict=True):
@@ -126,7 +126,10 @@ def _of_two(
 ) -> tuple[Floats, Floats, str]:
     """Columns of two variables whose pair was measured, level by level."""
     names = [domain.names[j] for j in places]
-    merged = [repr(n) for n, h in zip(names, homes, strict=True) if measured.classes[h] is not None]
+    graph = len(measured.classes)  # details come after
+    merged = [
+        repr(n) for n, h in zip(names, homes, strict=True) if h < graph and measured.classes[h] is not None
+    ]
     if merged:
         raise ParameterError(
             f"in pairs, rare levels of {listed(merged)} were not told apart.",

@@ -47,7 +47,7 @@ def cells_of(states: pa.Array, cells: Ints | None) -> pa.Array:
 
 def measurements(domain: Domain, measured: Measured) -> pa.Table:
     """Every noisy number, one a row."""
-    variables, seen = measured.variables.every, [0] * len(measured.variables.every)
+    variables, seen = measured.variables.all, [0] * len(measured.variables.all)
     states = [states_of(domain, v) for v in variables]
     parts = []
     for what, m in measured.everything():

@@ -41,8 +41,8 @@ class Measured:
 
     rows: the noised number of rows, or the declared one; total: the measurement of it, if there is one.
         Where rows count by weight, the sum of the weights over the largest one allowed.
-    own: of each variable's states. levels: of its coarser levels. classes: of each variable, the class that a
-        state has in pairs; None where each is its own.
+    own: of the states of each variable, details last. levels: of its coarser levels. classes: of each
+        variable, the class that a state has in pairs; None where each is its own.
     scores: of every candidate pair (none with pure epsilon). pairs: those measured, of classes.
     gain: by how much the tables of pairs are expected to be nearer to the truth than those of
         independent columns, from 0 to 1; None with pure epsilon.
@@ -61,7 +61,7 @@ class Measured:
     @cached_property
     def fine(self) -> tuple[Floats, ...]:
         """The counts of each variable's states: what was measured of it put together, N in all."""
-        together = zip(self.variables.every, self.own, self.levels, strict=True)
+        together = zip(self.variables.all, self.own, self.levels, strict=True)
         return tuple(of_states(v, own, levels, self.rows) for v, own, levels in together)
 
     @cached_property
@@ -69,13 +69,13 @@ class Measured:
         """The counts of each variable's classes."""
         return tuple(
             f if c is None else np.asarray(np.bincount(c, f), np.float64)
-            for f, c in zip(self.fine, self.classes, strict=True)
+            for f, c in zip(self.fine, self.classes, strict=False)
         )
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many classes each variable has."""
-        together = zip(self.variables.sizes, self.classes, strict=True)
+        together = zip(self.variables.sizes, self.classes, strict=False)
         return tuple(size if c is None else int(c.max()) + 1 for size, c in together)
 
     @cached_property
@@ -151,14 +151,14 @@ def measure(
         total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
     size = max(float(total.values[0] / total.factor), 1.0) if total is not None else float(rows or 1)
     own, levels = _single(counted, purse, variables, size)
-    every = (None,) * len(own)
-    known = Measured(variables, size, own, levels, every, (), total)
-    pairs = len(own) * (len(own) - 1) // 2
-    fewest = resolution.least(pairs, len(own), purse.left(pairs), purse.max_rows, purse.pure)
+    many = len(variables.every)
+    known = Measured(variables, size, own, levels, (None,) * many, (), total)
+    pairs = many * (many - 1) // 2
+    fewest = resolution.least(pairs, many, purse.left(pairs), purse.max_rows, purse.pure)
     known = replace(
         known,
         classes=tuple(
-            resolution.classes_of(v, f, fewest) for v, f in zip(variables.every, known.fine, strict=True)
+            resolution.classes_of(v, f, fewest) for v, f in zip(variables.every, known.fine, strict=False)
         ),
     )
     may = candidates(known.sizes)
@@ -178,13 +178,13 @@ def _single(
 ) -> tuple[tuple[Measurement, ...], tuple[tuple[Measurement, ...], ...]]:
     """Every variable by itself: its states and its coarser levels, each row in one cell of each table."""
     tables = []
-    for j, (variable, counts) in enumerate(zip(variables.every, counted.own, strict=True)):
+    for j, (variable, counts) in enumerate(zip(variables.all, counted.own, strict=True)):
         coarser = [np.bincount(level, counts).astype(np.int64) for level in variable.levels]
         tables += [(j, counts), *((j, c) for c in coarser)]
     sizes = [len(counts) for _, counts in tables]
     share = _PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, rows, sizes)
     parts = purse.total * share * budget.split_one_way(sizes)
-    found: list[list[Measurement]] = [[] for _ in variables.every]
+    found: list[list[Measurement]] = [[] for _ in variables.all]
     for (j, counts), part in zip(tables, parts, strict=True):
         found[j].append(purse.table(counts, (j,), purse.amount(part), "one column"))
     return tuple(own for own, *_ in found), tuple(tuple(levels) for _, *levels in found)
@@ -207,7 +207,7 @@ def _allocated(
         [distance(counted.pair(p, known.classes), m, purse.unit) for p, m in zip(pairs, tables, strict=True)]
     )
     scores = purse.scores(exact, purse.amount(purse.total * _SCORES), "dependence of pairs")
-    noisy = np.array([_noise(m, c) for m, c in zip(known.own, known.classes, strict=True)])
+    noisy = np.array([_noise(m, c) for m, c in zip(known.own, known.classes, strict=False)])
     bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
     phi = budget.dependence(scores.values / scores.factor, bias, known.rows)
     shares = np.array([kept_share([known.sizes[j] for j in pair]) for pair in pairs])
@@ -234,7 +234,7 @@ def _chosen(
     choices = purse.total * _PURE_CHOICES
     left = purse.left(2 * len(pairs)) - choices
     cells = np.array([float(np.prod([known.sizes[j] for j in pair])) for pair in pairs])
-    wanted = budget.how_many(cells, len(counted.sizes), left / purse.max_rows, known.rows)
+    wanted = budget.how_many(cells, len(known.sizes), left / purse.max_rows, known.rows)
     noise = np.rint(0.5 * purse.max_rows * np.sqrt(cells) * np.sqrt(cells).mean() * wanted / left)
     noise = np.minimum(noise, 4 * known.rows).astype(np.int64) * purse.unit
     exact = (

@@ -113,7 +113,13 @@ class PrivateModel:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a user of the rows should know, from public numbers alone."""
-        return (*self._merged(), *self._too_wide(), *self._too_noisy())
+        return (*self._merged(), *self._late(), *self._too_wide(), *self._too_noisy())
+
+    def _late(self) -> tuple[str, ...]:
+        late = [repr(self.columns[v.columns[1]]) for v in self.measured.variables.details]
+        if not late:
+            return ()
+        return (f"Codes that depend on other columns only by way of their group: {listed(late, 12)}.",)
 
     def _merged(self) -> tuple[str, ...]:
         every, classes = self.measured.variables.every, self.measured.classes
@@ -182,7 +188,7 @@ class PrivateModel:
         if np.prod([float(k) for k in sizes]) > 2**28:
             raise ParameterError("a table of so many cells is too large.", hint="ask for fewer columns")
         if len(set(homes)) == 1:
-            variable = variables.every[homes[0]]
+            variable = variables.all[homes[0]]
             states = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
             flat = np.bincount(states, self.measured.fine[homes[0]], minlength=int(np.prod(sizes)))
             return np.asarray(flat.reshape(sizes))
@@ -205,7 +211,7 @@ class PrivateModel:
     @cached_property
     def refinement(self) -> Refinement:
         """From the classes that pairs tell apart to the levels of columns."""
-        return Refinement(self.measured.classes, self.measured.fine)
+        return Refinement.of(self.measured)
 
     # -- rows ------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ from sfumato.synthesis.private.variables import Variable
 
 FINE = 32  # states up to which nothing is merged
 MAX_CLASSES = 128
-_NOISES = 4.0  # standard deviations of a pair's cell that a class should have
+_GROUPS = 64  # up to so many stay apart, however small
+_NOISES = 8.0  # standard deviations of a pair's cell that a class should have
 
 
 def least(pairs: int, variables: int, budget: float, most: int, pure: bool) -> float:
@@ -51,8 +52,14 @@ def _merged(variable: Variable, counts: Floats, fewest: float) -> Ints:
         return _numbered(np.stack(parts))
     if variable.adjacent:
         return _neighbours(counts, branch, fewest)
-    own = np.where(counts >= fewest, np.arange(variable.size) + 1, 0)
-    return _numbered(np.stack([branch, own]))
+    alone = counts >= fewest
+    parts = [branch, np.where(alone, np.arange(variable.size) + 1, 0)]
+    if variable.levels:
+        group = variable.levels[0]
+        rest = np.bincount(group, counts * ~alone)
+        few = (len(rest) > _GROUPS) & (rest < fewest)  # of many groups, small ones are put together too
+        parts.append(np.where(alone | few[group], 0, group + 1))
+    return _numbered(np.stack(parts))
 
 
 def _neighbours(counts: Floats, branch: Ints, fewest: float) -> Ints:
@@ -68,4 +75,8 @@ def _neighbours(counts: Floats, branch: Ints, fewest: float) -> Ints:
 
 
 def _numbered(parts: Ints) -> Ints:
-    return np.unique(parts, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+    """Numbers 0, 1, ... for the combinations of several partitions."""
+    out = np.zeros(parts.shape[1], np.int64)
+    for part in parts:
+        out = np.unique(out * (part.max() + 1) + part, return_inverse=True)[1].astype(np.int64)
+    return out

@@ -14,10 +14,10 @@ All of this follows from the domain alone, so it is public.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.layout import Bools, Ints
 
 MAX_STATES = 2**15  # of a variable of several columns
+_MOST_CELLS = 2**24  # of a table of what can be
 _LARGEST = 2**16  # states have 16 bits
 _TIED = 0.6  # share of the combinations of two columns that can be, up to which they are one variable
 
@@ -64,7 +65,7 @@ class Variable:
         """Whether its levels are those of a tree: at most one, or each within the one before."""
         chain = [*self.levels, np.arange(self.size)]
         return all(
-            len(np.unique(fine)) == len(np.unique(np.stack([coarse, fine]), axis=1).T)
+            len(np.unique(fine)) == len(np.unique(coarse * (fine.max() + 1) + fine))
             for coarse, fine in pairwise(chain)
         )
 
@@ -85,10 +86,15 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """All variables of a domain, by their first column; zeros: what else cannot be, in their states."""
+    """All variables of a domain, by their first column; zeros: what else cannot be, in their states.
+
+    details: a group and its codes where the group is part of another variable already, too large to take the
+    codes in: (group, code). They are drawn last, given their group, and no pair is measured of them.
+    """
 
     every: tuple[Variable, ...]
     zeros: tuple[Zero, ...] = ()
+    details: tuple[Variable, ...] = ()
 
     @classmethod
     def of(cls, domain: Domain) -> Variables:
@@ -102,6 +108,9 @@ class Variables:
             )
         groups = _groups(sizes, zeros)
         within = {(domain.place(c.group), domain.place(c.column)) for c in domain.details.values()}
+        late = sorted((g, d) for g, d in within if (d,) in groups)
+        groups = [g for g in groups if g not in [(d,) for _, d in late]]
+        zeros = tuple(z for z in zeros if not {d for _, d in late} & {*z.columns})
         plain = [_variable(g, sizes, zeros, within) for g in groups]
         left = _left(plain, zeros)
         every = []
@@ -111,11 +120,12 @@ class Variables:
             masks = [z.masks[z.columns.index(place)] for z in left if place in z.columns]
             if variable.single and domain.books[group[0]].missing:
                 masks.append(np.arange(variable.size) == variable.size - 1)  # a gap has no neighbours
-            branch = _branch(variable, masks)
+            branch = _branch(masks)
             every.append(
                 Variable(group, variable.states, variable.levels, branch, variable.single and ordered)
             )
-        return cls(tuple(every), left)
+        details = [_variable(pair, sizes, domain.zeros, within) for pair in late]
+        return cls(tuple(every), left, tuple(details))
 
     @classmethod
     def plain(cls, sizes: Sequence[int], zeros: Sequence[Zero] = ()) -> Variables:
@@ -124,27 +134,32 @@ class Variables:
         return cls(every, tuple(zeros))
 
     @property
+    def all(self) -> tuple[Variable, ...]:
+        """Those that pairs are measured of, then the details."""
+        return (*self.every, *self.details)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many states each has."""
-        return tuple(v.size for v in self.every)
+        return tuple(v.size for v in self.all)
 
     @property
     def simple(self) -> bool:
         """Whether every column is by itself."""
-        return all(v.single for v in self.every)
+        return all(v.single for v in self.all)
 
     def place(self, column: int) -> int:
-        """Which variable a column is in."""
-        return next(i for i, v in enumerate(self.every) if column in v.columns)
+        """Which variable a column is in, the first of several."""
+        return next(i for i, v in enumerate(self.all) if column in v.columns)
 
     def encode(self, codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint16]:
         """The states of rows, (variables, rows).  codes: (columns, rows); sizes: of the columns."""
-        return np.stack([v.encode(codes, sizes) for v in self.every])
+        return np.stack([v.encode(codes, sizes) for v in self.all])
 
     def decode(self, states: NDArray[Any]) -> NDArray[np.uint16]:
         """The codes of rows, (columns, rows)."""
-        out = np.empty((sum(len(v.columns) for v in self.every), states.shape[1]), np.uint16)
-        for variable, own in zip(self.every, states, strict=True):
+        out = np.empty((len({c for v in self.all for c in v.columns}), states.shape[1]), np.uint16)
+        for variable, own in zip(self.all, states, strict=True):
             for place, codes in zip(variable.columns, variable.states, strict=True):
                 out[place] = codes[own]
         return out
@@ -152,34 +167,53 @@ class Variables:
 
 def _groups(sizes: Sequence[int], zeros: Sequence[Zero]) -> list[tuple[int, ...]]:
     """Columns put together, the tightest ties first, as long as their states are not too many."""
-    shares = {}
-    for a, b in combinations(range(len(sizes)), 2):
-        about = [z for z in zeros if set(z.columns) == {a, b}]
-        if about and sizes[a] * sizes[b] <= 2**24:
-            shares[a, b] = _states((a, b), sizes, about, 2**24).shape[1] / (sizes[a] * sizes[b])
     home: dict[int, tuple[int, ...]] = {j: (j,) for j in range(len(sizes))}
+    ties = _ties(sizes, zeros)
+    shares = {pair: float(table.mean()) for pair, table in ties.items()}
     for (a, b), share in sorted(shares.items(), key=lambda item: (item[1], item[0])):
         both = tuple(sorted({*home[a], *home[b]}))
-        if share > _TIED or home[a] == home[b] or math.prod(sizes[j] for j in both) > 2**24:
+        if share > _TIED or home[a] == home[b] or math.prod(sizes[j] for j in both) > _MOST_CELLS:
             continue
-        if _states(both, sizes, zeros, MAX_STATES).shape[1] <= MAX_STATES:
+        if _states(both, sizes, zeros, ties).shape[1] <= MAX_STATES:
             home.update(dict.fromkeys(both, both))
     return list(dict.fromkeys(home[j] for j in range(len(sizes))))
 
 
-def _states(columns: Sequence[int], sizes: Sequence[int], zeros: Sequence[Zero], most: int) -> Ints:
-    """The combinations of some columns that can be, (columns, states); no further than beyond `most`."""
+def _ties(sizes: Sequence[int], zeros: Sequence[Zero]) -> dict[tuple[int, int], Bools]:
+    """Of columns that constraints are about by twos: which of their combinations can be."""
+    ties: dict[tuple[int, int], Bools] = {}
+    for zero in zeros:
+        if len(zero.columns) != 2 or math.prod(sizes[j] for j in zero.columns) > _MOST_CELLS:
+            continue
+        (a, first), (b, second) = sorted(zip(zero.columns, zero.masks, strict=True), key=lambda pair: pair[0])
+        table = ties.setdefault((a, b), np.ones((sizes[a], sizes[b]), bool))
+        table[np.ix_(first, second)] = False
+    return ties
+
+
+def _states(
+    columns: Sequence[int],
+    sizes: Sequence[int],
+    zeros: Sequence[Zero],
+    ties: Mapping[tuple[int, int], Bools],
+) -> Ints:
+    """The combinations of some columns that can be, (columns, states); no further than beyond the most."""
     states = np.zeros((0, 1), np.int64)
     for number, column in enumerate(columns):
         wide = np.repeat(states, sizes[column], axis=1)
         states = np.concatenate([wide, np.tile(np.arange(sizes[column]), states.shape[1])[None]])
         known = columns[: number + 1]
+        kept = np.ones(states.shape[1], bool)
+        for place, other in enumerate(known[:-1]):
+            if (other, column) in ties:
+                kept &= ties[other, column][states[place], states[number]]
+        states = states[:, kept]
         for zero in zeros:
-            if column in zero.columns and set(zero.columns) <= set(known):
+            if len(zero.columns) > 2 and column in zero.columns and set(zero.columns) <= set(known):
                 places = [known.index(c) for c in zero.columns]
                 hit = np.logical_and.reduce([m[states[p]] for m, p in zip(zero.masks, places, strict=True)])
                 states = states[:, ~hit]
-        if states.shape[1] > most:
+        if states.shape[1] > MAX_STATES:
             break
     return states
 
@@ -190,7 +224,7 @@ def _variable(
     """Its levels are its columns, but for those that say nearly as much as the states do."""
     if len(columns) == 1:
         return Variable(columns, np.arange(sizes[columns[0]])[None])
-    states = _states(columns, sizes, zeros, MAX_STATES)
+    states = _states(columns, sizes, zeros, _ties(sizes, zeros))
     if not states.shape[1]:
         raise SchemaError("the constraints leave nothing that can be.", hint="they contradict each other")
     # A group first: groups are the levels of a tree.
@@ -214,9 +248,9 @@ def _left(variables: Sequence[Variable], zeros: Sequence[Zero]) -> tuple[Zero, .
     return tuple(out)
 
 
-def _branch(variable: Variable, masks: Sequence[Bools]) -> Ints | None:
-    """States that the coarsest level and the zeros do not tell apart have one branch."""
-    parts = [*(variable.levels[:1] if variable.nested else ()), *(m.astype(np.int64) for m in masks)]
-    if not parts:
+def _branch(masks: Sequence[Bools]) -> Ints | None:
+    """States that the zeros do not tell apart have one branch."""
+    if not masks:
         return None
-    return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+    parts = np.stack([m.astype(np.int64) for m in masks])
+    return np.unique(parts, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
