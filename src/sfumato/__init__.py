@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
+    from sfumato.assessment.linked import assess_database as assess_database
     from sfumato.assessment.tables import assess_tables as assess_tables
     from sfumato.counts import Counts as Counts
     from sfumato.criteria import AlphaK as AlphaK
@@ -248,6 +249,7 @@ _HOME = {
     "anonymize_database": "anonymization.linked",
     "assess": "assessment.assess",
     "assess_aggregates": "assessment.aggregates",
+    "assess_database": "assessment.linked",
     "assess_tables": "assessment.tables",
     "audit": "assessment.audit",
     "average_of": "reconstruction.uses",

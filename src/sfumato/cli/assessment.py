@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.commands import Overwrite, Reading, SchemaFile
+from sfumato.cli.databases import assess_databases, is_database
 from sfumato.cli.scores import gathered, shown, without_details
 from sfumato.cli.terminal import Terminal
 
@@ -252,6 +253,8 @@ def assess(
     The release may come from any tool: intervals, '*' and prefixes are understood. Exit code 1 if a threshold
     is not met, undecided, or could not be examined. The report is internal: it is computed from the original.
     """  # fmt: skip
+    if is_database(original) and is_database(released):
+        return assess_databases(terminal, original, released)
     from sfumato.assessment.assess import assess as judge
 
     thresholds = limits.by_name()

@@ -10,6 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.databases import describe_database, is_database
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -27,8 +28,11 @@ def describe(
 ) -> None:
     """Say what the columns are, and how much they give away: each alone, and together.
 
-    Shows names and numbers only, no value of a cell.
+    Shows names and numbers only, no value of a cell. Several tables in a folder are shown with their links.
     """
+    if schema is None and is_database(data):
+        describe_database(terminal, data, html, overwrite)
+        return
     from sfumato.description import describe as look
     from sfumato.io.atomic import write_text
     from sfumato.schema import Schema

@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, Reading
+from sfumato.cli.databases import init_database, is_database, run_plan
 from sfumato.cli.payment import Against, OtherPeople, note_unaccounted
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
@@ -52,6 +53,9 @@ def init(
     The plan runs as it is, and k-anonymizes; what it makes is stamped DRAFT until a person has signed it.
     Who receives the file decides its limits: asked at a terminal, else --recipient, else the public.
     """
+    if is_database(data):
+        init_database(terminal, data, out, force)
+        return
     from sfumato.plan.limits import recipient as known
     from sfumato.plan.proposal import propose, write
     from sfumato.schema import Role
@@ -155,8 +159,11 @@ def run(
     """
     from sfumato.plan import Plan
     from sfumato.plan.checks import contradictions
+    from sfumato.plan.linked import is_database_plan
     from sfumato.plan.run import run as go
 
+    if is_database_plan(plan):
+        return run_plan(terminal, plan, out, overwrite)
     read = Plan.read(plan)
     with _input(read, input, spark) as data:
         found = go(

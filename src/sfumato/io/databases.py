@@ -234,13 +234,13 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
         )
     if declared:
         places = {n: path / e["data"] if "data" in e else None for n, e in declared["tables"].items()}
-        there = _files(path)
+        there = table_files(path)
         return {
             n: (str(p), {})
             for n, q in places.items()
             if (p := q or there.get(n)) is not None and os.path.exists(p)
         }
-    found: dict[str, tuple[Any, dict[str, Any]]] = {n: (str(f), {}) for n, f in _files(path).items()}
+    found: dict[str, tuple[Any, dict[str, Any]]] = {n: (str(f), {}) for n, f in table_files(path).items()}
     if not found:
         raise DataError(
             f"no tables in '{path.name}'.", hint="a file for each table: patients.csv, stays.parquet"
@@ -248,7 +248,7 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
     return found
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def table_files(folder: Path) -> dict[str, Path]:
     """The tables of a folder by name: files of known formats, and folders of such files."""
     suffixes = tuple(s for f in FORMATS.values() for s in f.suffixes)
     found: dict[str, Path] = {}

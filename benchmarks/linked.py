@@ -1,0 +1,135 @@
+"""Linked tables: DE-SynPUF and diabetes130 as three tables each, pseudonymized, dated and under k^m.
+
+    python benchmarks/linked.py [--m 2] [--skip-codes]
+
+Prints processor seconds, then what was counted: dangling keys, persons whose dates moved by more than one
+number of days, people in groups below five by known codes before and after, codes dropped, and what dropping
+alone costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import sfumato as sf
+
+DATA = Path(os.environ.get("SFUMATO_DATA", "data"))
+
+
+def desynpuf(folder: Path) -> Path:
+    """Patients of 2008, their inpatient stays, the diagnoses of each stay."""
+    people = pd.read_parquet(DATA / "desynpuf/desynpuf_beneficiary2008_s1.parquet")
+    claims = pd.read_parquet(DATA / "desynpuf/desynpuf_inpatient_claims_2008_2010_s1.parquet")
+    born = pd.to_datetime(people.BENE_BIRTH_DT, format="%Y%m%d")
+    bands = [0, 64, 69, 74, 79, 84, 200]
+    age = pd.cut(2008 - born.dt.year, bands, labels=["<65", "65-69", "70-74", "75-79", "80-84", "85+"])
+    patients = pd.DataFrame({
+        "patient_id": people.DESYNPUF_ID, "birth_date": born.dt.date, "sex": people.BENE_SEX_IDENT_CD,
+        "age_band": age.astype(str),
+    })  # fmt: skip
+    claims = claims[(claims.SEGMENT == "1") & claims.DESYNPUF_ID.isin(set(patients.patient_id))]
+    claims = claims.drop_duplicates("CLM_ID")
+
+    def day(column: str) -> pd.Series:
+        return pd.to_datetime(claims[column], format="%Y%m%d", errors="coerce").dt.date
+
+    stays = pd.DataFrame({
+        "stay_id": claims.CLM_ID, "patient_id": claims.DESYNPUF_ID, "admitted": day("CLM_ADMSN_DT"),
+        "discharged": day("NCH_BENE_DSCHRG_DT"),
+    })  # fmt: skip
+    return _written(folder, patients, stays, claims, "CLM_ID", [f"ICD9_DGNS_CD_{i}" for i in range(1, 11)])
+
+
+def diabetes130(folder: Path) -> Path:
+    """Patients, encounters, and up to three diagnoses of each."""
+    rows = pd.read_parquet(DATA / "diabetes130/diabetic_data.parquet")
+    patients = rows.groupby("patient_nbr", as_index=False).first()[["patient_nbr", "race", "gender", "age"]]
+    stays = rows[["encounter_id", "patient_nbr", "time_in_hospital", "readmitted"]]
+    return _written(folder, patients, stays, rows, "encounter_id", ["diag_1", "diag_2", "diag_3"])
+
+
+def _written(
+    folder: Path, patients: pd.DataFrame, stays: pd.DataFrame, wide: pd.DataFrame, key: str, codes: list[str]
+) -> Path:
+    folder.mkdir(parents=True)
+    long = pd.concat([pd.DataFrame({stays.columns[0]: wide[key], "code": wide[c]}) for c in codes])
+    long = long[long.code.notna() & ~long.code.isin(["", "?"])]
+    for name, frame in (("patients", patients), ("stays", stays), ("diagnoses", long)):
+        frame.to_parquet(folder / f"{name}.parquet", index=False)
+    return folder
+
+
+def unequal_shifts(before: sf.Database, release: sf.DatabaseRelease, out: Path) -> int:
+    """Persons whose dates of birth, admission and discharge moved by different numbers of days."""
+    key = sf.DatabaseRelease.load(out).internal
+    assert key is not None
+    again = sf.pseudonymize(before, key=out, shift_dates=365, shuffle=False).data
+    found: dict[int, set[int]] = {}
+    for name, columns in (("patients", ["birth_date"]), ("stays", ["admitted", "discharged"])):
+        numbers = before.people.numbers(name)
+        old, new = before[name].to_arrow(), again[name].to_arrow()
+        for column in columns:
+            moved = np.asarray(new[column].cast("int32")) - np.asarray(old[column].cast("int32"))
+            for person, days in zip(numbers, moved, strict=True):
+                found.setdefault(int(person), set()).add(int(days))
+    return sum(len(days) != 1 or 0 in days for days in found.values())
+
+
+def main() -> None:
+    """Run both data sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--m", type=int, default=2)
+    parser.add_argument("--skip-codes", action="store_true")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", sf.SfumatoWarning)
+    with tempfile.TemporaryDirectory() as name:
+        for title, make in (("DE-SynPUF", desynpuf), ("diabetes130", diabetes130)):
+            folder = make(Path(name) / title)
+            dated = {"shift_dates": 365} if title == "DE-SynPUF" else {}
+            start = time.process_time()
+            database = sf.scan_database(folder)
+            found = time.process_time()
+            release = sf.pseudonymize(database, **dated)
+            out = release.save(Path(name) / f"{title}-out")
+            end = time.process_time()
+            rows = " / ".join(f"{database[n].rows():,}" for n in ("patients", "stays", "diagnoses"))
+            loaded = sf.DatabaseRelease.load(out).data
+            print(f"{title}: {rows}")
+            print(f"  found and checked {found - start:.1f} s, pseudonymized and written {end - found:.1f} s")
+            print(f"  differences in the release: {len(loaded.differences)}")
+            if dated:
+                print(f"  persons with unequal shifts: {unequal_shifts(database, release, out)}")
+            if asked.skip_codes or not dated:
+                continue
+            codes(database, asked.m)
+
+
+def codes(database: sf.Database, m: int) -> None:
+    """k^m with sex and age band, held against dropping alone."""
+    start = time.process_time()
+    release = sf.anonymize_database(
+        database, sf.KMAnonymity(5, m), codes=["diagnoses.code"], hierarchies={"diagnoses.code": "icd9"},
+        columns=["sex", "age_band"],
+    )  # fmt: skip
+    seconds = time.process_time() - start
+    assert release.internal is not None
+    numbers = release.internal.extra["code_sets"]
+    share = numbers["dropped"] / numbers["codes"]
+    alone = numbers["dropped_by_dropping_alone"]
+    print(f"  k = 5, m = {m}: {seconds:.0f} s; dropped {share:.2%}, loss {numbers['loss']:.4f}")
+    print(f"  levels raised {numbers['levels_raised']:.2f}; dropping alone takes {alone:.1%} of the codes")
+    for title, tables in (("before", database), ("after", release.data)):
+        found = sf.assess_database(database, tables, codes=["diagnoses.code"])
+        print(f"  {title}: {found[f'in groups below 5 by {m} codes']}")
+
+
+if __name__ == "__main__":
+    main()
