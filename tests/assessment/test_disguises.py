@@ -163,3 +163,25 @@ def test_names_that_were_merged_are_never_met_without_a_control(three) -> None: 
         tied, merged_, thresholds={"risk": 0.05}, effort="quick", key=Key.from_seed(1), scope="limits"
     )
     assert not found.met and found.thresholds[0].outcome in ("not met", "not examined")
+
+
+def test_codes_of_other_people_are_read_without_bringing_them_nearer() -> None:
+    """Many codes, few rows: read by the original alone, they looked copied. False alarm: one in a million."""
+    rng = np.random.default_rng(0)
+    original, control, others = (
+        pd.DataFrame(
+            {
+                "age": rng.integers(18, 90, 400),
+                "sex": rng.choice(["f", "m"], 400),
+                "dx": rng.choice([f"d{i}" for i in range(30)], 400),
+                "cost": rng.lognormal(7, 1, 400).round(2),
+            }
+        )
+        for _ in range(3)
+    )
+    coded = others.assign(age=others["age"].astype(str) + " years")
+    found = sf.assess(
+        original, coded, control=control, thresholds={"copied rows": 0.9}, effort="quick",
+        key=Key.from_seed(1), scope="limits",
+    )  # fmt: skip
+    assert found["people nearly copied"].details["p"] > 1e-6

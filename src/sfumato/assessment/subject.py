@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.assessment.reading.files import is_release, meanings, opened
 from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.assessment.reading.people import everyone
 from sfumato.assessment.reading.unread import unread
 from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
@@ -181,7 +182,7 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
     rows, said = relaid(first, given)
     notes += said
     given = given if rows is None else opened(rows, "the release", keep_text=True)
-    found = match_columns(first, given, general)
+    found = match_columns(everyone(first, subject.control), given, general)
     if not found:
         return given, given
     notes += [m.sentence for m in found]

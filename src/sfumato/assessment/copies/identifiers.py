@@ -87,12 +87,12 @@ def _survives(
     # are running numbers hidden by anything: everyone's file has those.
     plain = (column != name and column in original.schema) or _runs(pc.unique(texts[0]).drop_null())
     for written, ids, cells in disguises(texts[:-1], texts[-1]):
-        if tried and plain:
-            break
         tried += 1
         survivor = _seen(original, released, ids, cells, name, column)
         if survivor is not None:
             found.append(replace(survivor, written=written))
+        if plain:  # before the next disguise is put on
+            break
     best = min(found, key=lambda s: s.p, default=None)
     return None if best is None else replace(best, p=min(1.0, best.p * tried))
 
