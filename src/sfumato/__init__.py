@@ -131,6 +131,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
+    from sfumato.tabulation.rounding import ControlledRounding as ControlledRounding
     from sfumato.tabulation.rules import Dominance as Dominance
     from sfumato.tabulation.rules import MinimumCount as MinimumCount
     from sfumato.tabulation.rules import PPercent as PPercent
@@ -165,6 +166,7 @@ _HOME = {
     "Column": "schema",
     "ColumnMI": "anonymization.information",
     "ContingencyTable": "synthesis.baselines",
+    "ControlledRounding": "tabulation.rounding",
     "Counts": "counts",
     "DPaT": "prediction.dpat",
     "DataError": "errors",

@@ -5,8 +5,17 @@ pattern has to do, `search` looks for one, `exact` proves how good it can be, an
 when the attacker (`sfumato.cells`) finds nothing. It knows no other method.
 """
 
+from sfumato.tabulation.rounding import ControlledRounding
 from sfumato.tabulation.rules import Dominance, MinimumCount, PPercent
 from sfumato.tabulation.suppression import CellSuppression, Pattern
 from sfumato.tabulation.tabulate import tabulate
 
-__all__ = ["CellSuppression", "Dominance", "MinimumCount", "PPercent", "Pattern", "tabulate"]
+__all__ = [
+    "CellSuppression",
+    "ControlledRounding",
+    "Dominance",
+    "MinimumCount",
+    "PPercent",
+    "Pattern",
+    "tabulate",
+]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sfumato.cells.layout import TOTAL, Layout, inner_cells, relations_of
 from sfumato.cells.published import Relations
 from sfumato.counts import Codebook
-from sfumato.errors import DataError
+from sfumato.counts.tables import flat_keys
+from sfumato.errors import DataError, ParameterError
 from sfumato.table import Table
 from sfumato.tabulation.rules import Contributions
 
@@ -56,6 +57,35 @@ class Contents:
             texts.append(TOTAL)  # which the code -1 reads
             found[name] = pa.array([texts[c] for c in self.codes[:, i].tolist()], pa.string())
         return found
+
+    def parts(self) -> tuple[Index, Index, Index]:
+        """The inner cells of a single table, and the totals that each is in: (cells, start, totals)."""
+        if len(self.layouts) > 1:
+            raise ParameterError(
+                "counts of one table can be rounded so that they add up.",
+                hint="give one table, with all columns",
+            )
+        place = {name: i for i, name in enumerate(self.columns)}
+        inner = np.flatnonzero((self.codes >= 0).all(axis=1))
+        sizes = [book.size + 1 for book in self.books]
+        keys = flat_keys(self.codes + 1, sizes)
+        if keys is None:
+            raise ParameterError("too many combinations to number.", hint="take fewer columns")
+        order = np.argsort(keys)
+        chains = [
+            [[place[n] for n in a[level:]] for level in range(len(a) + 1)] for a in self.layouts[0].axes
+        ]
+        found = []
+        for emptied in itertools.product(*chains):
+            if any(emptied):
+                above = self.codes[inner] + 1
+                above[:, [c for part in emptied for c in part]] = 0
+                wanted = flat_keys(above, sizes)
+                assert wanted is not None
+                found.append(order[np.searchsorted(keys[order], wanted)])
+        totals = np.stack(found, axis=1).astype(np.int64)
+        start = np.arange(len(inner) + 1, dtype=np.int64) * totals.shape[1]
+        return inner, start, totals.ravel()
 
     def places(self) -> tuple[Index, ...]:
         """Where each cell lies on each column's axis."""

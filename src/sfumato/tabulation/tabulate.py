@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from sfumato.cells.layout import Layout, read_layouts, require_columns
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io import scan
-from sfumato.privacy import Guarantee, HiddenCells, Unit
+from sfumato.privacy import Guarantee, HiddenCells, NoGuarantee, Unit
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Role
+from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.tabulation.contents import Contents, count
 from sfumato.tabulation.problem import Problem
+from sfumato.tabulation.rounding import ControlledRounding
 from sfumato.tabulation.rules import Dominance, MinimumCount, PPercent
 from sfumato.tabulation.suppression import CellSuppression, Pattern
 
@@ -34,7 +36,7 @@ def tabulate(
     tables: str | Iterable[str | Sequence[str | Sequence[str]] | Layout],
     rule: MinimumCount | int = 5,
     *,
-    method: CellSuppression | None = None,
+    method: CellSuppression | ControlledRounding | None = None,
     of: str | None = None,
     sums: PPercent | Dominance | None = None,
     keep: Iterable[Sequence[str]] = (),
@@ -63,6 +65,11 @@ def tabulate(
     contents = count(data, [*layouts, *known], columns, of=of, person=person)
     if not len(contents.codes):
         raise DataError("there are no rows to count.", hint="give rows")
+    if isinstance(method, ControlledRounding):
+        if of is not None or known or list(keep):
+            what = "rounding takes counts of one table: no sums, no earlier tables, nothing to be kept."
+            raise ParameterError(what, hint="leave out of, earlier and keep, or use CellSuppression")
+        return _rounded(contents, method)
     kept = _kept(contents, keep)
     problem = _of_counts(contents, asked, method, kept)
     problem, before = _given(problem, contents, shown)
@@ -189,6 +196,23 @@ def _given(problem: Problem, contents: Contents, shown: Sequence[Any]) -> tuple[
 
 
 # -- what comes out ------------------------------------------------------------------------------
+
+
+def _rounded(contents: Contents, method: ControlledRounding) -> Release:
+    key = Key.fresh()
+    rounded = method.round(contents, key)
+    labels = contents.labels()
+    shown = pa.table({**labels, COUNT: rounded.counts})
+    internal = pa.table({**labels, "rows": contents.rows, "people": contents.people})
+    why = (
+        f"Counts are rounded to multiples of {method.base}, so that an inner cell is off by less than "
+        f"{method.base} and all totals add up. Totals bound what was rounded: sf.assess_tables says what a "
+        "reader can tell."
+    )
+    extra = {"rounding": {"base": method.base, "farthest": rounded.farthest, "mean": rounded.mean}}
+    record = InternalRecord(key=key, tables={"cells": internal}, extra=extra)
+    about = f"A table of {len(contents.codes)} cells, rounded to multiples of {method.base}."
+    return Release(Table.from_arrow(shown), Guarantee.of(NoGuarantee("rounded counts", why)), record, about)
 
 
 def _release(
