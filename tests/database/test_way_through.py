@@ -57,7 +57,7 @@ def test_every_fault_of_a_plan_is_listed(tmp_path: Path) -> None:
     assert found.exit_code != 0
     said = " ".join(f"{found.output} {found.exception}".split())
     for words in (
-        "unknown key 'dat'",
+        "unknown setting 'dat'",
         "data is not given",
         "m is of the wrong kind",
         "k is not given",

@@ -125,11 +125,12 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
         if not isinstance(entry, dict):
             faults.append(f"[{name}] must be a table")
             continue
-        for key, value in entry.items():
-            if key not in keys:
-                faults.append(f"[{name}]: unknown key '{key}'")
-            elif not isinstance(value, keys[key]) or (keys[key] is int and isinstance(value, bool)):
-                faults.append(f"[{name}]: {key} is of the wrong kind")
+        for setting, value in entry.items():
+            kind = keys.get(setting)
+            if kind is None:
+                faults.append(f"[{name}]: unknown setting '{setting}'")
+            elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                faults.append(f"[{name}]: {setting} is of the wrong kind")
     if not isinstance(document.get("database"), dict) or "data" not in document["database"]:
         faults.append("[database]: data is not given")
     if "codes" in document and "pseudonyms" in document:

@@ -202,7 +202,7 @@ class Recorder:
         with self._lock:
             table = self._tables.get((served.name, served.version))
             if table is not None:
-                row = rows[0] if len(rows) == 1 else rows[secrets.randbelow(len(rows))]
+                row = rows[0] if len(rows) == 1 else rows[int.from_bytes(secrets.token_bytes(8)) % len(rows)]
                 places = [axis.place(row.get(axis.feature)) for axis in table.axes]
                 self._told(table, table.add(places, self.period))
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato import progress
 from sfumato.cells import Movements, Relations
+from sfumato.seeds import Key
 from sfumato.tabulation.problem import Problem
 
 Real = NDArray[np.float64]
@@ -59,7 +60,7 @@ class Search:
 
     def __init__(self, problem: Problem, *, seed: int = 0) -> None:
         self.problem = problem
-        self.random = np.random.default_rng(seed)
+        self.random = Key.from_seed(seed).generator("suppression")
         n = problem.size
         self.up = np.where(problem.kept, 0.0, np.inf)
         self.down = np.where(problem.kept, 0.0, np.maximum(problem.values - problem.least, 0.0))

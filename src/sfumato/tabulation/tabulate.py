@@ -66,7 +66,7 @@ def tabulate(
     if not len(contents.codes):
         raise DataError("there are no rows to count.", hint="give rows")
     if isinstance(method, ControlledRounding):
-        if of is not None or known or list(keep):
+        if of is not None or known or tuple(keep):
             what = "rounding takes counts of one table: no sums, no earlier tables, nothing to be kept."
             raise ParameterError(what, hint="leave out of, earlier and keep, or use CellSuppression")
         return _rounded(contents, method)
