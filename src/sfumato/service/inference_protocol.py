@@ -20,7 +20,7 @@ import sfumato
 from sfumato.service import request_parts
 from sfumato.service.keys import ApiKey
 from sfumato.service.middleware import NOTE
-from sfumato.service.openapi import row_schema
+from sfumato.service.openapi import NAME, row_schema
 from sfumato.service.registry import Served
 from sfumato.service.replies import REFUSALS, Fault, Refusal, dumps
 from sfumato.service.request_parts import Row
@@ -172,7 +172,7 @@ def _operation(method: str, path: str, served: Served | None = None) -> dict[str
         about["security"] = []
     known = [n for n in _NAMES if f"{{{n}}}" in path and not (n == "name" and served)]
     if known:
-        plain = {"in": "path", "required": True, "schema": {"type": "string"}}
+        plain = {"in": "path", "required": True, "schema": NAME}
         about["parameters"] = [{"name": n, "description": _NAMES[n], **plain} for n in known]
     if method == "POST":
         about["description"] = (

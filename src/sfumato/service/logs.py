@@ -6,6 +6,7 @@ exception is logged by its kind and place; its words may quote what was sent.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
@@ -50,15 +51,18 @@ def event(name: str, level: int = logging.INFO, **fields: Any) -> None:
     """Log one event; its fields are ours to choose, never the caller's."""
     if not LOGGER.isEnabledFor(level):
         return
-    if _OWN:  # straight to the stream: a record of logging takes longer than most requests
+    if _OWN and logging.getLogger().handlers == _OWN:  # nobody else listens
         line = {"time": _stamp(time.time()), "level": logging.getLevelName(level).lower(), "event": name}
-        _OWN[0].write(json.dumps(line | fields) + "\n")
-        _OWN[0].flush()
+        # Straight to the stream: a record of logging takes longer than most requests. As with a record, a
+        # stream that is gone (its reader died) ends no request.
+        with contextlib.suppress(OSError, ValueError):
+            _OWN[0].stream.write(json.dumps(line | fields) + "\n")
+            _OWN[0].stream.flush()
     else:
         LOGGER.log(level, name, extra={"fields": {"event": name, **fields}})
 
 
-_OWN: list[TextIO] = []  # where a worker's own lines go, once it is set up
+_OWN: list[logging.StreamHandler[TextIO]] = []  # where a worker's lines go, once it is set up
 
 
 def _stamp(now: float) -> str:
@@ -83,4 +87,4 @@ def set_up(level: str = "info") -> None:
         logger.propagate = True
         logger.setLevel(level.upper())
     logging.getLogger("uvicorn.access").disabled = True
-    _OWN[:] = [sys.stderr]
+    _OWN[:] = [handler]

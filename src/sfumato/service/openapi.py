@@ -14,7 +14,7 @@ from sfumato.service.registry import Served, level_type, middle
 from sfumato.service.replies import MOST_FAULTS, REFUSALS
 
 Json = dict[str, Any]
-_NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
+NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
 _ONE = {"glucose": 130, "bmi": 25, "age": 44, "sex": "female"}
 _ANSWER = {
     "model": "diabetes",
@@ -67,11 +67,11 @@ def document(
 # -- paths ---------------------------------------------------------------------------------------------
 
 _MODEL = {
-    "name": "name", "in": "path", "required": True, "schema": _NAME, "example": "diabetes",
+    "name": "name", "in": "path", "required": True, "schema": NAME, "example": "diabetes",
     "description": "A model, as /v1/models lists it.",
 }  # fmt: skip
 _VERSION = {
-    "name": "version", "in": "query", "schema": {**_NAME, "default": "current"},
+    "name": "version", "in": "query", "schema": {**NAME, "default": "current"},
     "description": "A version of the model, or `current`.",
 }  # fmt: skip
 _EXPLAIN = {
@@ -274,8 +274,8 @@ def _schemas(most_rows: int) -> Json:
     return {
         **_score_schemas(most_rows),
         **_model_schemas(),
-        "Activation": _object({"version": _NAME}),
-        "Current": _object({"model": _NAME, "current": _NAME}),
+        "Activation": _object({"version": NAME}),
+        "Current": _object({"model": NAME, "current": NAME}),
         "Budget": _object(
             {
                 "client": _TEXT,
@@ -305,7 +305,7 @@ def _score_schemas(most_rows: int) -> Json:
         }
     )
     score = {"risk_score": {"type": "number", "minimum": 0, "maximum": 1}, "clamped": _NAMES}
-    opening = {"model": _NAME, "version": _NAME, "target": _TEXT, "guarantee": _TEXT}
+    opening = {"model": NAME, "version": NAME, "target": _TEXT, "guarantee": _TEXT}
     scores = {"type": "array", "items": _object(score, {"explanation": explanation})}
     reference = {"$ref": "#/components/schemas/Row"}
     return {
@@ -328,7 +328,7 @@ def _score_schemas(most_rows: int) -> Json:
 def _model_schemas() -> Json:
     """What is told of the models."""
     summary = {
-        "name": _NAME, "version": _NAME, "kind": _TEXT, "target": _TEXT, "noisy": {"type": "boolean"},
+        "name": NAME, "version": NAME, "kind": _TEXT, "target": _TEXT, "noisy": {"type": "boolean"},
         "guarantee": _NAMES,
     }  # fmt: skip
     claim = _object({"title": _TEXT, "promise": _TEXT, "limits": _TEXT, "assumptions": _NAMES})
@@ -350,7 +350,7 @@ def _model_schemas() -> Json:
                 "card": {"type": "object"},
                 "signer": {"type": ["string", "null"]},
                 "signer_compared": {"type": "boolean"},
-                "versions": {"type": "array", "items": _NAME},
+                "versions": {"type": "array", "items": NAME},
                 "current": {"type": ["string", "null"]},
                 "drift": {"type": "boolean"},
             },
