@@ -252,6 +252,7 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "table": [{"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 1.0, "domain": "data"}],
     "additive": [{"epsilon": 20.0}],
     "forest": [{"epsilon": 20.0}],
+    "logistic": [{"epsilon": 20.0}, {"epsilon": 20.0, "groups": ("sex",)}],
 }
 
 

@@ -200,9 +200,8 @@ class Maker:
         return self._choice(n, [h + self._choice(1, tails)[0] for h in heads])
 
     def _icd9(self, n: int) -> list[str]:
-        return self._choice(
-            n, [f"{k:03d}{t}" for k in range(1, 999, 9) for t in ("", "0", "9", "01")] + ["V4581"]
-        )
+        plain = [f"{k:03d}{t}" for k in range(1, 999, 9) for t in ("", "0", "9", "01")]
+        return self._choice(n, plain + [f"V{k:02d}{t}" for k in range(1, 90, 9) for t in ("", "1", "81")])
 
     def _pcs(self, n: int) -> list[str]:
         signs = list("0123456789BCDFGHJKLMNPQRSTVWXYZ")

@@ -14,6 +14,7 @@ from score_tables import MIXED, mixed
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.errors import ParameterError
 from sfumato.privacy import Budget, Ledger
+from sfumato.privacy.signatures import SigningKey
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_from_rows_to_a_score(sfumato: Sfumato, folder: Path, monkeypatch: pytes
     assert shown.code == 0 and "epsilon = 8" in shown.out and "dose" in shown.out
     checked = sfumato("model", "verify", "m.sfm", "--trust", told["signer"], "--json")
     assert checked.code == 0 and json.loads(checked.out)["trusted"] is True
-    other = sfumato("model", "verify", "m.sfm", "--trust", "00" * 32, "--json")
+    other = sfumato("model", "verify", "m.sfm", "--trust", SigningKey(bytes(range(32))).public, "--json")
     monkeypatch.setenv("SFUMATO_TRUST", str(folder / "trust.toml"))
     sfumato("trust", "add", told["signer"], "--name", "The hospital")
     by_file = sfumato("model", "verify", "m.sfm")

@@ -103,7 +103,7 @@ def test_numbers_are_permuted(width: int) -> None:
     # spread evenly: 16 parts of 1,250 each; a count beyond 6 deviations comes once in 10^8
     parts = np.bincount((many.astype(object) * 16 // (most_id(width) + 2)).astype(int), minlength=16)
     assert abs(parts - 1250).max() < 6 * 1250**0.5
-    with pytest.raises(sf.DataError, match="1 ids are no whole numbers"):
+    with pytest.raises(sf.DataError, match="1 ids are not whole numbers"):
         number_pseudonyms(pa.array([-1]), key, width, domain="x")
 
 

@@ -113,7 +113,7 @@ def test_totals_that_must_stay_stay() -> None:
         ("county,nowhere", {}, ParameterError, "unknown column"),
         ("", {}, ParameterError, "no table"),
         ("county,county", {}, ParameterError, "twice"),
-        ("age>county", {}, DataError, "no hierarchy"),
+        ("age>county", {}, DataError, "not a hierarchy"),
         ([tuple(f"c{i}" for i in range(1000))], {}, ParameterError, "kinds of totals"),
         ("county", {"rule": 1}, ParameterError, "from 2 up"),
         ("county", {"rule": True}, ParameterError, "smallest count"),

@@ -125,12 +125,12 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
         if not isinstance(entry, dict):
             faults.append(f"[{name}] must be a table")
             continue
-        for setting, value in entry.items():
-            kind = keys.get(setting)
-            if kind is None:
-                faults.append(f"[{name}]: unknown setting '{setting}'")
-            elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-                faults.append(f"[{name}]: {setting} is of the wrong kind")
+        faults += [f"[{name}]: unknown setting '{n}'" for n in entry if n not in keys]
+        faults += [
+            f"[{name}]: {n} is of the wrong kind"
+            for n, kind in keys.items()
+            if n in entry and (not isinstance(entry[n], kind) or (kind is int and isinstance(entry[n], bool)))
+        ]
     if not isinstance(document.get("database"), dict) or "data" not in document["database"]:
         faults.append("[database]: data is not given")
     if "codes" in document and "pseudonyms" in document:

@@ -167,6 +167,8 @@ def _impossible(problem: Problem, merged: Merged, search: Search, seed: int) -> 
     dear = merged.problem.cost + merged.problem.kept * merged.problem.cost.sum()
     free = replace(merged.problem, kept=np.zeros(merged.problem.size, bool), cost=dear)
     relaxed = Search(free, seed=seed)
+    for requirement in search.requirements[len(relaxed.requirements) :]:  # of contributors
+        relaxed.require(requirement)
     relaxed.start()
     given = int((relaxed.withheld[merged.of] & problem.kept).sum())
     return DataError(

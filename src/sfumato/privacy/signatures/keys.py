@@ -125,10 +125,15 @@ _WEAK = {
 }
 
 
+def is_digest(text: object) -> bool:
+    """Whether a text is a SHA-256 digest as statements have it: 64 hexadecimal digits, small letters."""
+    return isinstance(text, str) and _HEX.fullmatch(text) is not None
+
+
 def is_public_key(text: object) -> bool:
     """Whether a text is a public key in its one spelling: 64 hexadecimal digits, small letters, and no weak
     one."""
-    if not isinstance(text, str) or _HEX.fullmatch(text) is None:
+    if not isinstance(text, str) or not is_digest(text):
         return False
     return f"{text[:62]}{int(text[62:], 16) & 0x7F:02x}" not in _WEAK
 

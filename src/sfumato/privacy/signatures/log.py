@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from sfumato.errors import DataError, MissingExtraError, OutputError, ParameterError, VerificationError
 from sfumato.privacy.signatures.envelope import canonical, strict_json
-from sfumato.privacy.signatures.keys import is_public_key
+from sfumato.privacy.signatures.keys import is_digest, is_public_key
 from sfumato.privacy.signatures.statement import is_name
 
 _FIELDS = ("number", "at", "statement", "key", "name", "hash")
@@ -87,7 +87,7 @@ class ReleaseLog:
 
     def append(self, statement: str, key: str, name: str) -> LogEntry:
         """Add one line, after the chain was walked; on disk when this ends."""
-        if not is_public_key(statement) or not is_public_key(key) or not is_name(name):
+        if not is_digest(statement) or not is_public_key(key) or not is_name(name):
             raise ParameterError(
                 "a line of the log has a digest, a key and a name.", hint="sign(..., log=...)"
             )
