@@ -17,6 +17,7 @@ from sfumato.table import Table
 
 _NAMES_RECORDS = (Role.IDENTIFIER, Role.PERSON)
 _SHARE = 0.5  # different values per row from which a column names records
+_REMEMBERED = 4_000_000  # cells of released columns that are kept while all identifiers are looked for
 _SURE = 5.0  # standard errors by which rows joined by a running number must agree more than others
 
 
@@ -47,11 +48,15 @@ def survivors(original: Table, released: Table, control: Table | None) -> list[S
     if not named:
         return []
     held = [n for n in released.columns if _could_hold(released, n)]
+    small = len(held) * released.rows() <= _REMEMBERED
+    known = {n: _cells(released, n) for n in held} if small else {}  # read once for all identifiers
     found = []
     for name in named:
+        other = control if control is not None and name in control.schema else None
+        people = [_cells(t, name) for t in (original, other) if t is not None]
         for column in dict.fromkeys([*([name] if name in released.schema else []), *held]):
-            other = control if control is not None and name in control.schema else None
-            survivor = _survives(original, released, other, name, column)
+            cells = known[column] if column in known else _cells(released, column)
+            survivor = _survives(original, released, people, cells, name, column)
             if survivor is not None:
                 found.append(survivor)
     return found
@@ -77,18 +82,25 @@ def _cells(table: Table, name: str) -> pa.ChunkedArray:
 
 
 def _survives(
-    original: Table, released: Table, control: Table | None, name: str, column: str
+    original: Table,
+    released: Table,
+    people: list[pa.ChunkedArray],
+    cells: pa.ChunkedArray,
+    name: str,
+    column: str,
 ) -> Survivor | None:
-    """By the disguise that shows most: its chance pays for all that were tried."""
-    parts = [_cells(original, name), *([_cells(control, name)] if control is not None else [])]
-    texts = _texts([*parts, _cells(released, column)])
+    """By the disguise that shows most: its chance pays for all that were tried.
+
+    people: the identifiers of the original, and of the control if there is one; cells: of the release.
+    """
+    texts = _texts([*people, cells])
     found, tried = [], 0
     # A column that the original has too has a meaning of its own: charges are no identifiers backwards. Nor
     # are running numbers hidden by anything: everyone's file has those.
     plain = (column != name and column in original.schema) or _runs(pc.unique(texts[0]).drop_null())
-    for written, ids, cells in disguises(texts[:-1], texts[-1]):
+    for written, ids, there in disguises(texts[:-1], texts[-1]):
         tried += 1
-        survivor = _seen(original, released, ids, cells, name, column)
+        survivor = _seen(original, released, ids, there, name, column)
         if survivor is not None:
             found.append(replace(survivor, written=written))
         if plain:  # before the next disguise is put on
