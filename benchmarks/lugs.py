@@ -21,7 +21,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import numpy as np
 
 import sfumato as sf
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.synthesis.lugs import _kernels
 
 COLUMNS = sf.samples.DISCHARGE_VARIABLES[:7]

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from sfumato.anonymization.shape.cluster import Clustering, RowClusters, k_member
 from sfumato.anonymization.shape.draws import Draws
 from sfumato.anonymization.shape.gaussian import GaussianDither
-from sfumato.anonymization.shape.rosenblatt import Variable, donors
+from sfumato.anonymization.shape.rosenblatt import OrderedCode, donors
 from sfumato.seeds import Key
 
 NAMES = ("gender", "age", "education", "income")
@@ -118,7 +118,7 @@ def released(people: People, clusters: RowClusters, method: str, key: Key) -> np
     points = standardized(people)[:, :4]
     law = GaussianDither().fit(points, label, people.weight)
     variables = [
-        Variable(n, people.codes[:, j], np.arange(people.codes[:, j].max() + 1.0))
+        OrderedCode(n, people.codes[:, j], np.arange(people.codes[:, j].max() + 1.0))
         for j, n in enumerate(NAMES)
     ]
     uniforms = law.uniforms(law.draw(label, draws))

@@ -31,7 +31,7 @@ from sklearn.metrics import roc_auc_score
 
 import peers
 import sfumato as sf
-from sfumato.prediction.basis import Basis, Shape
+from sfumato.prediction.basis import Basis, FeatureShape
 from sfumato.prediction.grid import FeatureGrid
 from sfumato.schema import Column, Kind, Provenance, Schema
 from sfumato.table import Table
@@ -146,7 +146,7 @@ def judged(truth: np.ndarray, p: np.ndarray, sexes: np.ndarray | None) -> dict[s
 def without_privacy(train: Table, test: Table, target: str) -> Iterator[tuple[str, np.ndarray, float]]:
     grid = FeatureGrid.of(train.schema, target=target, steps=128)
     truth = outcome_of(train, target)
-    basis = Basis.of(grid.axes, Shape.FOLDED)
+    basis = Basis.of(grid.axes, FeatureShape.FOLDED)
     for name, model, of in (
         ("logistic, not private", LogisticRegression(max_iter=500), lambda t: basis.rows(grid.encode(t))[:,
         1:]),

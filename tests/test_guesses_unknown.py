@@ -11,8 +11,8 @@ import pytest
 
 from sfumato.inference import infer
 from sfumato.inference.check_digits import checked_numbers
+from sfumato.inference.fallback import NOT_EXPLAINED
 from sfumato.inference.names import parts, read
-from sfumato.inference.unexplained import NOT_EXPLAINED
 from sfumato.schema import Role, Schema
 
 ROWS = 400

@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.privacy import Claim, ForeignClaim, Guarantee, KAnonymity
+from sfumato.privacy.guest_claims import sign_claim, vouched
 from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey
-from sfumato.privacy.vouching import sign_claim, vouched
 from sfumato.release import InternalRecord, Outcome, Release, verify
 from sfumato.schema import Column, Kind, Schema
 

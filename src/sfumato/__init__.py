@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
     from sfumato.anonymization.anonymize import anonymize as anonymize
+    from sfumato.anonymization.database import anonymize_database as anonymize_database
     from sfumato.anonymization.datafly import Datafly as Datafly
     from sfumato.anonymization.degradation import Degradation as Degradation
     from sfumato.anonymization.greedy.guidance import ModelGuided as ModelGuided
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.information import Height as Height
     from sfumato.anonymization.information import Precision as Precision
     from sfumato.anonymization.information import ValueMI as ValueMI
-    from sfumato.anonymization.linked import anonymize_database as anonymize_database
     from sfumato.anonymization.local import LocalRecoding as LocalRecoding
     from sfumato.anonymization.loss import Ambiguity as Ambiguity
     from sfumato.anonymization.loss import AverageClassSize as AverageClassSize
@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
-    from sfumato.assessment.linked import assess_database as assess_database
+    from sfumato.assessment.database import assess_database as assess_database
     from sfumato.assessment.tables import assess_tables as assess_tables
     from sfumato.counts import Counts as Counts
     from sfumato.criteria import AlphaK as AlphaK
@@ -86,12 +86,12 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.prediction.logistic import PrivateLogistic as PrivateLogistic
     from sfumato.prediction.tree import AlphaTree as AlphaTree
     from sfumato.privacy.guarantee import Guarantee as Guarantee
+    from sfumato.privacy.guest_claims import sign_claim as sign_claim
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.privacy.signatures import ReleaseLog as ReleaseLog
     from sfumato.privacy.signatures import SigningKey as SigningKey
     from sfumato.privacy.signatures import Trust as Trust
     from sfumato.privacy.signatures import TrustedKey as TrustedKey
-    from sfumato.privacy.vouching import sign_claim as sign_claim
     from sfumato.pseudonyms import pseudonymize as pseudonymize
     from sfumato.pseudonyms.method import Pseudonymize as Pseudonymize
     from sfumato.reconstruction.aggregate import Aggregates as Aggregates
@@ -231,7 +231,7 @@ _HOME = {
     "Register": "anonymization.register",
     "Release": "release",
     "people_of": "release.people",
-    "sign_claim": "privacy.vouching",
+    "sign_claim": "privacy.guest_claims",
     "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
@@ -248,10 +248,10 @@ _HOME = {
     "VerificationError": "errors",
     "Within": "synthesis.constraints",
     "anonymize": "anonymization.anonymize",
-    "anonymize_database": "anonymization.linked",
+    "anonymize_database": "anonymization.database",
     "assess": "assessment.assess",
     "assess_aggregates": "assessment.aggregates",
-    "assess_database": "assessment.linked",
+    "assess_database": "assessment.database",
     "assess_tables": "assessment.tables",
     "audit": "assessment.audit",
     "average_of": "reconstruction.uses",

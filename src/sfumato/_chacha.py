@@ -23,7 +23,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 Whole = int | np.integer[Any]
 

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.assessment.attacks import by_key, sharp, telling
+from sfumato.assessment.attacks import by_key, sharp, subset_linkage
 from sfumato.assessment.attacks.agreement import agreement
 from sfumato.assessment.attacks.intruder import look
 from sfumato.assessment.attacks.linkage import deterministic
 from sfumato.assessment.attacks.order import order_of_rows
 from sfumato.assessment.attacks.prediction import Plays, played, predicting
-from sfumato.assessment.attacks.telling import most_telling, tolerant
+from sfumato.assessment.attacks.subset_linkage import most_telling, tolerant
 from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.checks import attacks as checks
 from sfumato.assessment.reading.alignment import Pair, align
@@ -129,8 +129,8 @@ def test_strangers_numbers_are_as_near_as_peoples_would_be() -> None:
 def test_who_stands_alone_is_found_by_looking_at_every_record(seed: int) -> None:
     pair, names = generalized_pair(seed, 70), ["a", "b", "c"]
     view = look(pair, names)
-    part = telling.Part(np.arange(70), np.arange(70), None)
-    search = telling._prepared(view, None, part, Key.from_seed(seed))
+    part = subset_linkage.Part(np.arange(70), np.arange(70), None)
+    search = subset_linkage._prepared(view, None, part, Key.from_seed(seed))
     for columns in ((0,), (1, 2), (0, 1, 2)):
         fits = look(pair, [view.columns[c] for c in columns])
         found = search._alone(search.people, columns)
@@ -175,7 +175,7 @@ def test_what_is_drawn_hangs_on_the_key_alone(monkeypatch: pytest.MonkeyPatch) -
         ("_RECORDS", 256),
         ("_LEAST", 200),
     ):
-        monkeypatch.setattr(telling, name, value)
+        monkeypatch.setattr(subset_linkage, name, value)
     rng = np.random.default_rng(3)
     rows, control = people(rng, 1000), Table.from_arrow(people(rng, 900))
     pair = pair_of(rows, changed(rows, age=np.zeros(1000, int)))

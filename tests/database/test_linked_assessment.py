@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.assessment.linked import unicity
+from sfumato.assessment.database import unicity
 
 
 def test_unicity_counts_who_shares_all_that_is_known() -> None:

@@ -170,16 +170,16 @@ def test_a_changed_file_and_a_dangling_key_are_found(tmp_path: Path) -> None:
 
 def test_stopped_in_the_middle_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = sf.pseudonymize(sf.samples.hospital(50))
-    from sfumato.release import linked
+    from sfumato.release import database
 
-    genuine = linked.write_data
+    genuine = database.write_data
 
     def stop(path: Path, table: sf.Table) -> Any:
         if path.name == "stays.parquet":
             raise KeyboardInterrupt
         return genuine(path, table)
 
-    monkeypatch.setattr(linked, "write_data", stop)
+    monkeypatch.setattr(database, "write_data", stop)
     with pytest.raises(KeyboardInterrupt):
         release.save(tmp_path / "out")
     assert os.listdir(tmp_path) == []

@@ -13,7 +13,7 @@ from planned import PLAN, SCHEMA, public_bytes, ran, rows, with_steps, written
 
 import sfumato as sf
 from sfumato.errors import DataError, PlanError, SfumatoWarning
-from sfumato.plan import Plan, judging, run
+from sfumato.plan import Plan, judgement, run
 from sfumato.plan.holdback import split, suggested
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key
@@ -145,7 +145,7 @@ class Seen:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.made_of: list[set[str]] = []
         self.judged: list[tuple[set[str], set[str]]] = []
-        genuine_work, genuine_judged = run.work, judging.judged
+        genuine_work, genuine_judged = run.work, judgement.judged
 
         def work(bench: Any, step: Any, table: Table) -> None:
             self.made_of.append(set(of(table, "id")))

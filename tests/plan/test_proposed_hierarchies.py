@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.hierarchy import BritishPostcodes, Icd9, Icd10, Intervals
 from sfumato.hierarchy.classifications import UNKNOWN, icd10_groups
-from sfumato.plan.nesting import chains
+from sfumato.plan.nested_columns import chains
 from sfumato.plan.proposal import suggested_hierarchies
 from sfumato.plan.proposed_hierarchies import Values, proposed, quantile_edges
 from sfumato.plan.recipes import recipe

@@ -13,7 +13,7 @@ from planned import CANARY, HEADER, PLAN, SCHEMA, public_bytes, ran, rows, with_
 import sfumato as sf
 from sfumato.errors import BudgetError, DataError, OutputError, PlanError, SchemaError
 from sfumato.plan import Plan
-from sfumato.plan.judging import meanings
+from sfumato.plan.judgement import meanings
 from sfumato.plan.preparation import open_input, prepare
 from sfumato.plan.signature import sign
 from sfumato.privacy import Ledger

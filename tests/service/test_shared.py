@@ -16,8 +16,8 @@ from serving import WHOLE, running
 from sfumato.errors import OutputError, ParameterError, VerificationError
 from sfumato.privacy import Ledger
 from sfumato.service.answers import Kept
+from sfumato.service.database import Server, SharedAnswers, SharedRates
 from sfumato.service.installation import Installation
-from sfumato.service.shared import Server, SharedAnswers, SharedRates
 
 SCORE = "/v1/models/dpat/score"
 

@@ -15,7 +15,7 @@ from sfumato.synthesis.private.exact_counts import count
 from sfumato.synthesis.private.intervals import noisy_table
 from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.purse import Purse
-from sfumato.synthesis.private.variables import Variables
+from sfumato.synthesis.private.variables import DomainVariables
 
 SIZES = (2, 2, 2, 3)
 
@@ -33,7 +33,7 @@ def test_intervals_cover_as_often_as_they_say(pure: bool) -> None:
     """
     table = people(400, 1)
     domain = Domain.of(SCHEMA, constraints=TIED)
-    variables = Variables.of(domain)
+    variables = DomainVariables.of(domain)
     counted = count(table, domain, variables, 1)
     sets = [("group",), ("code",), ("first", "last"), ("ward",), ("sex", "floor"), ("sex", "group")]
     scores: dict[tuple[str, ...], list[float]] = {s: [] for s in sets}

@@ -23,12 +23,12 @@ from sfumato.synthesis.private import variables as variables_module
 from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.purse import Measurement, scaled_and_centred
 from sfumato.synthesis.private.refinement import Refinement
-from sfumato.synthesis.private.variables import Variable, Variables
+from sfumato.synthesis.private.variables import DomainVariables, Variable
 
 
 def test_columns_that_tell_each_other_are_one() -> None:
     domain = Domain.of(SCHEMA, constraints=TIED)
-    variables = Variables.of(domain)
+    variables = DomainVariables.of(domain)
     assert [v.columns for v in variables.every] == [(0, 1), (2, 3), (4, 5), (6,)]
     code, days, ward, _ = variables.every
     assert code.size == 5 * 13 and len(code.levels) == 1 and code.nested

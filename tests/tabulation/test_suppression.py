@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sfumato.cells import Attacker, Target
 from sfumato.errors import DataError, ParameterError
 from sfumato.tabulation import CellSuppression
-from sfumato.tabulation.problem import Problem, merge
+from sfumato.tabulation.problem import HidingProblem, merge
 
 QUICK = CellSuppression(effort="fast")
 
 
-def problem_of(inner: np.ndarray, m: int = 5, *, kept: tuple[int, ...] = ()) -> Problem:
+def problem_of(inner: np.ndarray, m: int = 5, *, kept: tuple[int, ...] = ()) -> HidingProblem:
     """A table of two ways with totals, in which 1 to m - 1 is sensitive."""
     relations, values = two_way(inner)
     counts = np.ones(inner.shape)
@@ -27,13 +27,13 @@ def problem_of(inner: np.ndarray, m: int = 5, *, kept: tuple[int, ...] = ()) -> 
     keep[list(kept)] = True
     sensitive = (values > 0) & (values < m)
     keep |= values == 0  # zeros are published
-    return Problem(
+    return HidingProblem(
         relations, values, least, sensitive, least, np.maximum(m - 1, least + 1), np.ones(len(values)),
         keep & ~sensitive, values == 1,
     )  # fmt: skip
 
 
-def opened(problem: Problem, withheld: np.ndarray, *, alone: bool = False) -> int:
+def opened(problem: HidingProblem, withheld: np.ndarray, *, alone: bool = False) -> int:
     attacker = Attacker(problem.published(withheld), problem.values)
     return attacker.judge(problem.targets(), alone=np.flatnonzero(problem.alone) if alone else ()).found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

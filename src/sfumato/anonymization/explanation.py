@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymization.nesting import Chains, losses_of
+from sfumato.anonymization.nested_columns import Chains, losses_of
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.criteria import Criterion

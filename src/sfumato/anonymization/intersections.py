@@ -23,7 +23,7 @@ Demand = dict[str, Any]  # a criterion of variety as JSON
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ReleasedValues:
     """Released values of a sensitive column. who: the place of the person; code, n: how often which."""
 
     who: Longs
@@ -46,7 +46,7 @@ class RegisterEntry:
     by: str
     published: tuple[str, ...] | None = None
     demands: tuple[Demand, ...] = ()
-    values: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, ReleasedValues] = field(default_factory=dict)
 
     def publishes(self, column: str) -> bool:
         """Whether the file has the column; taken so where it is not known."""
@@ -121,7 +121,9 @@ class Intersections:
                 bad |= self._broken(asked, column, entry.values[column], place)
         return int(bad.sum())
 
-    def _broken(self, asked: Criterion, column: str, values: Values, place: Longs) -> NDArray[np.bool_]:
+    def _broken(
+        self, asked: Criterion, column: str, values: ReleasedValues, place: Longs
+    ) -> NDArray[np.bool_]:
         group = self._group[place[values.who]]
         whole = np.bincount(values.code, values.n, values.levels).astype(np.int64)
         spread = Spread.of(group, values.code, values.n, len(self.sizes), values.levels, whole)
@@ -131,15 +133,15 @@ class Intersections:
         return found
 
 
-def gathered(parts: Iterable[pa.Table], who: pa.Array, column: str, levels: int) -> Values:
+def gathered(parts: Iterable[pa.Table], who: pa.Array, column: str, levels: int) -> ReleasedValues:
     """Values by person from tables of who and a code, one row for each released row."""
     tables = [t.group_by(["who", column]).aggregate([([], "count_all")]) for t in parts]
     if not tables:
         nothing = np.empty(0, np.int64)
-        return Values(nothing, nothing, nothing, levels)
+        return ReleasedValues(nothing, nothing, nothing, levels)
     found = pa.concat_tables(tables).group_by(["who", column]).aggregate([("count_all", "sum")])
     place = pc.index_in(found["who"].combine_chunks(), value_set=who).to_numpy(zero_copy_only=False)
-    return Values(
+    return ReleasedValues(
         place.astype(np.int64),
         found[column].to_numpy().astype(np.int64),
         found["count_all_sum"].to_numpy().astype(np.int64),

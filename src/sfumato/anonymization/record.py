@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymization.explanation import explain
-from sfumato.anonymization.nesting import Chains, meanings_of
+from sfumato.anonymization.nested_columns import Chains, meanings_of
 from sfumato.anonymization.problem import MISSING, Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.anonymization.suppression import FinalClasses

@@ -36,7 +36,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sfumato.anonymization.intersections import Intersections, RegisterEntry, Values, demands_of, gathered
+from sfumato.anonymization.intersections import (
+    Intersections,
+    RegisterEntry,
+    ReleasedValues,
+    demands_of,
+    gathered,
+)
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.anonymization.writer import Writer
 from sfumato.counts import person_ids, representatives
@@ -243,7 +249,7 @@ def _more(table: pa.Table, said: bytes | None) -> dict[str, Any]:
     for column, levels in told["levels"].items():
         code, n = (table[f"{name}:{column}"].combine_chunks() for name in ("code", "n"))
         lengths = pc.list_value_length(code).to_numpy(zero_copy_only=False)
-        values[column] = Values(
+        values[column] = ReleasedValues(
             np.repeat(np.arange(len(lengths)), lengths),
             code.flatten().to_numpy(zero_copy_only=False),
             n.flatten().to_numpy(zero_copy_only=False),

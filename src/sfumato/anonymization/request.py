@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymization.nesting import Chains, bind, goes_with
+from sfumato.anonymization.nested_columns import Chains, bind, goes_with
 from sfumato.anonymization.problem import MISSING, Problem, compress
 from sfumato.counts import case_variants, near_duplicates
 from sfumato.criteria import Criterion, KAnonymity, KMap, TCloseness

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.anonymization.nesting import Chains, texts_of
+from sfumato.anonymization.nested_columns import Chains, texts_of
 from sfumato.anonymization.problem import MISSING
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.counts import Codebook, canonical_type

@@ -20,7 +20,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.copies import Copies, Drift, Overlap
+    from sfumato.assessment.copies import ControlDrift, Copies, Overlap
     from sfumato.assessment.risk.classes import FileClasses
     from sfumato.assessment.risk.uniqueness import UniquenessSearch
 
@@ -245,7 +245,7 @@ class Case:
         return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
 
     @cached_property
-    def drift(self) -> Drift | None:
+    def drift(self) -> ControlDrift | None:
         """Whether the control is a sample of the same people as the original."""
         from sfumato.assessment.copies import drift
 

@@ -12,6 +12,6 @@ room knows no suppression, no rounding and no method, so it judges anyone's tabl
 from sfumato.cells.arithmetic import recovered
 from sfumato.cells.attacker import Attacker, Findings, Target
 from sfumato.cells.movement import Movement, Movements
-from sfumato.cells.published import Published, Relations
+from sfumato.cells.publication import Published, Relations
 
 __all__ = ["Attacker", "Findings", "Movement", "Movements", "Published", "Relations", "Target", "recovered"]

@@ -11,7 +11,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.cells.published import Published
+from sfumato.cells.publication import Published
 
 _PRIME = 2**61 - 1
 _WORK = 5_000_000  # entries that may be touched: beyond it, the linear programs have to do

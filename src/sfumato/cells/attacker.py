@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato import progress
 from sfumato.cells.arithmetic import recovered
 from sfumato.cells.movement import Movement, Movements
-from sfumato.cells.published import Published
+from sfumato.cells.publication import Published
 from sfumato.errors import DataError
 
 Real = NDArray[np.float64]
@@ -122,7 +122,7 @@ class Attacker:
 
     def _ways(self) -> Movements:
         if self._movements is None:
-            from sfumato.cells.published import Relations
+            from sfumato.cells.publication import Relations
 
             published, open_ = self.published, self.published.open
             part = published.relations.matrix[:, open_]

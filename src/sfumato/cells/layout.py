@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.cells.published import Relations
+from sfumato.cells.publication import Relations
 from sfumato.errors import DataError, ParameterError, listed
 
 TOTAL = "_T"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.cells import programs
-from sfumato.cells.published import Relations
+from sfumato.cells.publication import Relations
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]

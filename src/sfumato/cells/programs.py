@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from sfumato.cells.published import Published
+    from sfumato.cells.publication import Published
 
 Real = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Seed = Annotated[
 
 def anonymize(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Out,
     method: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.commands import Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.databases import assess_databases, is_database
 from sfumato.cli.scores import gathered, shown, without_details
 from sfumato.cli.terminal import Terminal
@@ -108,7 +108,7 @@ class _Given:
         typer.Option("--logistic", metavar="'Y ~ A + B'", help="A logistic regression to compare."),
     ] = None
 
-    def arguments(self, reading: Reading, original: str, released: str) -> dict[str, Any]:
+    def arguments(self, reading: ReadOptions, original: str, released: str) -> dict[str, Any]:
         """As `assess` takes it: the two files, and everything beside them, opened."""
         from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
         from sfumato.release import Release
@@ -218,7 +218,7 @@ class _Reports:
 
 def assess(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     original: Annotated[
         str, typer.Argument(metavar="ORIGINAL", show_default=False, help="The confidential data: a file.")
     ],
@@ -274,7 +274,7 @@ def assess(
     return 0 if found.met else 1
 
 
-def open_data(reading: Reading, data: str, schema: Path | None = None) -> Table | Release:
+def open_data(reading: ReadOptions, data: str, schema: Path | None = None) -> Table | Release:
     """A release with its guarantee, or a table read as the options say."""
     from sfumato.assessment.reading.files import is_release
     from sfumato.release import Release
@@ -287,7 +287,7 @@ def open_data(reading: Reading, data: str, schema: Path | None = None) -> Table 
 
 
 def open_like(
-    reading: Reading, data: str, first: Table | Release, *, others: bool = False
+    reading: ReadOptions, data: str, first: Table | Release, *, others: bool = False
 ) -> Table | Release:
     """A file read with the meaning of the original: "007" must not become 7 in one of two files.
 
@@ -320,7 +320,7 @@ def _formulas(linear: list[str], logistic: list[str]) -> dict[str, Model]:
     return {**dict.fromkeys(linear, "linear"), **dict.fromkeys(logistic, "logistic")}
 
 
-def _population(reading: Reading, given: str | None) -> int | Table | Release | None:
+def _population(reading: ReadOptions, given: str | None) -> int | Table | Release | None:
     """A number of people, or a file of them."""
     from sfumato.errors import ParameterError
 

@@ -47,7 +47,7 @@ def _said(name: str, metavar: str, help_: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How data is to be read, where the user knows better than the detection."""
 
     separator: Annotated[str | None, _said("--separator", "SIGN", "Between cells: , ; | or tab.")] = None
@@ -169,8 +169,8 @@ def register(
 ) -> None:
     """Make a function a command of `app`.
 
-    A parameter called `terminal` gets the `Terminal` to print on; one called `reading` gets the `Reading`
-    of options that say how data is read. A parameter of another frozen dataclass stands for the options that
+    A parameter called `terminal` gets the `Terminal` to print on; one called `reading` gets the `ReadOptions`
+    that say how data is read. A parameter of another frozen dataclass stands for the options that
     are its fields. The function gives back an exit code, or None for 0.
     more: further options, which it gets as one dictionary called `settings`.
     """
@@ -183,12 +183,12 @@ def register(
         elif n not in _CONTEXT:
             parameters += _options(groups[n]) if n in groups else [p.replace(kind=p.KEYWORD_ONLY)]
     reads = "reading" in own
-    parameters += [*(_options(Reading) if reads else ()), *_options(_Shared)]
+    parameters += [*(_options(ReadOptions) if reads else ()), *_options(_Shared)]
 
     def command(**given: Any) -> None:
         terminal = _taken(_Shared, given, Terminal)
         if reads:
-            given["reading"] = _taken(Reading, given)
+            given["reading"] = _taken(ReadOptions, given)
         for group, kind in groups.items():
             given[group] = _taken(kind, given)
         if more:

@@ -83,7 +83,7 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
     from sfumato.database import drawn
     from sfumato.io.atomic import write_text
     from sfumato.io.databases import DECLARATION
-    from sfumato.plan.linked import propose_database
+    from sfumato.plan.database import propose_database
 
     out.mkdir(parents=True, exist_ok=True)
     found, declared, plan = propose_database(data, out)
@@ -106,7 +106,7 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
 
 def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
     """Do what a plan for linked tables says."""
-    from sfumato.plan.linked import DatabasePlan, run_database
+    from sfumato.plan.database import DatabasePlan, run_database
 
     read = DatabasePlan.read(plan)
     found = run_database(read, out, overwrite=overwrite)
@@ -126,7 +126,7 @@ def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
 
 def assess_databases(terminal: Terminal, original: str, released: str) -> int:
     """Judge a released database against the original one."""
-    from sfumato.assessment.linked import assess_database
+    from sfumato.assessment.database import assess_database
 
     found = assess_database(opened(original), opened(released))
     terminal.result(

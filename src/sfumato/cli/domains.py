@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Reading
+from sfumato.cli.commands import Data, ReadOptions
 from sfumato.cli.payment import (
     Against,
     LedgerOption,
@@ -102,7 +102,7 @@ def standards(terminal: Terminal) -> None:
 
 def find(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     schema: SchemaPath,
     data: Data,
     column: Columns = None,

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Reading
+from sfumato.cli.commands import ReadOptions
 from sfumato.cli.plans import plain_run, shown_run
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, printable
@@ -26,7 +26,7 @@ _SHOWN = 8
 
 def anonymize_in_one(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: str,
     out: Path,
     *,
@@ -76,7 +76,7 @@ def anonymize_in_one(
 
 
 def synthesize_in_one(
-    terminal: Terminal, reading: Reading, data: str, out: Path, *, rows: Any, overwrite: bool
+    terminal: Terminal, reading: ReadOptions, data: str, out: Path, *, rows: Any, overwrite: bool
 ) -> int:
     """Propose, draw and judge synthetic rows, and say what comes next."""
     from sfumato.cli.method_options import step_of

@@ -18,7 +18,7 @@ from sfumato.cli.assessment import (
     refuse_existing,
     split_names,
 )
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.exit_codes import INTERRUPTED
 from sfumato.cli.scores import map_of
 from sfumato.cli.terminal import Terminal
@@ -55,7 +55,7 @@ class _Runs:
 
 def frontier(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     *,
     schema: SchemaFile = None,

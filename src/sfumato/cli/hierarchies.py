@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import DataError, ParameterError, listed
 
@@ -41,7 +41,7 @@ def _more(name: str, metavar: str | None, help_: str) -> Any:
 
 def build(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="Whose values.", show_default=False)],
     out: Annotated[
@@ -116,7 +116,7 @@ def build(
 
 def check(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     file: File,
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Whether it has all values.", show_default=False)
@@ -159,7 +159,7 @@ def check(
 
 def show(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     file: File,
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Whose rows are counted.", show_default=False)
@@ -264,7 +264,7 @@ def _write(out: Path, found: Hierarchy, name: str, overwrite: bool) -> None:
     )
 
 
-def _values(reading: Reading, data: str, column: str, schema: Path | None) -> list[object]:
+def _values(reading: ReadOptions, data: str, column: str, schema: Path | None) -> list[object]:
     """The values of a column as they stand in the data, not in a schema's bins."""
     from sfumato.schema import Schema
 
@@ -276,7 +276,7 @@ def _values(reading: Reading, data: str, column: str, schema: Path | None) -> li
     return values
 
 
-def _rows_of(reading: Reading, data: str, column: str, schema: Path | None) -> dict[str, int]:
+def _rows_of(reading: ReadOptions, data: str, column: str, schema: Path | None) -> dict[str, int]:
     """How many rows have each value of a column."""
     from sfumato.schema import Schema
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.databases import describe_database, is_database
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
@@ -17,7 +17,7 @@ from sfumato.errors import printable
 
 def describe(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     schema: SchemaFile = None,
     html: Annotated[
@@ -48,7 +48,7 @@ def describe(
 
 def counts(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     columns: Annotated[
         list[str], typer.Argument(metavar="COLUMN...", help="The columns to cross.", show_default=False)
@@ -109,7 +109,7 @@ def _summary(counted: Any, limit: int) -> Text:
 
 def convert(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The new file; its suffix names the format.")],
     schema: SchemaFile = None,

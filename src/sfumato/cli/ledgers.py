@@ -243,7 +243,7 @@ def check(
     that the release must be signed by somebody you trust, or a person must say that it is genuine: anybody
     can make one up.
     """
-    from sfumato.plan.published import compare
+    from sfumato.plan.witnesses import compare
     from sfumato.privacy import Ledger
     from sfumato.privacy.signatures import Trust
 

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.cli.payment import (
     Against,
@@ -74,7 +74,7 @@ class Judging:
 
 def fit(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     sign: Annotated[Path, typer.Option("--sign", metavar="KEY", help="The signing key.", show_default=False)],
     out: Annotated[

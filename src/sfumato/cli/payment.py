@@ -47,7 +47,7 @@ Against = Annotated[
 
 def paying(ledger: str | None, against: list[Path] | None) -> Ledger | None:
     """The ledger that a command debits, held against what was published from it."""
-    from sfumato.plan.published import require_held
+    from sfumato.plan.witnesses import require_held
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.signatures import Trust
 

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading
+from sfumato.cli.commands import Data, Overwrite, ReadOptions
 from sfumato.cli.databases import init_database, is_database, run_plan
 from sfumato.cli.payment import Against, OtherPeople, note_unaccounted
 from sfumato.cli.terminal import Terminal
@@ -31,7 +31,7 @@ _SHOWN = 12
 
 def init(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where plan.toml and schema.toml go.")
@@ -159,7 +159,7 @@ def run(
     """
     from sfumato.plan import Plan
     from sfumato.plan.checks import contradictions
-    from sfumato.plan.linked import is_database_plan
+    from sfumato.plan.database import is_database_plan
     from sfumato.plan.run import run as go
 
     if is_database_plan(plan):

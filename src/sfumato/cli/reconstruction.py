@@ -10,7 +10,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _Result:
 
 def reconstruct(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     individuals: Annotated[
         str,
         typer.Argument(
@@ -145,7 +145,7 @@ def reconstruct(
 
 def assess_aggregates(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Annotated[
         str, typer.Argument(metavar="DATA", show_default=False, help="The confidential data: a file.")
     ],

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.anonymization import Out
-from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.cli.signing import Trusted
 from sfumato.cli.terminal import Terminal
@@ -25,7 +25,7 @@ _OUTCOMES = {
 
 def pseudonymize(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Out,
     method: Annotated[

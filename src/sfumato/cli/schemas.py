@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Reading
+from sfumato.cli.commands import Data, ReadOptions
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -22,7 +22,7 @@ _HEADING = (
 SchemaPath = Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.", show_default=False)]
 
 
-def check(terminal: Terminal, reading: Reading, schema: SchemaPath, data: Data) -> int:
+def check(terminal: Terminal, reading: ReadOptions, schema: SchemaPath, data: Data) -> int:
     """List everything in which data and schema differ; exit code 1 if they do."""
     from sfumato.description import check as compare
     from sfumato.description import scan_as
@@ -40,7 +40,7 @@ def check(terminal: Terminal, reading: Reading, schema: SchemaPath, data: Data) 
 
 def update(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     schema: SchemaPath,
     data: Data,
     extend: Annotated[

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.payment import (
     Against,
     LedgerOption,
@@ -27,7 +27,7 @@ from sfumato.errors import ParameterError
 
 def synthesize(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Out,
     method: Annotated[

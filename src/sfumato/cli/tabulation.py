@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sfumato.cli.anonymization import Out, folders
-from sfumato.cli.commands import Data, KeepText, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def tabulate(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     out: Out,
     by: Annotated[
@@ -113,7 +113,7 @@ def _say(terminal: Terminal, release: Release, out: Path) -> None:
 
 def assess_tables(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Annotated[
         str,
         typer.Argument(metavar="TABLES", show_default=False, help="Published cells in long form: a file."),

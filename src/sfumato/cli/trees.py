@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from sfumato.cli.commands import Data, Overwrite, Reading, SchemaFile
+from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def tree(
     terminal: Terminal,
-    reading: Reading,
+    reading: ReadOptions,
     data: Data,
     method: Annotated[
         str,

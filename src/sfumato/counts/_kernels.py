@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 BLOCK = 4096  # rows whose keys are formed together, so that they never leave the first cache
 

@@ -6,12 +6,12 @@ and `drawing` shows tables and links. `ids` says when two ids are the same. It k
 and engines are for `io`, what is done with people for the rooms above.
 """
 
-from sfumato.database.checks import Difference
+from sfumato.database.checks import Defect
 from sfumato.database.database import Database
 from sfumato.database.discovery import Found, discover
-from sfumato.database.drawing import drawn, drawn_svg
 from sfumato.database.ids import key_ids
 from sfumato.database.link import Link
 from sfumato.database.people import People
+from sfumato.database.picture import drawn, drawn_svg
 
-__all__ = ["Database", "Difference", "Found", "Link", "People", "discover", "drawn", "drawn_svg", "key_ids"]
+__all__ = ["Database", "Defect", "Found", "Link", "People", "discover", "drawn", "drawn_svg", "key_ids"]

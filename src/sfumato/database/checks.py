@@ -23,7 +23,7 @@ _BIRTH = {"birth", "dob", "born", "geburt", "geburtsdatum", "naissance", "nacimi
 
 
 @dataclass(frozen=True)
-class Difference:
+class Defect:
     """One thing that is wrong, by names and numbers. fatal: nothing that rests on the links can be done."""
 
     where: str
@@ -95,7 +95,7 @@ def _circles(database: Database) -> list[str]:
 # -- what can be seen in the rows ----------------------------------------------------------------
 
 
-def differences(database: Database) -> Iterator[Difference]:
+def differences(database: Database) -> Iterator[Defect]:
     """Every difference, with its number of rows. One reading of the key columns of each table."""
     read = {n: read_ids(database.tables[n], columns) for n, columns in database.key_columns.items()}
     for name, key in database.keys.items():
@@ -105,45 +105,43 @@ def differences(database: Database) -> Iterator[Difference]:
     named = [n for n in database.tables if database.route(n) is not None]
     if len(database.tables) > 1:
         for name in sorted(set(database.tables) - set(named) - database.apart):
-            yield Difference(name, "no link leads to a person")
+            yield Defect(name, "no link leads to a person")
     if any(d.fatal for d in _duplicates(database, read)) or not named:
         return
     yield from _nobody(database, named, read)
     yield from _before_birth(database)
 
 
-def _duplicates(database: Database, read: dict[str, dict[str, pa.Array]]) -> Iterator[Difference]:
+def _duplicates(database: Database, read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
     for name, key in database.keys.items():
         if database.children(name):
             yield from (d for d in _key(name, key, read[name][key]) if "more than once" in d.what)
 
 
-def _key(table: str, key: str, ids: pa.Array) -> Iterator[Difference]:
+def _key(table: str, key: str, ids: pa.Array) -> Iterator[Defect]:
     if ids.null_count:
-        yield Difference(f"{table}.{key}", f"the key is empty in {_rows(ids.null_count)}", ids.null_count)
+        yield Defect(f"{table}.{key}", f"the key is empty in {_rows(ids.null_count)}", ids.null_count)
     if twice := repeated(ids):
         many = "a child of such a row would have several parents (many-to-many)"
-        yield Difference(f"{table}.{key}", f"{_many(twice, 'key')} more than once; {many}", twice)
+        yield Defect(f"{table}.{key}", f"{_many(twice, 'key')} more than once; {many}", twice)
 
 
-def _dangling(link: Link, read: dict[str, dict[str, pa.Array]]) -> Iterator[Difference]:
+def _dangling(link: Link, read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
     ids, keys = read[link.child][link.column], read[link.parent][link.key]
     present = ids.drop_null()
     lost = int((looked_up(present, keys) < 0).sum())
     if lost:
-        yield Difference(link.place, f"{_rows(lost)} without a parent in '{link.parent}'", lost)
+        yield Defect(link.place, f"{_rows(lost)} without a parent in '{link.parent}'", lost)
 
 
-def _nobody(
-    database: Database, named: list[str], read: dict[str, dict[str, pa.Array]]
-) -> Iterator[Difference]:
+def _nobody(database: Database, named: list[str], read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
     people = database.people
     for name in named:
         column, link = people.routes[name]
         mine = people.of_ids(read[name][column], link)
         empty = read[name][column].null_count
         if empty:
-            yield Difference(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
+            yield Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
         for other in database.parents(name):
             if other is link or other.parent not in people.keys:
                 continue
@@ -151,10 +149,10 @@ def _nobody(
             torn = int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())
             if torn:
                 by = f"'{column}' and '{other.column}'"
-                yield Difference(name, f"{_rows(torn)} reach two persons, by {by}", torn)
+                yield Defect(name, f"{_rows(torn)} reach two persons, by {by}", torn)
 
 
-def _before_birth(database: Database) -> Iterator[Difference]:
+def _before_birth(database: Database) -> Iterator[Defect]:
     """Dates before the birth of their person: said, and no obstacle."""
     root, people = database.tables[database.root], database.people
     births = [c.name for c in root.schema if c.type == "date" and set(words(c.name)) & _BIRTH]
@@ -177,9 +175,7 @@ def _before_birth(database: Database) -> Iterator[Difference]:
                 early[date] += int((days[known] < born[numbers[known]]).sum())
         for date, n in early.items():
             if n:
-                yield Difference(
-                    f"{name}.{date}", f"{_rows(n)} before the birth of their person", n, fatal=False
-                )
+                yield Defect(f"{name}.{date}", f"{_rows(n)} before the birth of their person", n, fatal=False)
 
 
 def _days(dates: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

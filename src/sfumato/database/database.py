@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sfumato.database.checks import Difference, differences, structure_faults
+from sfumato.database.checks import Defect, differences, structure_faults
 from sfumato.database.link import Link
 from sfumato.database.people import People, gather
 from sfumato.errors import DataError, ParameterError, SchemaError, listed, offered
@@ -79,7 +79,7 @@ class Database:
 
     def _repr_html_(self) -> str:
         """Tables and links, drawn; no cell."""
-        from sfumato.database.drawing import drawn_svg
+        from sfumato.database.picture import drawn_svg
 
         return drawn_svg(self)
 
@@ -155,7 +155,7 @@ class Database:
     # -- checking --------------------------------------------------------------------------------
 
     @cached_property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[Defect, ...]:
         """All that is wrong with keys and links, counted; reads the key columns once."""
         return tuple(differences(self))
 

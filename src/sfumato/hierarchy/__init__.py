@@ -36,7 +36,7 @@ from sfumato.hierarchy.dsg import (
 from sfumato.hierarchy.folder import read_folder
 from sfumato.hierarchy.levels import Hierarchy
 from sfumato.hierarchy.matrix import Matrix
-from sfumato.hierarchy.nested import Chain, Nested
+from sfumato.hierarchy.nesting import Chain, Nested
 from sfumato.hierarchy.node_numbers import Numbered
 from sfumato.hierarchy.poset import Finite, Poset, loss_of
 from sfumato.hierarchy.ranges import Interval, Range

@@ -76,7 +76,7 @@ Z77-Z99
 UNKNOWN = "not in the classification"
 
 
-class Groups(dict[str, tuple[str, str]]):
+class CategoryGroups(dict[str, tuple[str, str]]):
     """Block and chapter of every category; what is none of the classification's is a group of its own."""
 
     def __contains__(self, key: object) -> bool:
@@ -102,7 +102,7 @@ def icd10_groups() -> MappingProxyType[str, tuple[str, str]]:
     return MappingProxyType(_grouped([*codes, "QA0"], _ICD10_BLOCKS, _ICD10_CHAPTERS))
 
 
-def _grouped(codes: list[str], blocks: str, chapters: tuple[tuple[str, str, str], ...]) -> Groups:
+def _grouped(codes: list[str], blocks: str, chapters: tuple[tuple[str, str, str], ...]) -> CategoryGroups:
     block_of: dict[str, str] = {}
     for text in blocks.split():
         block, *more = text.split("+")  # C43-C44+C4A: a category with a letter that belongs to the block, too
@@ -113,7 +113,7 @@ def _grouped(codes: list[str], blocks: str, chapters: tuple[tuple[str, str, str]
             if wider is None or wider.partition("-")[0] < first:
                 block_of[code] = f"{first}-{last or first}"  # 042-042: the code is 042
     heads = sorted(chapters)
-    out = Groups()
+    out = CategoryGroups()
     for code in codes:
         place = bisect_right([first for first, _, _ in heads], code) - 1
         if place < 0:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from sfumato.inference import shapes, themes
 from sfumato.inference.clues import Clue
 from sfumato.inference.facts import Facts, counted, never_decreases
-from sfumato.inference.kinds import Cells, filled_cells, kind_of
+from sfumato.inference.kinds import HeadCells, filled_cells, kind_of
 from sfumato.inference.roles import guess_roles, readings_of
 from sfumato.schema import Column, Kind, Role, Schema, Value
 from sfumato.sources import is_text
@@ -78,7 +78,7 @@ def _look(name: str, column: pa.ChunkedArray, whole: bool, label: str) -> tuple[
     values, marks = filled_cells(column)
     levels, counts = counted(values)
     type_ = shapes.type_name(values, marks, levels)
-    cells = Cells(name, values, len(levels), len(column), type_, marks, whole)
+    cells = HeadCells(name, values, len(levels), len(column), type_, marks, whole)
     kind, why, separator = kind_of(cells, levels, column.type)
     codes: tuple[Value, ...] = ()
     notes = [why]

@@ -14,7 +14,7 @@ from sfumato.sources import is_text
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class HeadCells:
     """The filled cells of a column of the head: dictionaries decoded, '?' left out."""
 
     name: str
@@ -64,7 +64,7 @@ def filled_cells(column: pa.ChunkedArray) -> tuple[pa.Array, int]:
     return values, marks
 
 
-def kind_of(cells: Cells, levels: pa.Array, stored: pa.DataType) -> tuple[Kind, str, str]:
+def kind_of(cells: HeadCells, levels: pa.Array, stored: pa.DataType) -> tuple[Kind, str, str]:
     """The kind, why, and the separator if there are several codes in a cell."""
     if pa.types.is_dictionary(stored):
         if stored.ordered:
@@ -105,7 +105,7 @@ def kind_of(cells: Cells, levels: pa.Array, stored: pa.DataType) -> tuple[Kind, 
     return Kind.NUMERIC, "numbers" if cells.type != "integer" else "whole numbers", ""
 
 
-def _values(cells: Cells) -> str:
+def _values(cells: HeadCells) -> str:
     return "" if cells.whole else f" values{cells.of_sample}"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from sfumato.inference import design, identifiers, structure, themes, unexplained
+from sfumato.inference import design, fallback, identifiers, structure, themes
 from sfumato.inference.clues import LIKELY, UNSURE, Clue
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading, read
@@ -44,7 +44,7 @@ def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[
         return found
     by_name = {f.name: f for f in facts}
     found = structure.related(sample, by_name, readings, found)
-    return found | unexplained.safer(by_name, found)
+    return found | fallback.safer(by_name, found)
 
 
 def readings_of(facts: Iterable[Facts], names: Sequence[str] | None = None) -> Mapping[str, Reading]:
@@ -101,4 +101,4 @@ def _other(reading: Reading) -> Clue:
     word = word or next((w for w in reading.words if w in NEUTRAL), "")
     if word and all(w in WORDS or w in NEUTRAL for w in reading.words if len(w) > 2 and not w.isdigit()):
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
-    return Clue(Role.OTHER, UNSURE, f"{unexplained.NOT_EXPLAINED}: look twice")
+    return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

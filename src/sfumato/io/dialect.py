@@ -20,7 +20,7 @@ from typing import Any
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.io import layout
 from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, packing, read_head, require_plausible
-from sfumato.io.layout import DATE, MARKERS, NUMBER, Row, is_quantity, parse_rows
+from sfumato.io.layout import DATE, MARKERS, NUMBER, TextRow, is_quantity, parse_rows
 from sfumato.io.separators import FEW, quote_of, refuse_one_column, separator_of
 
 DATE_ORDERS = ("YMD", "DMY", "MDY")
@@ -134,7 +134,7 @@ class Dialect:
         return cls(separator, quote, decimal, encoding, order, header, missing, skip, units, closing)
 
 
-def _rows_above(rows: Sequence[Row], path: Path, given: dict[str, Any]) -> int:
+def _rows_above(rows: Sequence[TextRow], path: Path, given: dict[str, Any]) -> int:
     """How many rows stand above the names, or above the first row if there are none."""
     if given.get("header"):
         return layout.chosen_line(rows, given["header"], path.name)

@@ -168,22 +168,22 @@ def _loaded(
     return out, found
 
 
-def _first_rows(workbook: Any, sheet: str) -> list[layout.Row]:
+def _first_rows(workbook: Any, sheet: str) -> list[layout.TextRow]:
     """The rows at the top that hold cells, as text, with their number from 1."""
     most = layout.MOST_ABOVE + layout.LOOKED_AT
     head = workbook.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=most, dtypes="string")
     columns = [column.to_pylist() for column in head.to_arrow_with_errors()[0].columns]
     rows = [[str(cell or "").strip() for cell in cells] for cells in zip(*columns, strict=True)]
-    return [layout.Row(k + 1, cells) for k, cells in enumerate(rows) if any(cells)]
+    return [layout.TextRow(k + 1, cells) for k, cells in enumerate(rows) if any(cells)]
 
 
 def _layout(
-    rows: Sequence[layout.Row], sheet: Sheet, header: int | None, units: bool | None
+    rows: Sequence[layout.TextRow], sheet: Sheet, header: int | None, units: bool | None
 ) -> tuple[Sheet, int, int]:
     """Where the names are; the first row of the table; how many rows below the names are no data."""
     where = str(sheet)
     used = [k for k in range(len(rows[0].cells)) if any(row.cells[k] for row in rows)]
-    narrow = [layout.Row(row.line, [row.cells[k] for k in used]) for row in rows]
+    narrow = [layout.TextRow(row.line, [row.cells[k] for k in used]) for row in rows]
     if header:
         above = layout.chosen_line(narrow, header, where, "row")
     elif header == 0:

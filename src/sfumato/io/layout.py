@@ -48,14 +48,14 @@ _UNITS = frozenset(_SPELT.split())
 _PARTS = re.compile(r"[/·*^\s²³⁹]+|\d+|(?<=[a-z])-(?=\d)")
 
 
-class Row(NamedTuple):
+class TextRow(NamedTuple):
     """The cells of a row, and the line of the file on which it begins, from 1."""
 
     line: int
     cells: list[str]
 
 
-def parse_rows(text: str, separator: str, quote: str, more: bool) -> list[Row]:
+def parse_rows(text: str, separator: str, quote: str, more: bool) -> list[TextRow]:
     """Rows of cells, empty lines left out; a last row that the head cut off is left out as well."""
     limit = csv.field_size_limit(2 * HEAD)  # a setting of the whole process: put back below
     rows, line = [], 1
@@ -63,7 +63,7 @@ def parse_rows(text: str, separator: str, quote: str, more: bool) -> list[Row]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
         for cells in reader:
             if cells:
-                rows.append(Row(line, [cell.strip() for cell in cells]))
+                rows.append(TextRow(line, [cell.strip() for cell in cells]))
             line = reader.line_num + 1
     finally:
         csv.field_size_limit(limit)
@@ -89,7 +89,7 @@ def is_unit(cell: str) -> bool:
 # -- lines above the names -------------------------------------------------------------------------
 
 
-def lines_above(rows: Sequence[Row], name: str, word: str = "line", *, sure: bool = False) -> int:
+def lines_above(rows: Sequence[TextRow], name: str, word: str = "line", *, sure: bool = False) -> int:
     """How many rows stand above the names; refused where that is not plain.
 
     word: what a row is called where the file is looked at: a line, or a row of a sheet.
@@ -119,7 +119,7 @@ def lines_above(rows: Sequence[Row], name: str, word: str = "line", *, sure: boo
     return count
 
 
-def titles(rows: Sequence[Row]) -> tuple[int, int]:
+def titles(rows: Sequence[TextRow]) -> tuple[int, int]:
     """How many leading rows are titles or comments above a row of the table's width; and comments alone."""
     width = _table_width(rows)
     count = comments = 0
@@ -134,7 +134,7 @@ def titles(rows: Sequence[Row]) -> tuple[int, int]:
     return (count, comments) if fits else (0, 0)
 
 
-def _table_width(rows: Sequence[Row]) -> int:
+def _table_width(rows: Sequence[TextRow]) -> int:
     """The usual number of cells in the later half of the rows."""
     later = rows[len(rows) // 2 :]
     return Counter(len(row.cells) for row in later).most_common(1)[0][0] if later else 0
@@ -149,7 +149,7 @@ def _is_title(cells: Sequence[str], width: int) -> bool:
     return filled == 2 and width > 2 and cells[0].endswith(":")
 
 
-def _is_comment(rows: Sequence[Row]) -> bool:
+def _is_comment(rows: Sequence[TextRow]) -> bool:
     """'# a, b' as wide as the table, above another comment or above names: words, no units, above numbers."""
     if not re.match(r"#\s", rows[0].cells[0]) or len(rows) < 3:
         return False
@@ -158,12 +158,12 @@ def _is_comment(rows: Sequence[Row]) -> bool:
     return below[0].startswith("#") or (bool(words) and not all(map(is_unit, words)))
 
 
-def _is_sentence(row: Row) -> bool:
+def _is_sentence(row: TextRow) -> bool:
     """Several words, or a colon at the end: nobody names a column so and leaves the others empty."""
     return _filled(row.cells) == 1 and bool(re.search(r"\S\s+\S|:$", next(filter(None, row.cells))))
 
 
-def _refuse_comment_or_names(rows: Sequence[Row], name: str, word: str) -> None:
+def _refuse_comment_or_names(rows: Sequence[TextRow], name: str, word: str) -> None:
     """'# a, b' above as many cells: names, or a comment with a comma in it?"""
     if len(rows) < 2 or not re.match(r"#\s", rows[0].cells[0]):
         return
@@ -197,7 +197,7 @@ def _filled(cells: Sequence[str]) -> int:
 # -- a row of units ---------------------------------------------------------------------------------
 
 
-def has_units(rows: Sequence[Row], name: str, word: str = "line") -> bool:
+def has_units(rows: Sequence[TextRow], name: str, word: str = "line") -> bool:
     """Whether the row below the names holds units. rows: from the names on. Refused if it may be names."""
     if len(rows) < 3:
         return False
@@ -226,7 +226,7 @@ def _is_plain(unit: str) -> bool:
     return len(unit) > 1 or not unit.isalnum()
 
 
-def contrast(cells: Sequence[str], below: Sequence[Row]) -> list[bool | None]:
+def contrast(cells: Sequence[str], below: Sequence[TextRow]) -> list[bool | None]:
     """For each column whether a word stands above numbers; None where no numbers are below."""
     found: list[bool | None] = []
     for k, cell in enumerate(cells):
@@ -277,7 +277,7 @@ def _is_note(cell: str, body: Sequence[Sequence[str]]) -> bool:
 # -- separators at the ends -------------------------------------------------------------------------
 
 
-def nameless_end(rows: Sequence[Row]) -> int:
+def nameless_end(rows: Sequence[TextRow]) -> int:
     """How many columns at the end have neither a name nor a cell: separators that close each line."""
     if len(rows) < 2:
         return 0
@@ -291,7 +291,7 @@ def nameless_end(rows: Sequence[Row]) -> int:
     return width - filled if 0 < filled < width else 0
 
 
-def chosen_line(rows: Sequence[Row], line: int, name: str, word: str = "line") -> int:
+def chosen_line(rows: Sequence[TextRow], line: int, name: str, word: str = "line") -> int:
     """The position of the row that begins on a line which the caller named."""
     for k, row in enumerate(rows):
         if row.line == line:

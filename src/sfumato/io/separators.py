@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sfumato.errors import DataError
 from sfumato.io import layout
-from sfumato.io.layout import NUMBER, Row, parse_rows
+from sfumato.io.layout import NUMBER, TextRow, parse_rows
 
 SEPARATORS = (",", ";", "\t", "|")
 FEW = 1 << 17
@@ -50,11 +50,11 @@ def separator_of(text: str, quote: str, more: bool, start: int = 0) -> str:
     return absent[0] if absent else ","  # one column: cut at what does not occur
 
 
-def _first(text: str, separator: str, quote: str, more: bool) -> list[Row]:
+def _first(text: str, separator: str, quote: str, more: bool) -> list[TextRow]:
     return parse_rows(text[:FEW], separator, quote, more or len(text) > FEW)
 
 
-def _is_one_column(rows: Sequence[Row], text: str, separator: str, quote: str) -> bool:
+def _is_one_column(rows: Sequence[TextRow], text: str, separator: str, quote: str) -> bool:
     """Two cells each, cut out of decimal commas or of sentences."""
     if len(rows[0].cells) > 2 or any(layout.contrast(rows[0].cells, rows[1:])):
         return False

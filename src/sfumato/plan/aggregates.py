@@ -24,7 +24,7 @@ _APART = (Role.IDENTIFIER, Role.PERSON)
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedAggregates:
     """One set of aggregates and what it gives away. most: the share of groups that may need coarsening."""
 
     title: str
@@ -52,7 +52,7 @@ class Published:
         return f"{found}; at most {self.most:.0%} may be."
 
 
-def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[Published, ...]:
+def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[PublishedAggregates, ...]:
     """Every set of aggregates that the plan names, reconstructed and held against the truth."""
     wanted = plan.document.get("aggregates", ())
     if not wanted:
@@ -64,7 +64,7 @@ def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[Published, ...]
     return tuple(_judged(table, others, entry) for entry in wanted)
 
 
-def _judged(table: Table, others: Table | None, given: Mapping[str, Any]) -> Published:
+def _judged(table: Table, others: Table | None, given: Mapping[str, Any]) -> PublishedAggregates:
     from sfumato.reconstruction.aggregate import Aggregates
     from sfumato.reconstruction.ludia import LUDIA
 
@@ -84,10 +84,10 @@ def _judged(table: Table, others: Table | None, given: Mapping[str, Any]) -> Pub
         options = {name: given[name] for name in _OPTIONS if name in given}
         risk = assess_aggregates(table, made, by=by, value=value, control=control, **options)
     title = f"{statistic.replace('_', ' of ')} of {value} by {', '.join(by)}"
-    return Published(title, risk, float(given.get("most", 0.0)))
+    return PublishedAggregates(title, risk, float(given.get("most", 0.0)))
 
 
-def aggregates_section(found: tuple[Published, ...]) -> Section:
+def aggregates_section(found: tuple[PublishedAggregates, ...]) -> Section:
     """For the report: which groups to join with others before their aggregates leave."""
     blocks = []
     for one in found:

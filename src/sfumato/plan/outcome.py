@@ -15,7 +15,7 @@ from sfumato.release import Release
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
-    from sfumato.plan.aggregates import Published
+    from sfumato.plan.aggregates import PublishedAggregates
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Run:
     unchanged: bool = False
     resumed: tuple[str, ...] = ()
     assessments: Mapping[str, Assessment] = field(default_factory=dict)
-    aggregates: tuple[Published, ...] = ()
+    aggregates: tuple[PublishedAggregates, ...] = ()
     drift: Drift | None = None
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None

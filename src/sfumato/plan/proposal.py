@@ -27,7 +27,7 @@ from sfumato.io.atomic import write_text
 from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import GAIN, PUBLIC, asked_of
 from sfumato.plan.limits import recipient as recipient_of
-from sfumato.plan.nesting import chains
+from sfumato.plan.nested_columns import chains
 from sfumato.plan.proposal_text import (
     Asked,
     Guess,

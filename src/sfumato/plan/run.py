@@ -28,7 +28,7 @@ from sfumato.plan.earlier import before, marks
 from sfumato.plan.found_domains import with_found_domains
 from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
-from sfumato.plan.judging import judged
+from sfumato.plan.judgement import judged
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import (
     as_it_was,
@@ -41,8 +41,8 @@ from sfumato.plan.output_folders import (
     there,
 )
 from sfumato.plan.preparation import Prepared, open_input, prepare
-from sfumato.plan.published import note_on_accounts
 from sfumato.plan.steps import Workbench, ledger_place, outdated, result, undo, work
+from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
 from sfumato.privacy import Ledger
 from sfumato.privacy.ledger.debit import store_at

@@ -17,8 +17,8 @@ from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
-from sfumato.plan.published import require_held
 from sfumato.plan.step import Step
+from sfumato.plan.witnesses import require_held
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
 from sfumato.privacy.account import Account

@@ -30,7 +30,7 @@ STEEPNESS = 2.0  # of a centred feature: a quarter of its range is told apart on
 ROWS_AT_ONCE = 8192  # whose coordinates are in memory together, where all rows' do not fit
 
 
-class Shape(StrEnum):
+class FeatureShape(StrEnum):
     """What is made of an ordered feature's x."""
 
     CENTRED = "centred"  # clip(2 (x - centre), -1, 1)
@@ -50,7 +50,9 @@ class Basis:
     one_hot: tuple[bool, ...]
 
     @classmethod
-    def of(cls, axes: Sequence[Axis], shape: Shape, centres: Mapping[int, float] | None = None) -> Basis:
+    def of(
+        cls, axes: Sequence[Axis], shape: FeatureShape, centres: Mapping[int, float] | None = None
+    ) -> Basis:
         """From public grids. centres: of ordered features by their place, in [-1, 1]; public or paid for."""
         tables = [_table(axis, shape, (centres or {}).get(j, 0.0)) for j, axis in enumerate(axes)]
         return cls(tuple(tables), tuple(is_one_hot(a) for a in axes))
@@ -108,17 +110,17 @@ def centred(axis: Axis) -> bool:
     return axis.ordered and axis.bins > 2
 
 
-def _table(axis: Axis, shape: Shape, centre: float) -> Floats:
+def _table(axis: Axis, shape: FeatureShape, centre: float) -> Floats:
     if is_one_hot(axis):
         return np.eye(axis.bins + axis.book.missing)
     x = places(axis)
     columns = [] if axis.bins < 2 else [x]
     if centred(axis):
-        if shape is Shape.CENTRED:
+        if shape is FeatureShape.CENTRED:
             columns = [np.clip(STEEPNESS * (x - centre), -1.0, 1.0)]
         else:
             columns.append(1 - 2 * np.abs(x))
-        if shape is Shape.WAVES and axis.bins > 3:
+        if shape is FeatureShape.WAVES and axis.bins > 3:
             columns.append(np.sin(np.pi * x))
     table = np.stack(columns, axis=1) if columns else np.empty((axis.bins, 0))
     if axis.book.missing:

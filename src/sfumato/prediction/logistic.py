@@ -36,7 +36,7 @@ from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Text
 from sfumato.prediction import parameters as declared
-from sfumato.prediction.basis import Basis, Shape, centred, places
+from sfumato.prediction.basis import Basis, FeatureShape, centred, places
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import Axis, Codes
@@ -82,7 +82,7 @@ class PrivateLogistic(PrivateClassifier):
         declared_rows: Annotated[int | None, declared.DECLARED_ROWS] = None,
         shape: Annotated[
             str | None,
-            Parameter(Text("What is made of an ordered feature; by default a rule.", tuple(Shape))),
+            Parameter(Text("What is made of an ordered feature; by default a rule.", tuple(FeatureShape))),
         ] = None,
         groups: Annotated[
             Sequence[str],
@@ -115,8 +115,8 @@ class PrivateLogistic(PrivateClassifier):
 
     def _own_faults(self) -> list[str]:
         faults = []
-        if self.shape is not None and self.shape not in tuple(Shape):
-            faults.append(f"shape is one of {', '.join(Shape)}, or None")
+        if self.shape is not None and self.shape not in tuple(FeatureShape):
+            faults.append(f"shape is one of {', '.join(FeatureShape)}, or None")
         if isinstance(self.groups, str) or not all(isinstance(g, str) for g in self.groups):
             faults.append("groups are names of features")
         elif len(set(self.groups)) < len(self.groups):
@@ -126,7 +126,7 @@ class PrivateLogistic(PrivateClassifier):
         return faults
 
     def _plan(self, training: Training, rows: float) -> LogisticPlan:
-        wide = Basis.of(training.grid.axes, Shape.FOLDED)
+        wide = Basis.of(training.grid.axes, FeatureShape.FOLDED)
         plan = logistic_plan(
             wide.linear, wide.one_hot_features, float(self.epsilon), rows, self.max_rows_per_person
         )
@@ -134,7 +134,7 @@ class PrivateLogistic(PrivateClassifier):
             if self.declared_rows is not None:
                 raise refuse(rows, float(self.epsilon))
             warn(rows, float(self.epsilon))  # known only now that it is paid for
-        return plan if self.shape is None else LogisticPlan(Shape(self.shape), plan.evidence)
+        return plan if self.shape is None else LogisticPlan(FeatureShape(self.shape), plan.evidence)
 
     def _plan_before(self, training: Training) -> None:
         axes = {a.book.name: a for a in training.grid.axes}
@@ -152,7 +152,7 @@ class PrivateLogistic(PrivateClassifier):
         outcomes = _Outcomes.asked(training, most, purse.share(OUTCOMES, "rows by outcome"))
         rows = outcomes.rows if self.declared_rows is None else float(self.declared_rows)
         plan = self._plan(training, certain(rows, outcomes.sigma) if self.declared_rows is None else rows)
-        few = plan.shape is Shape.CENTRED
+        few = plan.shape is FeatureShape.CENTRED
         if few:  # a base rate of one fortieth of epsilon would be mostly noise
             outcomes = outcomes.and_again(training, most, purse.share(AGAIN, "rows by outcome, again"))
         if not self.anyway:

@@ -129,7 +129,7 @@ class Perturbation:
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class PublishedFit:
     """What (3) gives. coefficients: on the grid. sigma: of V, (d,). rounding: sigma of the noise of (3)."""
 
     coefficients: Floats
@@ -139,7 +139,7 @@ class Published:
 
 def published(
     basis: Basis, codes: Codes, outcome: Codes, offset: float, law: Perturbation, grants: tuple[Grant, Grant]
-) -> Published:
+) -> PublishedFit:
     """The coefficients, for a grant of e and one of e_r. The first must not be below `law.epsilon`."""
     hot = basis.is_one_hot
     cells = (int((~hot).sum()), int(hot.sum()))
@@ -155,7 +155,7 @@ def published(
     noisy = laplace(steps, law.drift, grants[1])
     sigma = np.where(hot, other.sigma, cube.sigma) * cell
     grid = float(GRID)
-    return Published(noisy.values.astype(np.float64) * grid, sigma, noisy.sigma * grid)
+    return PublishedFit(noisy.values.astype(np.float64) * grid, sigma, noisy.sigma * grid)
 
 
 def _on_grid(theta: Fraction) -> int:

@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Split:
+class TreeSplit:
     """Rows whose code of a feature is among these go left."""
 
     feature: int
@@ -41,7 +41,7 @@ class Split:
 class Candidates:
     """All splits of a grid, and which cells (of all features, one after another) each has on its left."""
 
-    splits: tuple[Split, ...]
+    splits: tuple[TreeSplit, ...]
     inside: Ints
     offsets: Ints
     cells: int
@@ -57,9 +57,9 @@ class Candidates:
         splits = []
         for j, (axis, size) in enumerate(zip(grid.axes, sizes, strict=True)):
             if axis.ordered:
-                splits += [Split(j, tuple(range(i))) for i in range(1, size)]
+                splits += [TreeSplit(j, tuple(range(i))) for i in range(1, size)]
             else:  # two levels have one split, not two
-                splits += [Split(j, (i,)) for i in range(size if size > 2 else size - 1)]
+                splits += [TreeSplit(j, (i,)) for i in range(size if size > 2 else size - 1)]
         inside = np.zeros((len(splits), int(offsets[-1])), np.int64)
         for i, split in enumerate(splits):
             inside[i, offsets[split.feature] + np.array(split.left)] = 1
@@ -73,7 +73,7 @@ class PrivateTree:
     splits: of the inner nodes; leaves: their noisy counts by outcome, (leaves, 2), left to right.
     """
 
-    splits: tuple[Split, ...]
+    splits: tuple[TreeSplit, ...]
     leaves: Noisy
 
     @property
@@ -92,7 +92,7 @@ def grow(
     """
     allowed = np.flatnonzero(np.isin([s.feature for s in candidates.splits], list(features)))
     node = np.zeros(codes.shape[1], np.int64)  # within its level
-    splits: list[Split] = []
+    splits: list[TreeSplit] = []
     for level in range(depth):
         grants = purse.disjoint(shares[0], "one level of splits")
         counts = _histograms(codes, outcome, node, 2**level, candidates)

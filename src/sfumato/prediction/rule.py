@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError, SfumatoWarning
-from sfumato.prediction.basis import Shape
+from sfumato.prediction.basis import FeatureShape
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
@@ -48,7 +48,7 @@ def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1)
 class LogisticPlan:
     """What is made of ordered features. evidence: rows times epsilon for each coordinate."""
 
-    shape: Shape
+    shape: FeatureShape
     evidence: float
 
     @property
@@ -59,14 +59,20 @@ class LogisticPlan:
     @property
     def ridge(self) -> int:
         """How many times the least ridge: where noise is strong, twice as much loses less than it saves."""
-        return 2 if self.shape is Shape.CENTRED else 1
+        return 2 if self.shape is FeatureShape.CENTRED else 1
 
 
 def logistic_plan(linear: int, one_hot: int, epsilon: float, rows: float, max_rows: int = 1) -> LogisticPlan:
     """The rule of the private logistic regression. linear, one_hot: d_l and F_b with folded features."""
     worth = max(rows, 0.0) * epsilon / max_rows
     wide = worth / linear
-    shape = Shape.CENTRED if wide < _FOLDED else Shape.FOLDED if wide < _WAVES else Shape.WAVES
+    shape = (
+        FeatureShape.CENTRED
+        if wide < _FOLDED
+        else FeatureShape.FOLDED
+        if wide < _WAVES
+        else FeatureShape.WAVES
+    )
     return LogisticPlan(shape, worth / (linear + one_hot))
 
 

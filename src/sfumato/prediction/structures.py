@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.prediction.variables import Codes, Layout, TreeVariable
+from sfumato.prediction.variables import Codes, KernelLayout, TreeVariable
 from sfumato.progress import report
 
 Labels: TypeAlias = NDArray[np.uint8]
@@ -88,7 +88,7 @@ class GrownTree:
         """The leaf of each row, as its place among the nodes.  codes: (variables, rows)."""
         from sfumato.prediction import _kernels
 
-        layout = Layout.of(self.variables)
+        layout = KernelLayout.of(self.variables)
         columns = [[getattr(n, f) for n in self.nodes] for f in ("variable", "test", "left", "right")]
         out = np.empty(codes.shape[1], np.int64)
         variable, test, left, right = (np.array(c, np.int64) for c in columns)
@@ -169,7 +169,7 @@ def alpha_tree(
     codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, stopping: Stopping
 ) -> GrownTree:
     """Algorithm 4: split on the variable of the largest alpha-gain, until a stopping rule holds."""
-    layout = Layout.of(variables)
+    layout = KernelLayout.of(variables)
 
     def choose(rows: NDArray[np.int64]) -> tuple[SplitCandidate | None, tuple[SplitCandidate, ...]]:
         offers = _offers(codes, y, rows, layout, alpha, stopping.min_leaf)[0]
@@ -191,7 +191,7 @@ def zero_diff_structure(
                change a split that was found. But whether one is found depends on the data: see `DPaT`.
     Tested by: tests/prediction/test_dpat_audit.py
     """
-    layout = Layout.of(variables)
+    layout = KernelLayout.of(variables)
 
     def choose(rows: NDArray[np.int64]) -> tuple[SplitCandidate | None, tuple[SplitCandidate, ...]]:
         from sfumato.prediction import _kernels
@@ -214,7 +214,7 @@ def zero_diff_structure(
 
 
 def _offers(
-    codes: Codes, y: Labels, rows: NDArray[np.int64], layout: Layout, alpha: float, min_leaf: int
+    codes: Codes, y: Labels, rows: NDArray[np.int64], layout: KernelLayout, alpha: float, min_leaf: int
 ) -> tuple[tuple[SplitCandidate, ...], NDArray[np.int64]]:
     """The best test of every variable that has one, and their contingency tables."""
     from sfumato.prediction import _kernels
@@ -229,7 +229,7 @@ def _offers(
 
 
 def _grown(
-    codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, layout: Layout,
+    codes: Codes, y: Labels, variables: tuple[TreeVariable, ...], alpha: float, layout: KernelLayout,
     stopping: Stopping, choose: Choose,
 ) -> GrownTree:  # fmt: skip
     """The recursion of both algorithms, as a pile of nodes still to be looked at."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.prediction.basis import Basis
 from sfumato.prediction.grid import Codes
-from sfumato.prediction.objective import Perturbation, Published
+from sfumato.prediction.objective import Perturbation, PublishedFit
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.lattice import cube_and_laplace
 
@@ -36,7 +36,7 @@ _STEPS = 2**10  # of a row's term
 
 
 def bought(
-    basis: Basis, codes: Codes, scores: Floats, law: Perturbation, found: Published, grant: Grant
+    basis: Basis, codes: Codes, scores: Floats, law: Perturbation, found: PublishedFit, grant: Grant
 ) -> Floats:
     """The covariance of the coefficients, (d, d), from sums with noise. scores: the log-odds of each row."""
     hot = basis.is_one_hot
@@ -60,7 +60,7 @@ def bought(
     return _covariance(means, squares, sigma, found, law.gamma)
 
 
-def _covariance(means: Floats, squares: Floats, sigma: Floats, found: Published, gamma: float) -> Floats:
+def _covariance(means: Floats, squares: Floats, sigma: Floats, found: PublishedFit, gamma: float) -> Floats:
     """Of less curvature than was counted, by a quarter of its noise: rather too wide than too narrow."""
     d = len(means)
     total = max(float(means[0] - sigma[0] / 4), 0.0)

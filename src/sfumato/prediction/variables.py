@@ -129,7 +129,7 @@ class TreeVariable:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class KernelLayout:
     """What the kernels need to know of the variables."""
 
     cuts: NDArray[np.int64]
@@ -137,7 +137,7 @@ class Layout:
     missing: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, variables: Iterable[TreeVariable]) -> Layout:
+    def of(cls, variables: Iterable[TreeVariable]) -> KernelLayout:
         """The layout of these variables, in order."""
         all_ = tuple(variables)
         return cls(

@@ -27,7 +27,7 @@ from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.rounding import ceil_units, exact, sqrt_up, up
 
 __all__ = [
-    "Kept",
+    "AboveThreshold",
     "Noisy",
     "gaussian",
     "gaussian_cost",
@@ -163,7 +163,7 @@ def permute_and_flip(scores: ArrayLike, sensitivity: float, grant: Grant, *, mon
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class AboveThreshold:
     """Which counts stayed at or above the threshold. threshold, scale: may be published, exact counts not."""
 
     kept: NDArray[np.bool_]
@@ -171,7 +171,7 @@ class Kept:
     scale: float
 
 
-def laplace_threshold(counts: ArrayLike, max_rows: int, grant: Grant) -> Kept:
+def laplace_threshold(counts: ArrayLike, max_rows: int, grant: Grant) -> AboveThreshold:
     """Which values occur often: discrete Laplace noise on the counts of *those that occur*, then a threshold.
 
     Guarantee: (epsilon, delta)-DP of the grant (or delta-approximate rho-zCDP, epsilon = sqrt(2 rho)), for
@@ -216,7 +216,7 @@ def laplace_threshold(counts: ArrayLike, max_rows: int, grant: Grant) -> Kept:
     start = up(Fraction(rows) / _epsilon_of(grant))
     measurement, scale = _affordable(make, rows, grant, start, None)
     least = threshold(scale, rows, grant.delta)
-    return Kept(_released(measurement, array, grant) >= least, least, scale)
+    return AboveThreshold(_released(measurement, array, grant) >= least, least, scale)
 
 
 def threshold(scale: float, max_rows: int, delta: float) -> int:

@@ -26,8 +26,8 @@ from sfumato.counts import DomainWatch, canonical_type, person_ids
 from sfumato.database import Database
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
+from sfumato.pseudonyms.database import linked_release, settle_linked
 from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
-from sfumato.pseudonyms.linked import linked_release, settle_linked
 from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
 from sfumato.release import DatabaseRelease, InternalRecord, Release, fingerprint_batches, read_key
 from sfumato.release.record import RECORD, read_document

@@ -30,7 +30,7 @@ from sfumato.reconstruction.baselines import opened
 from sfumato.reconstruction.design import Design, design_of
 from sfumato.reconstruction.fitted_model import FittedReconstruction, require_known
 from sfumato.reconstruction.groups import Grouping, match
-from sfumato.reconstruction.mixture import MixtureFit, People, Theta, greedy, monte_carlo
+from sfumato.reconstruction.mixture import Individuals, MixtureFit, Theta, greedy, monte_carlo
 from sfumato.seeds import Key
 
 Real = NDArray[np.float64]
@@ -66,7 +66,7 @@ class ClusterRule:
         rows = self.grouping.places[0].of(columns)
         return self.of_people(people_of(self.design, columns, rows, self.scale))
 
-    def of_people(self, people: People) -> Real:
+    def of_people(self, people: Individuals) -> Real:
         """The same, of people already read."""
         pull = np.vstack([self.pull, np.zeros(self.pull.shape[1])])  # group -1 has no s
         log = self.theta.log_likelihood(people) + pull[people.group]
@@ -135,7 +135,9 @@ class CUDIA:
         parts = [dict(zip(names, b.columns, strict=True)) for b in table.batches(names)]
         rows = [grouping.places[0].of(p) for p in parts]
         scale = _scale(design, parts)
-        people = People.joined([people_of(design, p, r, scale) for p, r in zip(parts, rows, strict=True)])
+        people = Individuals.joined(
+            [people_of(design, p, r, scale) for p, r in zip(parts, rows, strict=True)]
+        )
         if len(people.group) < self.clusters:
             raise DataError("there are fewer people than clusters.", hint="clusters=1")
         key = Key.fresh() if self.seed is None else Key.from_seed(self.seed)
@@ -155,7 +157,7 @@ class CUDIA:
             foretold=lambda: self._foretold(rule, people, start), corrected=self.correction,
         )  # fmt: skip
 
-    def _cluster(self, people: People, grouping: Grouping, start: NDArray[np.int64]) -> MixtureFit:
+    def _cluster(self, people: Individuals, grouping: Grouping, start: NDArray[np.int64]) -> MixtureFit:
         """Either way to fit."""
         if self.variant == "deterministic":
             return greedy(
@@ -171,7 +173,9 @@ class CUDIA:
             generator=generator,
         )  # fmt: skip
 
-    def _foretold(self, rule: ClusterRule, people: People, start: NDArray[np.int64]) -> tuple[Real, Real]:
+    def _foretold(
+        self, rule: ClusterRule, people: Individuals, start: NDArray[np.int64]
+    ) -> tuple[Real, Real]:
         """Groups in five parts, each foretold by clusters and centres that were fitted without its means."""
         grouping = rule.grouping
         order = np.argsort(-grouping.sizes, kind="stable")
@@ -200,14 +204,14 @@ def _means(group: NDArray[np.int64], y: Real, sizes: Real) -> Real:
 
 def people_of(
     design: Design, columns: Mapping[str, pa.Array], rows: NDArray[np.int64], scale: tuple[Real, Real]
-) -> People:
+) -> Individuals:
     """Numbers standardized, NaN where missing; categories as codes; the group of each."""
     x, gaps = design.matrix(columns)
     numbers = x[:, 1 : 1 + len(design.numbers)]
     numbers = np.where(gaps, np.nan, (numbers - scale[0]) / scale[1])
     codes = [b.encode(columns[b.name]).astype(np.int64) for b in design.books]
     stacked = np.column_stack(codes) if codes else np.empty((len(rows), 0), np.int64)
-    return People(numbers, stacked, tuple(b.size for b in design.books), rows)
+    return Individuals(numbers, stacked, tuple(b.size for b in design.books), rows)
 
 
 def _scale(design: Design, parts: Sequence[Mapping[str, pa.Array]]) -> tuple[Real, Real]:
@@ -225,7 +229,7 @@ def _scale(design: Design, parts: Sequence[Mapping[str, pa.Array]]) -> tuple[Rea
     return mean, np.where(deviation > 0, deviation, 1.0)
 
 
-def _start(people: People, clusters: int, seed: int) -> NDArray[np.int64]:
+def _start(people: Individuals, clusters: int, seed: int) -> NDArray[np.int64]:
     """k-means on numbers and dummies: where the greedy and the random search begin."""
     from sklearn.cluster import KMeans
 

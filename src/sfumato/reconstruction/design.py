@@ -27,7 +27,7 @@ MOST_LEVELS = 200
 _LEFT_OUT = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
 
 
-class Rule(Protocol):
+class ReconstructionRule(Protocol):
     """What turns the columns of a batch into reconstructed values."""
 
     @property

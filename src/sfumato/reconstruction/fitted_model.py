@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError, listed
 from sfumato.io import scan, to_native, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.reconstruction.design import Rule
+from sfumato.reconstruction.design import ReconstructionRule
 from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
 from sfumato.reconstruction.uncertainty import Noise, Uncertainty, uncertainty
@@ -81,7 +81,7 @@ class Reconstructed:
 
     data: Table
     values: tuple[str, ...]
-    rule: Rule = field(repr=False)
+    rule: ReconstructionRule = field(repr=False)
     origin: Table = field(repr=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -132,7 +132,7 @@ class FittedReconstruction:
     method: str
     individuals: Table = field(repr=False)
     grouping: Grouping = field(repr=False)
-    rule: Rule = field(repr=False)
+    rule: ReconstructionRule = field(repr=False)
     trace: tuple[float, ...] = ()
     chosen: Mapping[str, Any] = field(default_factory=dict)
     moments: Moments | None = field(default=None, repr=False)
@@ -171,7 +171,7 @@ class FittedReconstruction:
             people = table if isinstance(table, Table) else scan(table, keep_text=True)
         people.schema.require(self.rule.columns)
         names = self.grouping.aggregates.reconstructed
-        rule: Rule = self.rule
+        rule: ReconstructionRule = self.rule
         if interval is not None:
             rule, names = self.uncertainty().rule(interval), _with_ends(names)
         if natural:
@@ -199,7 +199,7 @@ def _with_ends(names: Sequence[str]) -> tuple[str, ...]:
 class _Natural:
     """exp of the columns that are logs."""
 
-    rule: Rule
+    rule: ReconstructionRule
     logs: tuple[bool, ...]
 
     @property
@@ -215,7 +215,7 @@ class _Natural:
 # -- rows back ---------------------------------------------------------------------------------------
 
 
-def _written_back(people: Table, rule: Rule, names: tuple[str, ...]) -> Reconstructed:
+def _written_back(people: Table, rule: ReconstructionRule, names: tuple[str, ...]) -> Reconstructed:
     clash = [repr(n) for n in names if n in people.columns]
     if clash:
         people = people.drop([n for n in names if n in people.columns])  # a control may hold the truth
@@ -240,7 +240,7 @@ def _written_back(people: Table, rule: Rule, names: tuple[str, ...]) -> Reconstr
 class _Executor:
     """Adds the reconstructed columns to the rows of one partition."""
 
-    def __init__(self, rule: Rule, names: list[str]) -> None:
+    def __init__(self, rule: ReconstructionRule, names: list[str]) -> None:
         self.rule, self.names = rule, names
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

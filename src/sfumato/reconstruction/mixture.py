@@ -24,7 +24,7 @@ _PATIENCE = 3  # rounds of EM without a better likelihood before it stops
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class Individuals:
     """numbers: (n, d), standardized, NaN where missing.  codes: (n, c).  sizes: codes of each category.
     group: (n,) the row of A of each person, -1 for none."""
 
@@ -34,7 +34,7 @@ class People:
     group: Index
 
     @classmethod
-    def joined(cls, parts: Sequence[People]) -> People:
+    def joined(cls, parts: Sequence[Individuals]) -> Individuals:
         """Batches together."""
         return cls(
             np.concatenate([p.numbers for p in parts]),
@@ -53,7 +53,7 @@ class Theta:
     phi: tuple[Real, ...]
 
     @classmethod
-    def of(cls, people: People, gamma: Real) -> Theta:
+    def of(cls, people: Individuals, gamma: Real) -> Theta:
         """M-step: weighted means, variances and shares, from memberships (n, K)."""
         there = ~np.isnan(people.numbers)
         x = np.where(there, people.numbers, 0.0)
@@ -66,7 +66,7 @@ class Theta:
             phi.append(np.log(cells / cells.sum(axis=1, keepdims=True)))
         return cls(mu, var, tuple(phi))
 
-    def log_likelihood(self, people: People) -> Real:
+    def log_likelihood(self, people: Individuals) -> Real:
         """log p(x | z = k), (n, K); what is missing is left out."""
         out = np.zeros((len(people.group), len(self.mu)))
         there = ~np.isnan(people.numbers)
@@ -113,7 +113,7 @@ def _between(s: Real, sizes: Real) -> tuple[Real, Real]:
 
 
 def greedy(
-    people: People, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int
+    people: Individuals, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int
 ) -> MixtureFit:
     """Sweeps of moves, then theta, eta and T^2; each lowers the objective, so that it never rises."""
     from sfumato.reconstruction._kernels import reassign
@@ -164,7 +164,7 @@ def _centres(pi: Real, s: Real, w: Real, centre: Real, ridges: Real) -> Real:
 
 
 def _objective(
-    people: People, theta: Theta, z: Index, members: Real, s: Real, sizes: Real, eta: Real, within: Real,
+    people: Individuals, theta: Theta, z: Index, members: Real, s: Real, sizes: Real, eta: Real, within: Real,
     centre: Real, ridges: Real,
 ) -> float:  # fmt: skip
     """-log p(x | z) - log p(s | z), the ridge and the priors of the categories included."""
@@ -179,7 +179,7 @@ def _objective(
 
 
 def monte_carlo(
-    people: People, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int,
+    people: Individuals, s: Real, sizes: Real, z: Index, *, ridge: float, floor: float, iterations: int,
     draws: int, generator: Generator,
 ) -> MixtureFit:  # fmt: skip
     """Algorithm 1: E-step by Gibbs sampling, M-step for theta, alpha, eta and T^2."""

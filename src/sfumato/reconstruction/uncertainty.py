@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.reconstruction.components import FEWEST, Weighed, can_tell, weighed
-from sfumato.reconstruction.design import Rule
+from sfumato.reconstruction.design import ReconstructionRule
 from sfumato.reconstruction.factor import diagonal
 from sfumato.reconstruction.groups import Grouping
 
@@ -48,13 +48,13 @@ class Uncertainty:
     effect: Real
     pinned: float
     pinned_by_group: Real
-    base: Rule
+    base: ReconstructionRule
     grouping: Grouping
     inverse: Real | None
     corrected: bool
     pairs: tuple[Weighed, ...] = ()
 
-    def rule(self, probability: float = 0.9) -> Rule:
+    def rule(self, probability: float = 0.9) -> ReconstructionRule:
         """Values, lower and upper ends, (people, 3 k): the true value lies between with this probability."""
         if not 0.0 < probability < 1.0:
             raise ParameterError("an interval holds with a probability between 0 and 1.", hint="interval=0.9")
@@ -108,7 +108,7 @@ class _Ends:
 
 
 def uncertainty(
-    grouping: Grouping, rule: Rule, held_out: HeldOut, corrected: bool, noise: Noise
+    grouping: Grouping, rule: ReconstructionRule, held_out: HeldOut, corrected: bool, noise: Noise
 ) -> Uncertainty:
     """From the held-out groups of a fit, or from a standard deviation that is known.
 

@@ -9,8 +9,8 @@ release is checked by counting alone.
 
 from sfumato.release.checks import Outcome, Standing, Verification, VerificationCheck
 from sfumato.release.core import Release
+from sfumato.release.database import DatabaseRelease
 from sfumato.release.fingerprint import fingerprint, fingerprint_batches
-from sfumato.release.linked import DatabaseRelease
 from sfumato.release.record import STANDS_FOR, InternalRecord, read_key, versions, write_key
 from sfumato.release.signature import sign
 from sfumato.release.verification import verify

@@ -39,8 +39,8 @@ from sfumato.privacy import (
 )
 from sfumato.privacy.foreign import recounted
 from sfumato.privacy.guarantee import KINDS
+from sfumato.privacy.guest_claims import vouched
 from sfumato.privacy.signatures import Trust
-from sfumato.privacy.vouching import vouched
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.hidden_cells import recount_cells

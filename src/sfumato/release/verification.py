@@ -21,11 +21,11 @@ from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
+from sfumato.release.contents import read_once
 from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
+from sfumato.release.database import is_linked, linked_card, read_database
 from sfumato.release.dictionary import DRAFT_NOTE
-from sfumato.release.linked import is_linked, linked_card, read_database
 from sfumato.release.linked_verification import check_data, check_linked_claim
-from sfumato.release.reading import read_once
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
 from sfumato.release.signature import Signed, check_signatures, hashes
 from sfumato.schema import Origin, Schema

@@ -84,7 +84,7 @@ class Answers(ABC):
 
 def open_answers(place: str, secret: bytes, keep_hours: float) -> Answers:
     """The answers in a file, or at a URL of PostgreSQL."""
-    from sfumato.service.shared import SharedAnswers, is_shared
+    from sfumato.service.database import SharedAnswers, is_shared
 
     return (SharedAnswers if is_shared(place) else FileAnswers)(place, secret, keep_hours)
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sfumato.errors import DataError
-from sfumato.io.fhir import Mapping, Reading, faults_of, read_features, resources_of, risk_assessment
+from sfumato.io.fhir import Mapping, PatientFeatures, faults_of, read_features, resources_of, risk_assessment
 from sfumato.service import request_parts
 from sfumato.service.keys import ApiKey
 from sfumato.service.middleware import NOTE
@@ -120,7 +120,7 @@ class CdsHooks:
         settings = self._service.settings
         return await request_parts.body_of(request, settings.body_bytes, settings.seconds_to_send, fhir=True)
 
-    async def _scored(self, served: Served, key: ApiKey, reading: Reading) -> dict[str, Any]:
+    async def _scored(self, served: Served, key: ApiKey, reading: PatientFeatures) -> dict[str, Any]:
         decimals = self._service.settings.decimals
         question = Question(served, [reading.row], False, not served.noisy, key, None, decimals)
         answer: dict[str, Any] = json.loads(await self._service.scored(question))
@@ -209,7 +209,7 @@ def _entries(content: list[Any]) -> list[Any]:
         raise Refusal("invalid", [Fault(0, "", "must hold FHIR resources, or Bundles of them")]) from None
 
 
-def _reading(mapping: Mapping, entries: list[Any], patient: str, conditions_known: bool) -> Reading:
+def _reading(mapping: Mapping, entries: list[Any], patient: str, conditions_known: bool) -> PatientFeatures:
     try:
         return read_features(
             mapping, entries, patient, conditions_known=conditions_known, check=faults_of
@@ -223,7 +223,9 @@ def _reading(mapping: Mapping, entries: list[Any], patient: str, conditions_know
 # -- answers -------------------------------------------------------------------------------------------
 
 
-def _assessed(served: Served, mapping: Mapping, reading: Reading, answer: dict[str, Any]) -> dict[str, Any]:
+def _assessed(
+    served: Served, mapping: Mapping, reading: PatientFeatures, answer: dict[str, Any]
+) -> dict[str, Any]:
     notes = [f"Promise to the people of the training data: {answer['guarantee']}."]
     if "note" in answer:
         notes.append(str(answer["note"]))
@@ -239,7 +241,9 @@ def _source(served: Served) -> dict[str, Any]:
     return {"label": f"{served.name}, version {served.version}"}
 
 
-def _card(served: Served, mapping: Mapping, reading: Reading, answer: dict[str, Any]) -> dict[str, Any]:
+def _card(
+    served: Served, mapping: Mapping, reading: PatientFeatures, answer: dict[str, Any]
+) -> dict[str, Any]:
     title = (mapping.title or f"Risk of {served.model.target}")[:100]
     interval = f" (interval {answer['interval']})" if "interval" in answer else ""
     lines = [f"**{answer['risk_score']:.1%}**{interval}, by {served.name}, version {served.version}.", ""]
@@ -269,7 +273,7 @@ def _card(served: Served, mapping: Mapping, reading: Reading, answer: dict[str, 
     }
 
 
-def _no_score(served: Served, mapping: Mapping, reading: Reading, refusal: Refusal) -> dict[str, Any]:
+def _no_score(served: Served, mapping: Mapping, reading: PatientFeatures, refusal: Refusal) -> dict[str, Any]:
     title = (mapping.title or f"Risk of {served.model.target}")[:100]
     lines = [f"No score by {served.name}: what it needs is not there.", ""]
     lines += [f"- {f.field}: {f.rule}" for f in refusal.faults[:20]]
@@ -283,7 +287,7 @@ def _no_score(served: Served, mapping: Mapping, reading: Reading, refusal: Refus
     }
 
 
-def _shortcomings(reading: Reading, clamped: list[str]) -> list[str]:
+def _shortcomings(reading: PatientFeatures, clamped: list[str]) -> list[str]:
     """What is missing, was left out or taken at an edge: said, never passed over."""
     lines = [f"- {feature}: missing: {why}" for feature, why in reading.missing]
     lines += [f"- left out: {n} x {why}" for why, n in sorted(reading.skipped.items())]

@@ -54,7 +54,7 @@ _WORD = struct.Struct("<q")
 
 
 @dataclass(frozen=True)
-class Axis:
+class FeatureBins:
     """The bins of one feature; the last is for missing. names: as people read them."""
 
     feature: str
@@ -84,16 +84,16 @@ class Axis:
         return [f"below {marks[0]}", *inner, f"{marks[-1]} and above", "missing"]
 
 
-def axes_of(features: Sequence[Any]) -> tuple[Axis, ...]:
+def axes_of(features: Sequence[Any]) -> tuple[FeatureBins, ...]:
     """The axes of a model: ten bins between public bounds, or all levels. What has neither is left out."""
     found = []
     for f in features:
         if f.kind == "number":
             if f.low is not None and f.high is not None:
                 step = (f.high - f.low) / BINS
-                found.append(Axis(f.name, tuple(f.low + step * i for i in range(1, BINS)), ()))
+                found.append(FeatureBins(f.name, tuple(f.low + step * i for i in range(1, BINS)), ()))
         elif getattr(f, "levels_told", True):
-            found.append(Axis(f.name, (), tuple(f.levels)))
+            found.append(FeatureBins(f.name, (), tuple(f.levels)))
     return tuple(found)
 
 

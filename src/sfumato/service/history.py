@@ -26,7 +26,7 @@ SERVICE = "service"  # who: the service itself, at its start
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryLine:
     """One line. who: a key's id, a token's holder, or a person at the terminal. at: in UTC."""
 
     number: int
@@ -55,10 +55,10 @@ def add(connection: sqlite3.Connection, who: str, did: str, what: str) -> str:
     return head
 
 
-def read(connection: sqlite3.Connection, name: str, seen: str = "") -> tuple[Step, ...]:
+def read(connection: sqlite3.Connection, name: str, seen: str = "") -> tuple[HistoryLine, ...]:
     """All lines, oldest first; refused if the chain is broken, or lacks a head that was seen."""
     rows = connection.execute("SELECT number, at, who, did, what, hash FROM history ORDER BY number")
-    steps = tuple(Step(*row) for row in rows.fetchall())
+    steps = tuple(HistoryLine(*row) for row in rows.fetchall())
     before = ""
     for place, step in enumerate(steps, 1):
         if step.number != place or step.hash != chained(

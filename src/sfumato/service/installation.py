@@ -198,7 +198,7 @@ class Installation:
 
     # -- history -----------------------------------------------------------------------------------
 
-    def history(self, seen: str = "") -> tuple[history.Step, ...]:
+    def history(self, seen: str = "") -> tuple[history.HistoryLine, ...]:
         """Who did what, oldest first; the chain is checked. seen: a head that was noted elsewhere."""
         with self._lock, faults_named(self.name):
             return history.read(self._connection, self.name, seen)

@@ -16,6 +16,7 @@ from sfumato.privacy import Ledger
 from sfumato.service import logs, request_parts
 from sfumato.service.access import read as read_access
 from sfumato.service.answers import open_answers
+from sfumato.service.database import SharedRates, is_shared
 from sfumato.service.drift import PERIODS, Recorder, report
 from sfumato.service.installation import Installation
 from sfumato.service.keys import ApiKey
@@ -26,7 +27,6 @@ from sfumato.service.registry import CURRENT, Registry, Served
 from sfumato.service.replies import Fault, Refusal, dumps
 from sfumato.service.scores import Question, Scorer, left, released
 from sfumato.service.settings import Settings
-from sfumato.service.shared import SharedRates, is_shared
 from sfumato.service.telemetry import Telemetry
 from sfumato.service.tokens import Tokens
 

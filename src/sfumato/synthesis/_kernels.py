@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._chacha import BLOCK_WORDS, below, chacha_block, chacha_rows
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 BATCH = 1024  # rows worked on side by side: their state and words stay in the first caches
 REDRAWS = 2**31  # sweeps from here on hold the words that replace refused ones

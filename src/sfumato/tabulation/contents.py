@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.cells.layout import TOTAL, Layout, inner_cells, relations_of
-from sfumato.cells.published import Relations
+from sfumato.cells.publication import Relations
 from sfumato.counts import Codebook
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError, ParameterError
@@ -25,7 +25,7 @@ _TOP = 10  # largest contributions that are kept
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class CellContents:
     """Every cell of every table once, and what is in it.
 
     codes: (cells, columns), -1 for a total.  rows: how many.  people: different persons, or rows where nobody
@@ -104,7 +104,7 @@ class _Records:
 
 def count(
     table: Table, layouts: Sequence[Layout], columns: tuple[str, ...], *, of: str | None, person: str | None
-) -> Contents:
+) -> CellContents:
     """Count every cell of every table."""
     books = tuple(table.codebooks(columns).values())
     cells: dict[tuple[int, ...], tuple[int, int, float, tuple[float, ...]]] = {}
@@ -130,7 +130,7 @@ def count(
     if of:
         largest = np.array([top for _, _, _, top in found]).reshape(-1, _TOP)
         sums = Contributions(np.array([s for _, _, s, _ in found]), largest, people)
-    return Contents(
+    return CellContents(
         tuple(layouts), columns, books, codes, np.array([n for n, _, _, _ in found], np.int64), people,
         inner_cells(layouts, columns, codes), relations, sums, smallest,
     )  # fmt: skip

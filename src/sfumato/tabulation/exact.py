@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import progress
 from sfumato.cells import programs
-from sfumato.tabulation.search import Requirement, Search
+from sfumato.tabulation.search import PatternSearch, Requirement
 
 Real = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ _NEAR = 1e-6
 class _Rooms:
     """How far a cell gets when each cell may move only so far: the program whose prices make cuts."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: PatternSearch) -> None:
         from scipy.sparse import hstack
 
         problem = search.problem
@@ -79,7 +79,7 @@ class _Rooms:
         return coefficients / amount, 1.0
 
 
-def prove(search: Search, seconds: float) -> float:
+def prove(search: PatternSearch, seconds: float) -> float:
     """A lower bound on what is added to the sensitive cells; a better pattern is taken where one is found."""
     problem = search.problem
     end = time.process_time() + seconds

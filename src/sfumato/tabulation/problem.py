@@ -15,7 +15,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class HidingProblem:
     """True cells, and which of them must be hidden how well.
 
     least: what a reader knows of a cell that is withheld: it is not below this.
@@ -56,7 +56,7 @@ class Problem:
 class Merged:
     """A problem in which cells that are always equal are one. of: the cell here of each one there."""
 
-    problem: Problem
+    problem: HidingProblem
     of: Index
 
     def spread(self, withheld: Flags) -> Flags:
@@ -64,7 +64,7 @@ class Merged:
         return withheld[self.of]
 
 
-def merge(problem: Problem) -> Merged:
+def merge(problem: HidingProblem) -> Merged:
     """Make one cell of a total and its only part: withholding one without the other hides nothing."""
     matrix = problem.relations.matrix
     length = np.diff(matrix.indptr)
@@ -88,7 +88,7 @@ def _root(parent: Index, cell: int) -> int:
     return cell
 
 
-def _reduced(problem: Problem, heads: Index, of: Index) -> Problem:
+def _reduced(problem: HidingProblem, heads: Index, of: Index) -> HidingProblem:
     from scipy.sparse import csr_matrix
 
     n = len(heads)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.seeds import Key
-from sfumato.tabulation.contents import Contents
+from sfumato.tabulation.contents import CellContents
 
 Index = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class ControlledRounding:
         if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 1000:
             raise ParameterError("the base is a whole number from 2 to 1000.", hint="ControlledRounding(3)")
 
-    def round(self, contents: Contents, key: Key) -> Rounded:
+    def round(self, contents: CellContents, key: Key) -> Rounded:
         """Rounded counts of all cells. The key draws which way cells go, where either would do."""
         from sfumato.tabulation._kernels import anneal
 

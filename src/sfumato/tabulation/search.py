@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sfumato import progress
 from sfumato.cells import Movements, Relations
 from sfumato.seeds import Key
-from sfumato.tabulation.problem import Problem
+from sfumato.tabulation.problem import HidingProblem
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -55,10 +55,10 @@ class _Part:
     ways: Movements
 
 
-class Search:
+class PatternSearch:
     """A pattern that fulfils all requirements so far, getting cheaper."""
 
-    def __init__(self, problem: Problem, *, seed: int = 0) -> None:
+    def __init__(self, problem: HidingProblem, *, seed: int = 0) -> None:
         self.problem = problem
         self.random = Key.from_seed(seed).generator("suppression")
         n = problem.size
@@ -303,7 +303,7 @@ class Search:
         return False
 
 
-def until(seconds: float, programs: int | None, search: Search) -> Callable[[], bool]:
+def until(seconds: float, programs: int | None, search: PatternSearch) -> Callable[[], bool]:
     """Whether there is still time: processor seconds from now, or programs in all."""
     end = time.process_time() + seconds
 

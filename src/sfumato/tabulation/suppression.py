@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sfumato.cells import Attacker, Findings
 from sfumato.errors import DataError, ParameterError
 from sfumato.tabulation.exact import prove
-from sfumato.tabulation.problem import Merged, Problem, merge
-from sfumato.tabulation.search import Requirement, Search, until
+from sfumato.tabulation.problem import HidingProblem, Merged, merge
+from sfumato.tabulation.search import PatternSearch, Requirement, until
 
 Flags = NDArray[np.bool_]
 Real = NDArray[np.float64]
@@ -89,11 +89,11 @@ class CellSuppression:
         size = np.maximum(np.abs(counts), 1.0)
         return size if self.cost == "counts" else 1.0 + np.log(size)
 
-    def protect(self, problem: Problem) -> Pattern:
+    def protect(self, problem: HidingProblem) -> Pattern:
         """A pattern under which the attacker finds nothing."""
         merged = merge(problem)
         _refuse_kept(problem, merged)
-        search = Search(merged.problem, seed=self.search_seed)
+        search = PatternSearch(merged.problem, seed=self.search_seed)
         search.start()
         if search.impossible:
             raise _impossible(problem, merged, search, self.search_seed)
@@ -117,7 +117,9 @@ class CellSuppression:
         cost = float(problem.cost[withheld].sum())
         return Pattern(withheld, findings, cost, min(bound, cost), search.extra - before, search.programs)
 
-    def _hide_from_contributors(self, problem: Problem, merged: Merged, search: Search) -> Findings:
+    def _hide_from_contributors(
+        self, problem: HidingProblem, merged: Merged, search: PatternSearch
+    ) -> Findings:
         """Let the attacker look; what a contributor finds is required next, until nothing is found."""
         alone = np.flatnonzero(problem.alone).tolist() if self.contributors else []
         for last in range(_ROUNDS + 1):
@@ -138,12 +140,12 @@ class CellSuppression:
         raise AssertionError("the last round returns")
 
 
-def _some(problem: Problem, cell: int) -> float:
+def _some(problem: HidingProblem, cell: int) -> float:
     """A movement that is not nothing, for a sum."""
     return float(max(abs(problem.high[cell] - problem.low[cell]) * 0.05, 1e-3))
 
 
-def _refuse_kept(problem: Problem, merged: Merged) -> None:
+def _refuse_kept(problem: HidingProblem, merged: Merged) -> None:
     clash = merged.problem.kept & merged.problem.sensitive
     if clash.any():
         n = int((clash[merged.of] & problem.kept).sum())
@@ -153,7 +155,7 @@ def _refuse_kept(problem: Problem, merged: Merged) -> None:
         )
 
 
-def _impossible(problem: Problem, merged: Merged, search: Search, seed: int) -> DataError:
+def _impossible(problem: HidingProblem, merged: Merged, search: PatternSearch, seed: int) -> DataError:
     """Say how many cells cannot be hidden, and what giving way would cost."""
     n = len({r.cell for r in search.impossible})
     what = f"{n} sensitive cell{'s' * (n > 1)} cannot be hidden"
@@ -166,7 +168,7 @@ def _impossible(problem: Problem, merged: Merged, search: Search, seed: int) -> 
 
     dear = merged.problem.cost + merged.problem.kept * merged.problem.cost.sum()
     free = replace(merged.problem, kept=np.zeros(merged.problem.size, bool), cost=dear)
-    relaxed = Search(free, seed=seed)
+    relaxed = PatternSearch(free, seed=seed)
     for requirement in search.requirements[len(relaxed.requirements) :]:  # of contributors
         relaxed.require(requirement)
     relaxed.start()

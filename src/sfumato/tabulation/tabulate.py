@@ -18,8 +18,8 @@ from sfumato.release import InternalRecord, Release
 from sfumato.schema import Role
 from sfumato.seeds import Key
 from sfumato.table import Table
-from sfumato.tabulation.contents import Contents, count
-from sfumato.tabulation.problem import Problem
+from sfumato.tabulation.contents import CellContents, count
+from sfumato.tabulation.problem import HidingProblem
 from sfumato.tabulation.rounding import ControlledRounding
 from sfumato.tabulation.rules import Dominance, MinimumCount, PPercent
 from sfumato.tabulation.suppression import CellSuppression, Pattern
@@ -91,7 +91,7 @@ def _person(data: Table, rule: MinimumCount) -> str | None:
     return found[0] if found and rule.persons is not False else None
 
 
-def _kept(contents: Contents, keep: Iterable[Sequence[str]]) -> Flags:
+def _kept(contents: CellContents, keep: Iterable[Sequence[str]]) -> Flags:
     kept = np.zeros(len(contents.codes), bool)
     for total in keep:
         named = (total,) if isinstance(total, str) else tuple(total)
@@ -105,21 +105,23 @@ def _kept(contents: Contents, keep: Iterable[Sequence[str]]) -> Flags:
     return kept
 
 
-def _of_counts(contents: Contents, rule: MinimumCount, method: CellSuppression, kept: Flags) -> Problem:
+def _of_counts(
+    contents: CellContents, rule: MinimumCount, method: CellSuppression, kept: Flags
+) -> HidingProblem:
     values = contents.rows.astype(np.float64)
     inner = contents.inner.astype(np.float64)
     sensitive = rule.counts(contents.people)
     high = np.maximum(np.maximum(rule.m - 1, inner + 1), values)
-    return Problem(
+    return HidingProblem(
         contents.relations, values, inner, sensitive, inner, high, method.costs(values), kept,
         contents.people == 1, True, contents.places(),
     )  # fmt: skip
 
 
 def _of_sums(
-    contents: Contents, rule: MinimumCount, sums: PPercent | Dominance, method: CellSuppression,
-    counted: Problem, pattern: Pattern,
-) -> Problem:  # fmt: skip
+    contents: CellContents, rule: MinimumCount, sums: PPercent | Dominance, method: CellSuppression,
+    counted: HidingProblem, pattern: Pattern,
+) -> HidingProblem:  # fmt: skip
     """The same cells, with sums in them. What is withheld of the counts is withheld here, too."""
     cells = contents.sums
     assert cells is not None
@@ -167,7 +169,7 @@ def _earlier(releases: Sequence[Release]) -> tuple[list[Layout], list[dict[tuple
     return layouts, shown  # type: ignore[return-value]
 
 
-def _given(problem: Problem, contents: Contents, shown: Sequence[Any]) -> tuple[Problem, int]:
+def _given(problem: HidingProblem, contents: CellContents, shown: Sequence[Any]) -> tuple[HidingProblem, int]:
     """What was shown stays shown, what was withheld stays withheld."""
     if not shown:
         return problem, 0
@@ -198,7 +200,7 @@ def _given(problem: Problem, contents: Contents, shown: Sequence[Any]) -> tuple[
 # -- what comes out ------------------------------------------------------------------------------
 
 
-def _rounded(contents: Contents, method: ControlledRounding) -> Release:
+def _rounded(contents: CellContents, method: ControlledRounding) -> Release:
     key = Key.fresh()
     rounded = method.round(contents, key)
     labels = contents.labels()
@@ -216,8 +218,8 @@ def _rounded(contents: Contents, method: ControlledRounding) -> Release:
 
 
 def _release(
-    contents: Contents, rule: MinimumCount, method: CellSuppression, problem: Problem, pattern: Pattern,
-    findings: dict[str, Pattern], of: str | None, known: int,
+    contents: CellContents, rule: MinimumCount, method: CellSuppression, problem: HidingProblem,
+    pattern: Pattern, findings: dict[str, Pattern], of: str | None, known: int,
 ) -> Release:  # fmt: skip
     labels = contents.labels()
     withheld = pattern.withheld

@@ -13,7 +13,7 @@ from bedside import MAPPING, PATIENT, bundle, copied, everything, measured, obse
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.fhir import (
     Mapping,
-    Reading,
+    PatientFeatures,
     faults_of,
     read_features,
     read_mappings,
@@ -31,7 +31,7 @@ def mapping(tmp_path: Path) -> Mapping:
     return read_mappings(file)["diabetes"]
 
 
-def read(mapping: Mapping, resources: list[dict[str, Any]], **more: Any) -> Reading:
+def read(mapping: Mapping, resources: list[dict[str, Any]], **more: Any) -> PatientFeatures:
     return read_features(mapping, resources_of(bundle(resources)), **more)
 
 

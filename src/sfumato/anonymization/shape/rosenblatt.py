@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class OrderedCode:
     """A quasi-identifier as an ordered code with a number for each code.
 
     Numeric and date columns are binned first, since one row per value would make the inverse point back at
@@ -31,14 +31,14 @@ class Variable:
     score: Floats
 
 
-def variable(column: Column, array: pa.ChunkedArray, bins: int) -> Variable:
+def variable(column: Column, array: pa.ChunkedArray, bins: int) -> OrderedCode:
     """A column as the transformation needs it. Missing is the last code, beyond all others."""
     if column.kind in (Kind.NUMERIC, Kind.DATE):
         codes, score = _binned(column, numbers(column, array), bins)
     else:  # levels in the schema's order, or sorted
         book = codebook(column, array)
         codes, score = book.encode(array.combine_chunks()).astype(np.int64), np.arange(book.size, dtype=float)
-    return Variable(column.name, codes, score)
+    return OrderedCode(column.name, codes, score)
 
 
 def _binned(column: Column, values: Floats, bins: int) -> tuple[Ints, Floats]:
@@ -65,7 +65,7 @@ def _binned(column: Column, values: Floats, bins: int) -> tuple[Ints, Floats]:
     return codes.astype(np.int64), score
 
 
-def donors(uniforms: Floats, variables: list[Variable], weights: Floats, draws: Draws) -> Ints:
+def donors(uniforms: Floats, variables: list[OrderedCode], weights: Floats, draws: Draws) -> Ints:
     """Eq. (9): for each row of uniforms, an original row whose quasi-identifiers it takes.
 
     Rows alike in all codes are one point of the empirical law; among them one is drawn by its weight.

@@ -34,7 +34,7 @@ _STEPS = 2_000_000_000  # of all rounds: where a round is dear there are fewer, 
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Dependence:
     """A leaf that depends on a level of another column: log P(leaf | secret, group), for the groups seen.
 
     parent: the other column; group: of each of its leaves, -1 for none; table: (groups, secrets, leaves + 1).
@@ -51,7 +51,7 @@ class BeliefNetwork:
 
     secret: Floats
     columns: tuple[Floats, ...]
-    links: tuple[Link | None, ...]
+    links: tuple[Dependence | None, ...]
 
     def guess(self, people: Ints) -> Ints:
         """The most probable secret of each person, given the true values of the columns."""
@@ -95,7 +95,7 @@ def fit(
             break
         before = fitness
     links = [
-        Link(p, levels[p].of_leaf, np.log(column.given)) if column.given is not None else None
+        Dependence(p, levels[p].of_leaf, np.log(column.given)) if column.given is not None else None
         for p, column in zip(parents, columns, strict=True)
     ]
     return BeliefNetwork(np.log(prior), tuple(np.log(column.table) for column in columns), tuple(links))

@@ -66,7 +66,7 @@ def _said(case: Case, scores: list[Score]) -> list[Score]:
 
 
 def _telling(case: Case) -> list[Score]:
-    from sfumato.assessment.attacks.telling import most_telling
+    from sfumato.assessment.attacks.subset_linkage import most_telling
 
     key = case.key.derive("telling")
     return _said(
@@ -76,7 +76,7 @@ def _telling(case: Case) -> list[Score]:
 
 
 def _forgiving(case: Case) -> list[Score]:
-    from sfumato.assessment.attacks.telling import tolerant
+    from sfumato.assessment.attacks.subset_linkage import tolerant
 
     found = tolerant(
         case.sharp, case.sharply_known, key=case.key.derive("forgiving"), truth=case.truth,

@@ -10,8 +10,8 @@ were not in the data (`tails`). `identifiers` looks for numbers of records that 
 It knows no threshold and no method.
 """
 
-from sfumato.assessment.copies.drift import Drift, drift
+from sfumato.assessment.copies.drift import ControlDrift, drift
 from sfumato.assessment.copies.findings import Copies, find
 from sfumato.assessment.copies.overlap import Overlap, overlap, shared_with_release
 
-__all__ = ["Copies", "Drift", "Overlap", "drift", "find", "overlap", "shared_with_release"]
+__all__ = ["ControlDrift", "Copies", "Overlap", "drift", "find", "overlap", "shared_with_release"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 STEPS = 1024  # of a place on a column's scale from 0 to 1
 

@@ -31,7 +31,7 @@ _FEWEST = 10  # people of a group
 
 
 @dataclass(frozen=True)
-class Drift:
+class ControlDrift:
     """The chance of so different files, and the columns that differ beyond it, the clearest first."""
 
     p: float
@@ -43,7 +43,7 @@ class Drift:
         return self.p <= LIMIT
 
 
-def drift(original: Table, control: Table, columns: Sequence[str]) -> Drift:
+def drift(original: Table, control: Table, columns: Sequence[str]) -> ControlDrift:
     """Compare the files column by column, and pair by pair of those that say most."""
     files = [_rows(t, columns) for t in (original, control)]
     inside = np.arange(sum(f.num_rows for f in files)) < files[0].num_rows
@@ -57,13 +57,15 @@ def drift(original: Table, control: Table, columns: Sequence[str]) -> Drift:
         originals.append(np.bincount(groups[inside], minlength=len(count))[kept])
         people.append(count[kept])
     if not names:
-        return Drift(1.0, ())
+        return ControlDrift(1.0, ())
     chance = _chance(np.concatenate(originals), np.concatenate(people), len(inside), files[0].num_rows)
     paid = np.minimum(1.0, chance * len(names))
     order = np.argsort(paid, kind="stable")
     differing = [names[i] for i in order if paid[i] <= LIMIT]
     alone = [n for n in differing if len(n) == 1]  # pairs name others beside those that differ by themselves
-    return Drift(float(paid.min()), tuple(dict.fromkeys(c for names in alone or differing for c in names)))
+    return ControlDrift(
+        float(paid.min()), tuple(dict.fromkeys(c for names in alone or differing for c in names))
+    )
 
 
 def _chance(originals: Ints, people: Ints, everyone: int, files: int) -> NDArray[np.float64]:

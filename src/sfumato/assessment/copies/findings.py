@@ -13,7 +13,7 @@ from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.assessment.copies.cells import Cells, cells
 from sfumato.assessment.copies.equality import EqualRows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
-from sfumato.assessment.copies.nearness import Evidence, agreeing, evidence, few, own
+from sfumato.assessment.copies.nearness import CopyEvidence, agreeing, evidence, few, own
 from sfumato.assessment.copies.pool import near_in_pool
 from sfumato.assessment.copies.tails import Tail, detectable, tail
 from sfumato.assessment.reading.files import Meanings
@@ -50,7 +50,7 @@ class Copies:
 @dataclass(frozen=True, eq=False)
 class _Near:
     cells: Cells
-    inside: Evidence
+    inside: CopyEvidence
     tail: Tail
     seen: float
     named: Ints
@@ -171,7 +171,7 @@ def _near(
     (original, released, control), found, kept, drawn = files, sample.cells, sample.kept, sample.drawn
     candidates = found.files[1][:, kept]
     if not len(kept):
-        nothing = Evidence(
+        nothing = CopyEvidence(
             np.full(found.files[0].shape[1], -np.inf), np.zeros(found.files[0].shape[1], np.int64)
         )
         inside = nothing
@@ -195,7 +195,7 @@ def _near(
     named = np.flatnonzero(inside.score > top)
     named = named[np.argsort(-inside.score[named], kind="stable")]
     seen = detectable(own(found, found.files[0]), others, found.files[1].shape[1], error)
-    inside = Evidence(inside.score, kept[inside.row] if len(kept) else inside.row)
+    inside = CopyEvidence(inside.score, kept[inside.row] if len(kept) else inside.row)
     chance = len(inside.score) / (len(others) + 1)
     single = _single(inside, others)
     shared = not len(kept)
@@ -251,7 +251,7 @@ def _protected(found: Cells, known: Sequence[int], least: int) -> NDArray[np.boo
     return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
 
 
-def _single(inside: Evidence, others: NDArray[np.float64]) -> tuple[float, float, float]:
+def _single(inside: CopyEvidence, others: NDArray[np.float64]) -> tuple[float, float, float]:
     """The chance that the clearest matches are no accident, and its interval.
 
     Of a originals above a cut, e are there by chance: the tail of the control, continued as an exponential

@@ -33,7 +33,7 @@ _STEPS = _kernels.STEPS
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CopyEvidence:
     """For each person how much speaks for a copy, -inf for nothing, and the released row that does."""
 
     score: Floats
@@ -47,7 +47,7 @@ def few(columns: int) -> int:
 
 def evidence(
     cells: Cells, people: NDArray[np.int32], rows: NDArray[np.int32], *, itself: Ints | None = None
-) -> Evidence:
+) -> CopyEvidence:
     """people, rows: codes (columns, rows). itself: which row each person is: nobody is their own twin."""
     table = np.log(np.maximum(_DIFFER, _NEARBY * 0.25 * _share(np.arange(_STEPS + 1)) ** -0.75))
     table[_STEPS] = np.log(_DIFFER)
@@ -68,7 +68,7 @@ def evidence(
     marks = np.linspace(0, count, min(count, 4 * threads()) + 1).astype(int)
     with ThreadPoolExecutor(threads()) as pool:
         list(pool.map(search, marks[:-1], marks[1:]))
-    return Evidence(score.astype(np.float64), row)
+    return CopyEvidence(score.astype(np.float64), row)
 
 
 def own(cells: Cells, people: NDArray[np.int32]) -> Floats:

@@ -102,7 +102,7 @@ class Worse:
 
 
 @dataclass(frozen=True)
-class Tables:
+class PairDistance:
     """The default utility: total variation over pairs of columns, or over columns where there is only one.
 
     A column that a release leaves out counts as wholly different. Otherwise a method could win the map by

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.assessment.frontier.axes import Tables, Worse, measure_of
+from sfumato.assessment.frontier.axes import PairDistance, Worse, measure_of
 from sfumato.assessment.frontier.cache import Cache
 from sfumato.assessment.frontier.grid import FrontierGrid, Measure, Runnable, Trial
 from sfumato.assessment.frontier.map import Frontier
@@ -98,7 +98,7 @@ def frontier(
         table=data,
         methods=tuple(methods),
         risk=measure_of(Worse() if risk is None else risk, "risk"),
-        utility=measure_of(Tables() if utility is None else utility, "utility"),
+        utility=measure_of(PairDistance() if utility is None else utility, "utility"),
         repeats=repeats,
         control=others,
         key=base,

@@ -9,15 +9,15 @@ knows resources and names of features; it knows no model and no service.
 from __future__ import annotations
 
 from sfumato.io.fhir.assessment import risk_assessment
+from sfumato.io.fhir.features import FeatureSource, PatientFeatures, read_features, resources_of
 from sfumato.io.fhir.mapping import Mapping, read_mappings
-from sfumato.io.fhir.reading import Found, Reading, read_features, resources_of
 from sfumato.io.fhir.units import UnitError, convert
 from sfumato.io.fhir.validation import faults_of
 
 __all__ = [
-    "Found",
+    "FeatureSource",
     "Mapping",
-    "Reading",
+    "PatientFeatures",
     "UnitError",
     "convert",
     "faults_of",

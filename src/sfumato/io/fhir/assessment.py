@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from sfumato.io.fhir.features import PatientFeatures
 from sfumato.io.fhir.mapping import Mapping
-from sfumato.io.fhir.reading import Reading
 
 
 def percent(probability: float) -> float:
@@ -21,7 +21,7 @@ def percent(probability: float) -> float:
 
 def risk_assessment(
     mapping: Mapping,
-    reading: Reading,
+    reading: PatientFeatures,
     probability: float,
     *,
     method: str,

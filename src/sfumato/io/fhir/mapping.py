@@ -33,7 +33,7 @@ Code = tuple[str, str]  # system, code
 
 
 @dataclass(frozen=True)
-class Rule:
+class FeatureRule:
     """Where one feature is found.
 
     codes: of an Observation or of one of its components, or of a Condition. patient: "age" or "gender".
@@ -57,7 +57,7 @@ class Mapping:
     """All rules of one model, and how its outcome is named."""
 
     model: str
-    rules: tuple[Rule, ...]
+    rules: tuple[FeatureRule, ...]
     title: str = ""
     outcome: Many[str, str] = field(default_factory=dict)
 
@@ -119,15 +119,15 @@ def _mapping(name: str, entry: object, faults: list[str]) -> Mapping:
 _KNOWN = {"loinc", "codes", "condition", "patient", "unit", "molar_mass", "max_age_days", "levels", "absent"}
 
 
-def _rule(feature: str, given: object, where: str, faults: list[str]) -> Rule:
+def _rule(feature: str, given: object, where: str, faults: list[str]) -> FeatureRule:
     if not isinstance(given, dict):
         faults.append(f"{where}: a table is wanted")
-        return Rule(feature)
+        return FeatureRule(feature)
     faults += [f"{where}: unknown: {n:.40}" for n in sorted(set(given) - _KNOWN)]
     ways = [w for w in ("loinc", "codes", "condition", "patient") if w in given]
     if len(ways) != 1:
         faults.append(f"{where}: one of loinc, codes, condition and patient says where it is found")
-        return Rule(feature)
+        return FeatureRule(feature)
     if ways == ["patient"]:
         if given["patient"] not in PATIENT:
             faults.append(f"{where}: of a patient there is {' and '.join(PATIENT)}")
@@ -152,7 +152,7 @@ def _rule(feature: str, given: object, where: str, faults: list[str]) -> Rule:
     if not isinstance(levels, dict):
         faults.append(f"{where}: levels is a table of codes and the levels they stand for")
         levels = {}
-    return Rule(
+    return FeatureRule(
         feature, codes, str(given.get("patient", "")), ways == ["condition"], str(unit),
         given.get("molar_mass"), given.get("max_age_days"), levels, given.get("absent"),
     )  # fmt: skip

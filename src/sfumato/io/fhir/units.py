@@ -23,7 +23,7 @@ class UnitError(SfumatoError):
 
 
 @dataclass(frozen=True)
-class Unit:
+class UnitScale:
     """value in base units = factor * value + offset."""
 
     factor: Fraction
@@ -76,14 +76,14 @@ _PLAIN: dict[str, tuple[Fraction, dict[str, int]]] = {
     "[pH]": (Fraction(1), {"[pH]": 1}),
 }
 _SPECIAL = {
-    "Cel": Unit(Fraction(1), (("K", 1),), Fraction(27315, 100)),
-    "[degF]": Unit(Fraction(5, 9), (("K", 1),), Fraction(45967, 180)),
+    "Cel": UnitScale(Fraction(1), (("K", 1),), Fraction(27315, 100)),
+    "[degF]": UnitScale(Fraction(5, 9), (("K", 1),), Fraction(45967, 180)),
 }
 _PART = re.compile(r"(10[*^])([+-]?\d{1,2})?|((?:[A-Za-z%]|\[[A-Za-z0-9_']+\])+)([+-]?\d)?|(\d{1,6})")
 _MOST_LETTERS = 64
 
 
-def parse(code: str) -> Unit:
+def parse(code: str) -> UnitScale:
     """The unit that a UCUM code stands for."""
     text = re.sub(r"\{[^{}]*\}", "", code)
     if not code or len(code) > _MOST_LETTERS or not code.isascii():
@@ -102,7 +102,7 @@ def parse(code: str) -> Unit:
         factor *= f**sign
         for base, power in d.items():
             dimension[base] = dimension.get(base, 0) + sign * power
-    return Unit(factor, tuple(sorted((b, p) for b, p in dimension.items() if p)))
+    return UnitScale(factor, tuple(sorted((b, p) for b, p in dimension.items() if p)))
 
 
 def _term(part: str, code: str) -> tuple[Fraction, dict[str, int]]:

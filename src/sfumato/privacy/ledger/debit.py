@@ -13,7 +13,7 @@ from pathlib import Path
 from sfumato.errors import BudgetError, OutputError, ParameterError, VerificationError
 from sfumato.privacy.account import Accounted
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
-from sfumato.privacy.ledger import bindings, chain, published, recovery
+from sfumato.privacy.ledger import bindings, chain, recovery, witnesses
 from sfumato.privacy.ledger.create import upgrade
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
 from sfumato.privacy.ledger.postgres import PostgresStore, is_url
@@ -70,7 +70,7 @@ class Book:
                     state = chain.where(connection, self.name)
                 if held and self.witness is not None and not unlocking:
                     recovery.require_held(connection, state, held)
-                    published.require(connection, self.witness, state, self.name)
+                    witnesses.require(connection, self.witness, state, self.name)
                 step = OpenDebit(connection, state, held)
                 yield step
             if held:
@@ -100,7 +100,7 @@ class Book:
                 with self.reading() as connection:
                     state = self._same(chain.where(connection, self.name))
                     recovery.require_held(connection, state, held)
-                    published.require(connection, self.witness, state, self.name)
+                    witnesses.require(connection, self.witness, state, self.name)
                     recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 held.note(state)
                 self.witness.remember(self.store.place, self.id, self.name)
@@ -118,19 +118,19 @@ class Book:
             with self.reading() as connection:
                 state = self._same(chain.where(connection, self.name))
                 recovery.require(connection, state, seen, self.name)
-                published.require(connection, self.witness, state, self.name)
+                witnesses.require(connection, self.witness, state, self.name)
                 recovery.require_at_home(connection, self.witness, self.store.place, state, self.name)
                 self._now(connection, state)
         except VerificationError as error:
             return error.message
         return ""
 
-    def compared(self, accounts: Iterable[Accounted], genuine: bool) -> published.Compared:
+    def compared(self, accounts: Iterable[Accounted], genuine: bool) -> witnesses.Compared:
         """Hold it against what was published from it; what it lacks locks it, if that is genuine."""
         assert self.witness is not None
         with self.witness.held(self.id, self.name), self.reading() as connection:
             state = self._same(chain.where(connection, self.name))
-            return published.compare(connection, self.witness, state, self.name, accounts, genuine)
+            return witnesses.compare(connection, self.witness, state, self.name, accounts, genuine)
 
     def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""
@@ -198,7 +198,7 @@ def unlock(
         other = None  # of a damaged witness a person must say it all
         if not step.held.damaged:
             other = recovery.instead(step.connection, book.witness, step.held, book.store.place, step.state)
-        gap = own or other or published.lacking(step.connection, book.witness, step.state, book.name)
+        gap = own or other or witnesses.lacking(step.connection, book.witness, step.state, book.name)
         if gap is None and not book.late(step):
             raise ParameterError(f"ledger {book.name} is not locked.", hint="there is nothing to be done")
         amount, delta = (0, 0) if gap is None else gap.lost(budget, lost, lost_delta)

@@ -34,10 +34,10 @@ from sfumato.privacy.ledger.create import lay_out, started
 from sfumato.privacy.ledger.debit import Book, require_room, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
 from sfumato.privacy.ledger.overlap import PeopleSketch
-from sfumato.privacy.ledger.published import Compared
 from sfumato.privacy.ledger.records import Client, LedgerEntry, account_at, client_of, entry_of
 from sfumato.privacy.ledger.tables import DEBITS, Account, Connection, LedgerState, check_text
 from sfumato.privacy.ledger.witness import Witness
+from sfumato.privacy.ledger.witnesses import Compared
 from sfumato.privacy.rounding import ceil_units, down, exact, up
 
 _LARGEST = 1000  # of a client's budget, as of a data set's

@@ -34,7 +34,7 @@ _NUMBERS = (Kind.NUMERIC, Kind.DATE)
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """Which engine a column has: its own, or the one for all."""
 
     engine: str | Engine = "models"
@@ -115,7 +115,7 @@ class ColumnLaw:
 
 
 def learn(
-    choice: Choice, variables: Variables, frame: Frame, name: str, given: Sequence[str],
+    choice: EngineChoice, variables: Variables, frame: Frame, name: str, given: Sequence[str],
     rows: NDArray[np.bool_] | None = None, *, with_gaps: bool = True, weights: Floats | None = None,
 ) -> ColumnModel:  # fmt: skip
     """One column given others, from all rows or some.

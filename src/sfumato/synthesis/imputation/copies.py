@@ -124,14 +124,14 @@ def shares(originals: Originals, frame: Frame) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
+class CopyGuard:
     """What is known of repeated rows: of equal ones, and of nearly equal ones where there are numbers."""
 
     exact: Originals
     near: Originals | None
 
     @classmethod
-    def of(cls, frame: Frame, variables: Variables, weights: Floats | None) -> Copies:
+    def of(cls, frame: Frame, variables: Variables, weights: Floats | None) -> CopyGuard:
         """Of the rows that were learnt from."""
         numbers = any(v.book is None for v in variables.columns)
         near = Originals.of(frame, variables, weights, near=True) if numbers else None

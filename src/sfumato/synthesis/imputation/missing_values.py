@@ -30,7 +30,7 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, learn
+from sfumato.synthesis.imputation.chain import ColumnLaw, EngineChoice, learn
 from sfumato.synthesis.imputation.draws import Draw, Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import (
@@ -100,9 +100,9 @@ class MissingValues:
             raise ParameterError(f"MissingValues: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> EngineChoice:
         """Which engine each column has."""
-        return Choice(self.engine, self.engines)
+        return EngineChoice(self.engine, self.engines)
 
     def fit(self, table: Table) -> FittedMissing:
         """Find the gaps. The models are learnt with each data set, for they look at cells that were drawn."""

@@ -30,8 +30,8 @@ from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import chosen
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, ColumnLaw, ColumnModel, learn
-from sfumato.synthesis.imputation.copies import PILOT, Copies, Guard
+from sfumato.synthesis.imputation.chain import ColumnLaw, ColumnModel, EngineChoice, learn
+from sfumato.synthesis.imputation.copies import PILOT, CopyGuard, Guard
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import held
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
@@ -99,9 +99,9 @@ class MultipleImputation:
             raise ParameterError(f"MultipleImputation: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> EngineChoice:
         """Which engine each column has."""
-        return Choice(self.engine, self.engines)
+        return EngineChoice(self.engine, self.engines)
 
     def fit(self, table: Table) -> FittedImputation:
         """Learn the chain. What is wrong with schema and engines is said before data are read."""
@@ -122,7 +122,7 @@ class MultipleImputation:
         for i, name in enumerate(order):
             report("learning", i, len(order))
             steps.append(learn(self.choice, variables, frame, name, order[:i], weights=weights))
-        copies = Copies.of(frame, variables, weights)
+        copies = CopyGuard.of(frame, variables, weights)
         return FittedImputation(self, variables, tuple(steps), law, copies, int(broken.sum()))
 
 
@@ -134,7 +134,7 @@ class FittedImputation:
     variables: Variables
     steps: tuple[ColumnModel, ...] = field(repr=False)
     rules: Rules = field(repr=False)
-    copies: Copies = field(repr=False)
+    copies: CopyGuard = field(repr=False)
     dropped: int = field(default=0, repr=False)
 
     def sample(self, rows: int, *, key: Key | None = None, seed: int | None = None) -> Release:

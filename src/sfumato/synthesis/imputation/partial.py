@@ -30,7 +30,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.checks import whole
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.imputation import promises, rules
-from sfumato.synthesis.imputation.chain import Choice, ColumnModel, learn
+from sfumato.synthesis.imputation.chain import ColumnModel, EngineChoice, learn
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
@@ -110,9 +110,9 @@ class PartialSynthesis:
             raise ParameterError(f"PartialSynthesis: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> EngineChoice:
         """Which engine each column has."""
-        return Choice(self.engine, self.engines)
+        return EngineChoice(self.engine, self.engines)
 
     def fit(self, table: Table) -> FittedPartial:
         """Learn the chosen columns. What is wrong with names and engines is said before data are read."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.synthesis.restricted._kernels import Zeros, forbid
 
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.synthesis.private.layout import (
     MAX_WIDTH,
     Codes,

@@ -18,7 +18,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Codes, Floats, Ints
-from sfumato.synthesis.private.variables import Variables
+from sfumato.synthesis.private.variables import DomainVariables
 from sfumato.table import Table
 
 MAX_CELLS = 16_384  # of a pair's table; a wider pair is left to what other columns say of it
@@ -66,7 +66,7 @@ def candidates(sizes: Sequence[int]) -> list[Pair]:
     return [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= MAX_CELLS]
 
 
-def count(table: Table, domain: Domain, variables: Variables, max_rows: int) -> Counted:
+def count(table: Table, domain: Domain, variables: DomainVariables, max_rows: int) -> Counted:
     """One reading of the data: rows that break a constraint, or exceed L to a person, do not count."""
     prepared, _ = domain.prepared(table)
     persons = table.schema.of_role(Role.PERSON)
@@ -90,7 +90,7 @@ def count(table: Table, domain: Domain, variables: Variables, max_rows: int) -> 
 
 
 def _in_memory(
-    table: Table, domain: Domain, variables: Variables, person: str | None, max_rows: int
+    table: Table, domain: Domain, variables: DomainVariables, person: str | None, max_rows: int
 ) -> tuple[Codes, Floats | None]:
     """The states of rows, (variables, rows), at most `max_rows` of each person, and their weights."""
     parts: list[Codes] = []

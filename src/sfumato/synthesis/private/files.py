@@ -21,7 +21,7 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.purse import Measurement
-from sfumato.synthesis.private.variables import Variable, Variables
+from sfumato.synthesis.private.variables import DomainVariables, Variable
 
 _VERSION = 2
 _READ = (1, 2)  # in version 1 every column was by itself
@@ -145,10 +145,10 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
 
 def _variables(
     document: dict[str, Any], arrays: dict[str, Any], sizes: tuple[int, ...], zeros: tuple[Zero, ...]
-) -> tuple[Variables, tuple[Any, ...]]:
+) -> tuple[DomainVariables, tuple[Any, ...]]:
     """What is one variable, and its classes; in version 1 every column is by itself."""
     if document["sfumato_private_model"] == 1:
-        return Variables.plain(sizes, zeros), (None,) * len(sizes)
+        return DomainVariables.plain(sizes, zeros), (None,) * len(sizes)
     every, classes = [], []
     for i, entry in enumerate(document["variables"]):
         columns = tuple(int(c) for c in entry["columns"])
@@ -166,7 +166,7 @@ def _variables(
     first = sorted([*(c for v in every[:graph] for c in v.columns), *(v.columns[1] for v in every[graph:])])
     if graph < 1 or first != list(range(len(sizes))):
         raise ValueError
-    return Variables(tuple(every[:graph]), zeros, tuple(every[graph:])), tuple(classes[:graph])
+    return DomainVariables(tuple(every[:graph]), zeros, tuple(every[graph:])), tuple(classes[:graph])
 
 
 def _places(values: Any, size: int) -> None:

@@ -24,7 +24,7 @@ from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
 from sfumato.synthesis.private.tables import estimate, independent
-from sfumato.synthesis.private.variables import Variables
+from sfumato.synthesis.private.variables import DomainVariables
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
 # is its residual and N/K: an N that is off by 3%, as at epsilon 0.1 on 24,000 rows, draws all of them towards
@@ -48,7 +48,7 @@ class Measured:
         independent columns, from 0 to 1; None with pure epsilon.
     """
 
-    variables: Variables
+    variables: DomainVariables
     rows: float
     own: tuple[Measurement, ...]
     levels: tuple[tuple[Measurement, ...], ...]
@@ -135,7 +135,7 @@ def allowed(zeros: Sequence[Zero], pair: Pair, sizes: Sequence[int]) -> Bools | 
 def measure(
     counted: Counted,
     purse: Purse,
-    variables: Variables,
+    variables: DomainVariables,
     *,
     rows: int | None = None,
     target: int | None = None,
@@ -174,7 +174,7 @@ def measure(
 
 
 def _single(
-    counted: Counted, purse: Purse, variables: Variables, rows: float
+    counted: Counted, purse: Purse, variables: DomainVariables, rows: float
 ) -> tuple[tuple[Measurement, ...], tuple[tuple[Measurement, ...], ...]]:
     """Every variable by itself: its states and its coarser levels, each row in one cell of each table."""
     tables = []

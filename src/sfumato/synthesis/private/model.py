@@ -32,7 +32,7 @@ from sfumato.synthesis.private.layout import Codes, Floats
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.refinement import Refinement
-from sfumato.synthesis.private.variables import Variables
+from sfumato.synthesis.private.variables import DomainVariables
 from sfumato.table import Table
 
 CHUNK = 65_536
@@ -321,7 +321,7 @@ class _Sampler:
 
     potentials: Potentials
     refinement: Refinement
-    variables: Variables
+    variables: DomainVariables
 
     def codes(self, first_row: int, rows: int, key: Key) -> Codes:
         out = self.potentials.start(key, first_row, rows)

@@ -36,7 +36,7 @@ from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
 from sfumato.synthesis.private.purse import Purse
-from sfumato.synthesis.private.variables import Variables
+from sfumato.synthesis.private.variables import DomainVariables
 from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -190,7 +190,7 @@ class PrivateSynthesizer:
         if ledger is not None:
             require_same(ledger, wanted)
         cost = domain.search_cost(wanted.neighbours, wanted.unit)
-        variables = Variables.of(domain)
+        variables = DomainVariables.of(domain)
         counted = count(table, domain, variables, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         said = self._assumptions(table.schema, domain)

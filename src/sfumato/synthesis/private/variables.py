@@ -85,7 +85,7 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class Variables:
+class DomainVariables:
     """All variables of a domain, by their first column; zeros: what else cannot be, in their states.
 
     details: a group and its codes where the group is part of another variable already, too large to take the
@@ -97,7 +97,7 @@ class Variables:
     details: tuple[Variable, ...] = ()
 
     @classmethod
-    def of(cls, domain: Domain) -> Variables:
+    def of(cls, domain: Domain) -> DomainVariables:
         """The columns of a domain, those that constraints tie put together."""
         sizes, zeros = domain.sizes, domain.zeros
         large = [repr(n) for n, k in zip(domain.names, sizes, strict=True) if k > _LARGEST]
@@ -128,7 +128,7 @@ class Variables:
         return cls(tuple(every), left, tuple(details))
 
     @classmethod
-    def plain(cls, sizes: Sequence[int], zeros: Sequence[Zero] = ()) -> Variables:
+    def plain(cls, sizes: Sequence[int], zeros: Sequence[Zero] = ()) -> DomainVariables:
         """Every column by itself."""
         every = tuple(Variable((j,), np.arange(k)[None]) for j, k in enumerate(sizes))
         return cls(every, tuple(zeros))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._chacha import below, chacha_rows
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.synthesis._kernels import (
     BATCH,
     REDRAWS,

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of
 from sfumato.anonymization.local._kernels.neighbours import (
     BoxTree,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.anonymization.local._kernels.boxes import joined, lub
 from sfumato.anonymization.local._kernels.neighbours import BoxTree, beside, joined_at_least, opened
 from sfumato.anonymization.local.forest import HierarchyForest

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.anonymization.local._kernels.boxes import below, draw, join, joined, loss_of, lub
 from sfumato.anonymization.local.forest import HierarchyForest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 from sfumato.anonymization.local._kernels.boxes import below, draw
 from sfumato.anonymization.local._kernels.clusters import CLASSES, TINY, cluster, new_pool
 from sfumato.anonymization.local._kernels.pools import PoolState, gather

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from sfumato.errors import DataError
-from sfumato.io.fhir.mapping import Code, Mapping, Rule
+from sfumato.io.fhir.mapping import Code, FeatureRule, Mapping
 from sfumato.io.fhir.units import UnitError, convert
 
 UCUM = "http://unitsofmeasure.org"
@@ -32,7 +32,7 @@ _WHEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Found:
+class FeatureSource:
     """Where a feature's value came from. conversion: what was done to its unit, "" if nothing."""
 
     feature: str
@@ -43,12 +43,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Reading:
+class PatientFeatures:
     """One patient as a row of features. missing: feature and why. skipped: why resources did not count."""
 
     patient: str
     row: dict[str, Any]
-    found: tuple[Found, ...]
+    found: tuple[FeatureSource, ...]
     missing: tuple[tuple[str, str], ...]
     skipped: dict[str, int] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ def read_features(
     now: datetime | None = None,
     conditions_known: bool = True,
     check: Callable[[Resource], list[str]] | None = None,
-) -> Reading:
+) -> PatientFeatures:
     """The features that a mapping names, of one patient.
 
     patient: the id; "" if there is one Patient only. conditions_known: whether all Conditions were looked
@@ -111,7 +111,7 @@ def read_features(
         else:
             row[rule.feature] = value
             found.append(origin)
-    return Reading(f"Patient/{who.get('id', '')}", row, tuple(found), tuple(missing), dict(skipped))
+    return PatientFeatures(f"Patient/{who.get('id', '')}", row, tuple(found), tuple(missing), dict(skipped))
 
 
 class _MissingError(Exception):
@@ -185,18 +185,18 @@ def moment_of(text: str) -> datetime | None:
 
 
 def _value(
-    rule: Rule, who: Resource, usable: list[Resource], now: datetime, conditions_known: bool
-) -> tuple[Any, Found]:
+    rule: FeatureRule, who: Resource, usable: list[Resource], now: datetime, conditions_known: bool
+) -> tuple[Any, FeatureSource]:
     reference = f"Patient/{who.get('id', '')}"
     if rule.patient == "age":
-        return _age(who, now), Found(rule.feature, reference, "birthDate")
+        return _age(who, now), FeatureSource(rule.feature, reference, "birthDate")
     if rule.patient:
         gender = who.get("gender")
         if not isinstance(gender, str):
             raise _MissingError("the patient's gender is not given")
         if rule.levels and gender not in rule.levels:
             raise _MissingError("no level is stated for the patient's gender")
-        return rule.levels.get(gender, gender), Found(rule.feature, reference, "gender")
+        return rule.levels.get(gender, gender), FeatureSource(rule.feature, reference, "gender")
     if rule.condition:
         return _condition(rule, usable, conditions_known)
     return _measured(rule, usable, now)
@@ -217,24 +217,24 @@ def _age(who: Resource, now: datetime) -> int:
     return today.year - born.year - ((today.month, today.day) < (born.month, born.day))
 
 
-def _condition(rule: Rule, usable: list[Resource], known: bool) -> tuple[Any, Found]:
+def _condition(rule: FeatureRule, usable: list[Resource], known: bool) -> tuple[Any, FeatureSource]:
     for resource in usable:
         if resource["resourceType"] != "Condition" or not (code := _match(resource.get("code"), rule.codes)):
             continue
         if "clinicalStatus" in resource and not set(_plain_codes(resource["clinicalStatus"])) & set(_ACTIVE):
             continue
-        return rule.levels.get("present", True), Found(rule.feature, _name(resource), code)
+        return rule.levels.get("present", True), FeatureSource(rule.feature, _name(resource), code)
     if not known:
         raise _MissingError("conditions were not looked for")
     if rule.absent is None:
         raise _MissingError("no such condition is recorded, which does not show that there is none")
-    return rule.absent, Found(rule.feature, "", "no such Condition recorded")
+    return rule.absent, FeatureSource(rule.feature, "", "no such Condition recorded")
 
 
-def _measured(rule: Rule, usable: list[Resource], now: datetime) -> tuple[Any, Found]:
+def _measured(rule: FeatureRule, usable: list[Resource], now: datetime) -> tuple[Any, FeatureSource]:
     """The latest usable measurement; why there is none, if there is none."""
     oldest = None if rule.max_age_days is None else now - timedelta(days=rule.max_age_days)
-    best: list[tuple[datetime, Any, Found]] = []
+    best: list[tuple[datetime, Any, FeatureSource]] = []
     why: Counter[str] = Counter()
     for resource, part, code in _parts(rule, usable):
         when = _when(resource)
@@ -247,7 +247,7 @@ def _measured(rule: Rule, usable: list[Resource], now: datetime) -> tuple[Any, F
             why[str(error)] += 1
             continue
         stamp = "" if when is None else when.date().isoformat()
-        best.append((when or datetime.min.replace(tzinfo=UTC), value, Found(
+        best.append((when or datetime.min.replace(tzinfo=UTC), value, FeatureSource(
             rule.feature, _name(resource), code, stamp, conversion
         )))  # fmt: skip
     if not best:
@@ -261,7 +261,7 @@ def _measured(rule: Rule, usable: list[Resource], now: datetime) -> tuple[Any, F
     return latest[0]
 
 
-def _parts(rule: Rule, usable: list[Resource]) -> Iterator[tuple[Resource, Resource, str]]:
+def _parts(rule: FeatureRule, usable: list[Resource]) -> Iterator[tuple[Resource, Resource, str]]:
     """Each observation or component of one that has one of the codes."""
     for resource in usable:
         if resource["resourceType"] != "Observation":
@@ -272,7 +272,7 @@ def _parts(rule: Rule, usable: list[Resource]) -> Iterator[tuple[Resource, Resou
                 yield resource, part, code
 
 
-def _read(rule: Rule, part: Resource) -> tuple[Any, str]:
+def _read(rule: FeatureRule, part: Resource) -> tuple[Any, str]:
     """The value of a measurement as the feature wants it, and what was done to its unit."""
     if rule.levels:
         return _level(rule, part), ""
@@ -317,7 +317,7 @@ def _number(value: object) -> float:
     return number
 
 
-def _level(rule: Rule, part: Resource) -> Any:
+def _level(rule: FeatureRule, part: Resource) -> Any:
     if isinstance(part.get("valueBoolean"), bool):
         text = "true" if part["valueBoolean"] else "false"
         if text in rule.levels:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import _compiled
-from sfumato._compiled import compiled
+from sfumato import _compilation
+from sfumato._compilation import compiled
 
 MODULE = """
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 @compiled
 def twice(x):
@@ -63,7 +63,7 @@ def test_code_is_still_kept(tmp_path: Path) -> None:
 
 NAMED = """
 from typing import NamedTuple
-from sfumato._compiled import compiled
+from sfumato._compilation import compiled
 
 class {name}(NamedTuple):
     x: float
@@ -112,7 +112,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 WAITING = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import module, sfumato._compiled as c
+import module, sfumato._compilation as c
 genuine = c._lock
 def lock(path):
     print("asks", flush=True)  # before it waits
@@ -135,7 +135,7 @@ def test_of_two_runs_one_compiles_and_the_other_takes_it(tmp_path: Path) -> None
         )
         assert waits.stdout is not None and waits.stdout.readline() == "asks\n"
         # What a run that holds the lock does, which this one cannot be asked for twice.
-        holder = "import sfumato._compiled as c; c._lock = lambda path: None"
+        holder = "import sfumato._compilation as c; c._lock = lambda path: None"
         done = subprocess.run(
             [sys.executable, "-c", f"{holder}\n{RUN}", str(tmp_path), "", "whole"],
             capture_output=True, text=True, env=environment, check=True,
@@ -147,7 +147,7 @@ def test_of_two_runs_one_compiles_and_the_other_takes_it(tmp_path: Path) -> None
 def test_a_lock_that_is_never_let_go_ends_nothing(
     tmp_path: Path, own_cache: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_compiled, "_PATIENCE", 0.05)
+    monkeypatch.setattr(_compilation, "_PATIENCE", 0.05)
 
     @compiled
     def thrice(x: int) -> int:

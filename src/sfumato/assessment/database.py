@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.linked_measures import first_date, utilities
+from sfumato.assessment.database_measures import first_date, utilities
 from sfumato.database import Database
 from sfumato.errors import ParameterError, listed
 from sfumato.progress import report

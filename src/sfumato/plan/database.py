@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.assessment.linked import DatabaseAssessment, assess_database
+from sfumato.assessment.database import DatabaseAssessment, assess_database
 from sfumato.database import Database
 from sfumato.errors import PlanError, SfumatoError, listed
 from sfumato.io.addresses import from_folder
@@ -85,7 +85,7 @@ class DatabasePlan:
 
     def release(self, database: Database) -> DatabaseRelease:
         """What it asks for, made of these tables."""
-        from sfumato.anonymization.linked import anonymize_database
+        from sfumato.anonymization.database import anonymize_database
         from sfumato.criteria import KMAnonymity
         from sfumato.pseudonyms import pseudonymize
 

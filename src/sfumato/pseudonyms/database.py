@@ -29,7 +29,7 @@ from sfumato.pseudonyms.digests import move, pseudonyms, shifts
 from sfumato.pseudonyms.numbers import WIDTHS, number_pseudonyms
 from sfumato.pseudonyms.recipe import PseudonymRecipe, date_columns, days_of, schema_after
 from sfumato.release import InternalRecord, fingerprint_batches
-from sfumato.release.linked import DatabaseRelease
+from sfumato.release.database import DatabaseRelease
 from sfumato.release.shuffle import shuffled
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.seeds import Key

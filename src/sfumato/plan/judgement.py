@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.anonymization.nesting import chain_of, meanings_of
+from sfumato.anonymization.nested_columns import chain_of, meanings_of
 from sfumato.hierarchy import Nested
 from sfumato.methods.declaration import Does
 from sfumato.plan.checks import hierarchies

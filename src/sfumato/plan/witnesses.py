@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.errors import DataError, VerificationError
 from sfumato.privacy import Accounted, Guarantee, Ledger
-from sfumato.privacy.ledger.published import Compared
+from sfumato.privacy.ledger.witnesses import Compared
 from sfumato.privacy.signatures import Trust
 from sfumato.release import verify
 from sfumato.release.core import parts, read_guarantee
