@@ -32,10 +32,13 @@ $(STAMP): requirements.lock $(LIGHT)
 	@echo "Installing what tests, linters and pages need into $(VENV), once: a few minutes ..."
 	@rm -f $(STAMP)
 	@$(PIP) install --require-hashes -r requirements.lock
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true  # some packages bring templates that are no Python
 	@touch $@
 
 # Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
 # A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: two more than there are cores.
+# Hundreds of tests start a process of their own: what is compiled is kept, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 2)))
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 

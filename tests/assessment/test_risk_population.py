@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import samples
 from sfumato.assessment import risk
-from sfumato.assessment.risk.population import (
+from sfumato.assessment.risk.estimators import (
     Estimate,
     Sizes,
     _log_rising,

@@ -13,7 +13,7 @@ from scipy.stats import nbinom
 
 from sfumato import samples
 from sfumato.assessment import risk
-from sfumato.assessment.risk.population import Sizes
+from sfumato.assessment.risk.estimators import Sizes
 from sfumato.assessment.risk.population_classes import (
     ByColumns,
     BySizes,

@@ -19,8 +19,8 @@ from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.fitted_pegs import FittedPeGS
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.restricted import _kernels as restricted
 from sfumato.synthesis.sampler import Sampler
+from sfumato.synthesis.structural_zeros import _kernels as restricted
 from sfumato.table import Table
 
 DRAWS = 200_000

@@ -21,8 +21,8 @@ from sfumato.synthesis import _kernels
 from sfumato.synthesis.constraints import Never
 from sfumato.synthesis.fitted_pegs import FittedPeGS
 from sfumato.synthesis.pegs import PeGS
-from sfumato.synthesis.restricted import _kernels as restricted
 from sfumato.synthesis.sampler import Sampler, trace
+from sfumato.synthesis.structural_zeros import _kernels as restricted
 
 ROWS = [(0, 0, 0)] * 6 + [(0, 1, 1)] * 3 + [(1, 2, 1)] * 5 + [(1, 0, 0)] * 2 + [(0, 2, 0)]
 SIZES = (2, 3, 2)

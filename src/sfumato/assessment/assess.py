@@ -117,6 +117,13 @@ def assess(
         ),
         brief=scope == "outcome" and not _OF_COPIES.intersection(map(measure, limits)),
     )  # fmt: skip
+    return _assessed(case, checks, limits, scope)
+
+
+def _assessed(
+    case: Case, checks: Sequence[AssessmentCheck], limits: Mapping[str, float], scope: str
+) -> Assessment:
+    """Examine what the limits ask for, and judge."""
     with one_thread():
         notes, found = _notes(case), _examined(case, checks, limits, scope)
     figures, undrawn = _figures(case, found.scores) if scope == "all" else ((), [])
@@ -128,12 +135,12 @@ def assess(
         scores=found.scores,
         thresholds=outcomes,
         skipped=(*found.skipped, *_lost(case), *undrawn),
-        guarantee=guarantee_of(released),
+        guarantee=guarantee_of(case.subject.released),
         notes=notes,
         rows=case.files.rows,
         columns=case.pair.columns,
         quasi_identifiers=case.files.quasi_identifiers,
-        effort=effort,
+        effort=case.subject.effort,
         schema=released_roles(case.files),
         figures=figures,
         because=because,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,8 +40,116 @@ def _drift(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
     return option
 
 
+@dataclass(frozen=True)
+class _Questions:
+    """What may be asked, and how it is answered."""
+
+    answers: Annotated[
+        str,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Where answers are kept that may be asked again; postgresql://... is for several machines.",
+        ),
+    ] = "sfumato.answers"
+    keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", metavar="N", help="Round scores: coarse ones are harder to invert."),
+    ] = None
+    max_body: Annotated[int, typer.Option("--max-body", metavar="BYTES", help="Largest question.")] = 1 << 20
+    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Most rows in one call.")] = 1000
+    only_current: Annotated[
+        bool,
+        typer.Option("--only-current", help="Close all versions of a model but the one that is active."),
+    ] = False
+    access: Annotated[
+        Path | None,
+        typer.Option(
+            "--access", metavar="FILE", help="Issuers and clients whose tokens are taken beside keys (TOML)."
+        ),
+    ] = None
+    fhir: Annotated[
+        Path | None,
+        typer.Option(
+            "--fhir", metavar="FILE", help="Which FHIR code is which feature (TOML): speaks CDS Hooks."
+        ),
+    ] = None
+    telemetry: Annotated[
+        str,
+        typer.Option(
+            "--telemetry",
+            metavar="URL",
+            help="OpenTelemetry collector (OTLP by HTTP), such as http://127.0.0.1:4318.",
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class _Network:
+    """Where it listens, and to how many."""
+
+    per_address: Annotated[
+        int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
+    ] = 64
+    root_path: Annotated[
+        str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
+    ] = ""
+    host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000
+    workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1
+    ssl_certfile: Annotated[str | None, _net("--ssl-certfile", "FILE", "Certificate, for TLS.")] = None
+    ssl_keyfile: Annotated[str | None, _net("--ssl-keyfile", "FILE", "Its private key.")] = None
+    ssl_ca_certs: Annotated[str | None, _net("--ssl-ca-certs", "FILE", "Authorities of clients.")] = None
+
+
+@dataclass(frozen=True)
+class _DriftHistograms:
+    """What is told of the questions, under noise."""
+
+    drift_ledger: Annotated[
+        str | None,
+        _drift("--drift-ledger", "FILE", "Pays for noisy histograms of what is asked; turns them on."),
+    ] = None
+    drift_epsilon: Annotated[float, _drift("--drift-epsilon", "E", "What a period of a model costs.")] = 1.0
+    drift_period: Annotated[str, _drift("--drift-period", "PERIOD", "hour, day or week.")] = "day"
+    drift: Annotated[Path, _drift("--drift", "FILE", "Where they are kept.")] = Path("sfumato.drift")
+
+
+@dataclass(frozen=True)
+class _NoisyModels:
+    """Confidential models that answer with noise."""
+
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger", metavar="FILE", help="What noisy answers are debited from.", rich_help_panel=_NOISY
+        ),
+    ] = None
+    allow_unproved: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unproved",
+            help="Serve confidential noisy models (.dpat): their promise is unproved.",
+            rich_help_panel=_NOISY,
+        ),
+    ] = False
+    answers_per_client: Annotated[
+        bool,
+        typer.Option(
+            "--answers-per-client",
+            help="Do not repeat one client's noisy answer to another, who would notice that it was asked.",
+            rich_help_panel=_NOISY,
+        ),
+    ] = False
+
+
 def serve(
     terminal: Terminal,
+    questions: _Questions,
+    network: _Network,
+    drift: _DriftHistograms,
+    noisy: _NoisyModels,
     models: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -53,86 +161,6 @@ def serve(
     ] = False,
     keys: KeysFile = DEFAULT,
     trusted: Trusted = None,
-    answers: Annotated[
-        str,
-        typer.Option(
-            "--answers",
-            metavar="FILE",
-            help="Where answers are kept that may be asked again; postgresql://... is for several machines.",
-        ),
-    ] = "sfumato.answers",
-    keep_hours: Annotated[float, typer.Option("--keep-hours", metavar="H", help="How long.")] = 24.0,
-    decimals: Annotated[
-        int | None,
-        typer.Option("--decimals", metavar="N", help="Round scores: coarse ones are harder to invert."),
-    ] = None,
-    max_body: Annotated[int, typer.Option("--max-body", metavar="BYTES", help="Largest question.")] = 1 << 20,
-    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Most rows in one call.")] = 1000,
-    only_current: Annotated[
-        bool,
-        typer.Option("--only-current", help="Close all versions of a model but the one that is active."),
-    ] = False,
-    per_address: Annotated[
-        int, _net("--per-address", "N", "Open connections of one address; behind a proxy, of all.")
-    ] = 64,
-    access: Annotated[
-        Path | None,
-        typer.Option(
-            "--access", metavar="FILE", help="Issuers and clients whose tokens are taken beside keys (TOML)."
-        ),
-    ] = None,
-    fhir: Annotated[
-        Path | None,
-        typer.Option(
-            "--fhir", metavar="FILE", help="Which FHIR code is which feature (TOML): speaks CDS Hooks."
-        ),
-    ] = None,
-    root_path: Annotated[
-        str, _net("--root-path", "PREFIX", "Prefix that a proxy shows it under, such as /scores.")
-    ] = "",
-    host: Annotated[str, _net("--host", "NAME", "Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, _net("--port", "N", "Port to listen on.")] = 8000,
-    workers: Annotated[int, _net("--workers", "N", "Processes.")] = 1,
-    ssl_certfile: Annotated[str | None, _net("--ssl-certfile", "FILE", "Certificate, for TLS.")] = None,
-    ssl_keyfile: Annotated[str | None, _net("--ssl-keyfile", "FILE", "Its private key.")] = None,
-    ssl_ca_certs: Annotated[str | None, _net("--ssl-ca-certs", "FILE", "Authorities of clients.")] = None,
-    telemetry: Annotated[
-        str,
-        typer.Option(
-            "--telemetry",
-            metavar="URL",
-            help="OpenTelemetry collector (OTLP by HTTP), such as http://127.0.0.1:4318.",
-        ),
-    ] = "",
-    drift_ledger: Annotated[
-        str | None,
-        _drift("--drift-ledger", "FILE", "Pays for noisy histograms of what is asked; turns them on."),
-    ] = None,
-    drift_epsilon: Annotated[float, _drift("--drift-epsilon", "E", "What a period of a model costs.")] = 1.0,
-    drift_period: Annotated[str, _drift("--drift-period", "PERIOD", "hour, day or week.")] = "day",
-    drift: Annotated[Path, _drift("--drift", "FILE", "Where they are kept.")] = Path("sfumato.drift"),
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            "--ledger", metavar="FILE", help="What noisy answers are debited from.", rich_help_panel=_NOISY
-        ),
-    ] = None,
-    allow_unproved: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unproved",
-            help="Serve confidential noisy models (.dpat): their promise is unproved.",
-            rich_help_panel=_NOISY,
-        ),
-    ] = False,
-    answers_per_client: Annotated[
-        bool,
-        typer.Option(
-            "--answers-per-client",
-            help="Do not repeat one client's noisy answer to another, who would notice that it was asked.",
-            rich_help_panel=_NOISY,
-        ),
-    ] = False,
 ) -> None:
     """Serve risk scores by HTTP, until stopped.
 
@@ -142,7 +170,8 @@ def serve(
     from sfumato.service.server import Address
     from sfumato.service.settings import Settings
 
-    address = Address(host, port, workers, ssl_certfile, ssl_keyfile, ssl_ca_certs)
+    n, q = network, questions
+    address = Address(n.host, n.port, n.workers, n.ssl_certfile, n.ssl_keyfile, n.ssl_ca_certs)
     if demo == bool(models):
         raise ParameterError("either models are served or the demo is.", hint="sfumato serve model.sfm")
     trust = None if demo else trusted_signers(trusted)
@@ -150,14 +179,15 @@ def serve(
     if trust is not None and not signers:
         raise ParameterError("no key that is trusted signs models today.", hint="sfumato trust list")
     settings = Settings(
-        models=tuple(map(str, models or ())) or ("demo",), keys=str(keys),
-        answers=answers, ledger=ledger or "",
-        trusted=signers, allow_unproved=allow_unproved, share_answers=not answers_per_client,
-        body_bytes=max_body, most_rows=max_rows, keep_hours=keep_hours, decimals=decimals,
-        only_current=only_current, connections_per_address=per_address, root_path=root_path.rstrip("/"),
-        access="" if access is None else str(access), fhir="" if fhir is None else str(fhir),
-        drift=str(drift), drift_ledger=drift_ledger or "", drift_epsilon=drift_epsilon,
-        drift_period=drift_period, telemetry=telemetry,
+        models=tuple(map(str, models or ())) or ("demo",), keys=str(keys), trusted=signers,
+        answers=q.answers, body_bytes=q.max_body, most_rows=q.max_rows, keep_hours=q.keep_hours,
+        decimals=q.decimals, only_current=q.only_current, access="" if q.access is None else str(q.access),
+        fhir="" if q.fhir is None else str(q.fhir), telemetry=q.telemetry,
+        connections_per_address=n.per_address, root_path=n.root_path.rstrip("/"),
+        ledger=noisy.ledger or "", allow_unproved=noisy.allow_unproved,
+        share_answers=not noisy.answers_per_client,
+        drift=str(drift.drift), drift_ledger=drift.drift_ledger or "", drift_epsilon=drift.drift_epsilon,
+        drift_period=drift.drift_period,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

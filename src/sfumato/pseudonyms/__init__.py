@@ -15,20 +15,19 @@ ids and dates, and judges nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sfumato.counts import DomainWatch, canonical_type, person_ids
+from sfumato.counts import canonical_type, person_ids
 from sfumato.database import Database
-from sfumato.errors import DataError, ParameterError, listed
+from sfumato.errors import ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.database import linked_release, settle_linked
-from sfumato.pseudonyms.digests import canonical_text, day_numbers, move, pseudonyms, shifts
-from sfumato.pseudonyms.recipe import PseudonymRecipe, schema_after, settle
+from sfumato.pseudonyms.digests import canonical_text, move, pseudonyms, shifts
+from sfumato.pseudonyms.faults import checked
+from sfumato.pseudonyms.recipe import KEY_NAME, PseudonymRecipe, schema_after, settle
 from sfumato.release import DatabaseRelease, InternalRecord, Release, fingerprint_batches, read_key
 from sfumato.release.record import RECORD, read_document
 from sfumato.release.shuffle import shuffled
@@ -38,16 +37,6 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 __all__ = ["KEY_NAME", "canonical_text", "pseudonymize", "pseudonyms"]
-
-KEY_NAME = "pseudonym"
-_EPOCH = date(1970, 1, 1).toordinal()
-_FIRST, _LAST = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
-# Days that databases and forms write for "unknown" or "no end": everyone knows them.
-_STAND_INS = [
-    date(*day).toordinal() - _EPOCH
-    for year in (1753, 1800, 1899, 1900, 1901, 2099, 2100, 2199, 2200, 2299, 2300, 2999, 3000, 9998, 9999)
-    for day in ((year, 1, 1), (year, 12, 30), (year, 12, 31))
-]
 
 
 @overload
@@ -145,7 +134,13 @@ def pseudonymize(
         domain=domain,
         keep_text=keep_text,
     )
-    shared, own = _key(key, shift_dates), Key.fresh()
+    return _of_table(table, recipe, _key(key, shift_dates), shuffle, order_key)
+
+
+def _of_table(
+    table: Table, recipe: PseudonymRecipe, shared: Key, shuffle: bool, order_key: Key | None
+) -> Release:
+    own = Key.fresh()
     # Of its own in every release: two in one order could be laid side by side. A seed is for tests.
     secret = order_key if order_key is not None else shared if shared.seeded else own
     order = secret.derive("pseudonyms", "order") if shuffle else None
@@ -244,79 +239,10 @@ def _about(recipe: PseudonymRecipe) -> str:
     return f"Person-level data in which {' and '.join(done)}. It is not anonymous: treat it as personal data."
 
 
-# -- one reading for the faults ------------------------------------------------------------------
-
-
-def checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
-    """The input's batches; at their end, all faults at once."""
-    nobody = 0
-    kept = [c for c in table.schema if c.name not in (*recipe.dropped, *recipe.replaced)]
-    watch = DomainWatch(kept)
-    stand_ins = pa.array(_STAND_INS, pa.int64())
-    edge = dict.fromkeys(recipe.shifted, 0)
-    ids = {*recipe.replaced, *filter(None, [recipe.person])}
-    blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
-    for batch in table.batches():
-        watch.look(batch)
-        if recipe.person:  # blank ids are nobody's too: one shift for all would tie strangers together
-            whose = table.schema[recipe.person]
-            nobody += person_ids(whose, batch.column(recipe.person)).null_count
-        for name in edge:
-            days = day_numbers(batch.column(name))
-            low, high = _FIRST + recipe.max_days, _LAST - recipe.max_days
-            ends = pc.or_(pc.less(days, low), pc.greater(days, high))
-            edge[name] += _how_many(pc.or_(ends, pc.is_in(days, value_set=stand_ins)))
-        for name in blurred:
-            blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
-        yield batch
-    _refuse(nobody, edge, blurred, recipe, watch)
-
-
 def _counted(batches: Iterator[pa.RecordBatch], seen: list[int]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         seen[0] += batch.num_rows
         yield batch
-
-
-def _how_many(mask: pa.Array) -> int:
-    return int(pc.sum(mask).as_py() or 0)
-
-
-def _refuse(
-    nobody: int,
-    edge: Mapping[str, int],
-    blurred: Mapping[str, int],
-    recipe: PseudonymRecipe,
-    watch: DomainWatch,
-) -> None:
-    faults, hints = [], []
-    if nobody:
-        faults.append(
-            f"{nobody} row{'s' * (nobody > 1)} without '{recipe.person}', so that no dates can be moved"
-        )
-        hints.append("leave those rows out first")
-    if any(edge.values()):
-        # 9999-12-31 means "no end", and everyone knows: a shifted one would tell the person's shift.
-        faults.append(
-            f"dates within {recipe.max_days} days of the calendar's end, or that usually stand for "
-            f"'unknown', in {_with_numbers(edge)}"
-        )
-        hints.append(
-            "list codes such as 9999-12-31 or 1900-01-01 in missing_codes: "
-            "a code that moves gives the shift away"
-        )
-    if any(blurred.values()):
-        faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
-        hints.append("read them as text or as whole numbers")
-    if watch.message:
-        faults.append(watch.message)
-        hints.append(watch.hint)
-    if faults:
-        raise DataError(f"{'; '.join(faults)}.", hint="; ".join(hints))
-
-
-def _with_numbers(found: Mapping[str, int]) -> str:
-    return listed([f"'{name}' ({n} cells)" for name, n in found.items() if n])
 
 
 # -- the transformation --------------------------------------------------------------------------

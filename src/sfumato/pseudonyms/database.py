@@ -26,8 +26,9 @@ from sfumato.database import Database, key_ids
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.privacy import Guarantee, Pseudonymous
 from sfumato.pseudonyms.digests import move, pseudonyms, shifts
+from sfumato.pseudonyms.faults import checked
 from sfumato.pseudonyms.numbers import WIDTHS, number_pseudonyms
-from sfumato.pseudonyms.recipe import PseudonymRecipe, date_columns, days_of, schema_after
+from sfumato.pseudonyms.recipe import KEY_NAME, PseudonymRecipe, date_columns, days_of, schema_after
 from sfumato.release import InternalRecord, fingerprint_batches
 from sfumato.release.database import DatabaseRelease
 from sfumato.release.shuffle import shuffled
@@ -160,8 +161,6 @@ def linked_release(
     database: Database, recipe: LinkedRecipe, key: Key, *, shuffle: bool, order_key: Key | None
 ) -> DatabaseRelease:
     """Every table transformed when it is read; all faults of all tables are listed before."""
-    from sfumato.pseudonyms import KEY_NAME
-
     own = Key.fresh()
     secret = order_key if order_key is not None else key if key.seeded else own
     rows, prints = looked_over(database, recipe, own)
@@ -190,7 +189,6 @@ def linked_release(
 def looked_over(database: Database, recipe: LinkedRecipe, own: Key) -> tuple[dict[str, int], dict[str, str]]:
     """One reading of every table: its rows, its fingerprint, and all that is wrong with its dates and ids."""
     from sfumato.errors import DataError
-    from sfumato.pseudonyms import checked
 
     rows, prints, faults, hints = {}, {}, [], []
     database.check()

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.schema import Column, Kind, Role, Schema
 
+KEY_NAME = "pseudonym"  # of the file that holds the key
 MOST_DAYS = 36_525  # a century
 _DATES = {"date", "datetime", "instant"}
 

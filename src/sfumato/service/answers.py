@@ -82,13 +82,6 @@ class Answers(ABC):
         """Let go of files and connections."""
 
 
-def open_answers(place: str, secret: bytes, keep_hours: float) -> Answers:
-    """The answers in a file, or at a URL of PostgreSQL."""
-    from sfumato.service.database import SharedAnswers, is_shared
-
-    return (SharedAnswers if is_shared(place) else FileAnswers)(place, secret, keep_hours)
-
-
 class FileAnswers(Answers):
     """In a file; several workers on one machine share it."""
 

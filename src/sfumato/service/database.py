@@ -23,7 +23,7 @@ from typing import Any
 
 from sfumato.errors import MissingExtraError, OutputError, ParameterError, VerificationError
 from sfumato.service import logs
-from sfumato.service.answers import FREE_SHARE, MOST_BYTES, PAID_SHARE, Answers, Kept
+from sfumato.service.answers import FREE_SHARE, MOST_BYTES, PAID_SHARE, Answers, FileAnswers, Kept
 from sfumato.service.keys import ApiKey
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
@@ -334,3 +334,8 @@ class SharedRates:
             return 0.0
         due = ask(f"SELECT due FROM {table} WHERE holder = %s", (key.id,)).fetchone()
         return float((due[0] if due else float(now)) - float(now) - interval * (key.burst - 1)) or 1.0
+
+
+def open_answers(place: str, secret: bytes, keep_hours: float) -> Answers:
+    """The answers in a file, or at a URL of PostgreSQL."""
+    return (SharedAnswers if is_shared(place) else FileAnswers)(place, secret, keep_hours)

@@ -60,7 +60,7 @@ def check(settings: Settings) -> list[Served]:
     """Try everything before a process is started: files, signatures, ledger. Gives the current versions."""
     _need_parts()
     from sfumato.privacy import Ledger
-    from sfumato.service.answers import open_answers
+    from sfumato.service.database import open_answers
     from sfumato.service.registry import Registry
 
     installation = Installation(settings.keys, create=True)

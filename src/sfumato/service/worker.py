@@ -15,8 +15,7 @@ from sfumato.errors import DataError, SfumatoError
 from sfumato.privacy import Ledger
 from sfumato.service import logs, request_parts
 from sfumato.service.access import read as read_access
-from sfumato.service.answers import open_answers
-from sfumato.service.database import SharedRates, is_shared
+from sfumato.service.database import SharedRates, is_shared, open_answers
 from sfumato.service.drift import PERIODS, Recorder, report
 from sfumato.service.installation import Installation
 from sfumato.service.keys import ApiKey

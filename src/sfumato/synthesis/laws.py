@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, ParameterError
 from sfumato.synthesis.blocks import Block, Blocks, law_counts
 from sfumato.synthesis.perturbation import MAX_ROWS, OrdinalSmoothing, diverse_weights
-from sfumato.synthesis.restricted import packed
+from sfumato.synthesis.structural_zeros import packed
 
 if TYPE_CHECKING:
     from sfumato.synthesis import _kernels
-    from sfumato.synthesis.restricted import _kernels as _restricted
+    from sfumato.synthesis.structural_zeros import _kernels as _restricted
 
 _DENSE_CELLS = 2**22  # a table up to this size holds every key
 
@@ -162,7 +162,7 @@ class LawBook:
     @cached_property
     def slots(self) -> _restricted.Slots:
         """The hashed tables."""
-        from sfumato.synthesis.restricted import _kernels as restricted
+        from sfumato.synthesis.structural_zeros import _kernels as restricted
 
         first, masks, keys, laws = [], [], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         used = 0

@@ -80,7 +80,7 @@ class Sampler:
     def codes(self, first: int, rows: int) -> NDArray[Any]:
         """Rows first, first + 1, ... as codes (columns, rows); `first` begins a block."""
         from sfumato.synthesis import _kernels
-        from sfumato.synthesis.restricted import _kernels as restricted
+        from sfumato.synthesis.structural_zeros import _kernels as restricted
 
         book, exact = self.book, not self.key.seeded
         out = np.empty((len(book.laws), rows), book.dtype)

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.assessment.risk.population import Sizes, pitman
+from sfumato.assessment.risk.estimators import Sizes, pitman
 from sfumato.seeds import Key
 
 Floats = NDArray[np.float64]

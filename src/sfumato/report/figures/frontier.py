@@ -86,6 +86,32 @@ def frontier(
     turn = len(CATEGORIES)  # the ninth has the first colour again, and another shape
     shapes = [SHAPES[(i + i // turn) % len(SHAPES)] for i in range(len(methods))]
     shape = {"domain": methods, "range": shapes}
+    used = {v["place"] for v in values}
+    layers = _layers(ends, (risk, utility), flip, (colour, shape), used, max_risk)
+    spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
+    left = len(points) - len(drawn)
+    note = f" {left} settings without a value are not drawn." if left else ""
+    of = "those on the front" if crowd else "all"
+    return Figure(
+        spec,
+        "The risk-utility map",
+        f"{len(drawn)} settings of {len(methods)} methods. Risk: {risk}. Utility: {utility}. Ringed and "
+        f"joined by the dashed line are the {int(front.sum())} that no other setting beats in "
+        f"both; thin lines are the intervals of {of}.{note}",
+        _table(drawn, front, risk, utility),
+    )
+
+
+def _layers(
+    ends: tuple[list[float], list[float]],
+    titles: tuple[str, str],
+    flip: bool,
+    scales: tuple[Spec, Spec],
+    used: set[str],
+    max_risk: float | None,
+) -> list[Spec]:
+    """The front, the intervals, the rings, the names and the points; scales: of colour and shape."""
+    (risk, utility), (colour, shape) = titles, scales
     legend = {
         "title": None,
         "orient": "top",
@@ -121,22 +147,10 @@ def frontier(
          "encoding": {**at, **by, "description": {"field": "says"},
                       "shape": {"field": "method", "type": "nominal", "scale": shape, "legend": legend}}},
     ]  # fmt: skip
-    used = {v["place"] for v in values}
     layers[-1:-1] = [_labels(place, at) for place in PLACES if place in used]
     if max_risk is not None:
         layers.append(_threshold(max_risk, x))
-    spec: Spec = {"width": width, "height": height, "data": {"values": values}, "layer": layers}
-    left = len(points) - len(drawn)
-    note = f" {left} settings without a value are not drawn." if left else ""
-    of = "those on the front" if crowd else "all"
-    return Figure(
-        spec,
-        "The risk-utility map",
-        f"{len(drawn)} settings of {len(methods)} methods. Risk: {risk}. Utility: {utility}. Ringed and "
-        f"joined by the dashed line are the {int(front.sum())} that no other setting beats in "
-        f"both; thin lines are the intervals of {of}.{note}",
-        _table(drawn, front, risk, utility),
-    )
+    return layers
 
 
 def _ends(values: Sequence[Mapping[str, Any]], *names: str) -> list[float]:

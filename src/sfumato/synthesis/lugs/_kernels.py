@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compilation import compiled
-from sfumato.synthesis.restricted._kernels import Zeros, forbid
+from sfumato.synthesis.structural_zeros._kernels import Zeros, forbid
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -52,7 +52,7 @@ from sfumato.synthesis.parameters import (
     WEIGHT,
     count,
 )
-from sfumato.synthesis.restricted import packed
+from sfumato.synthesis.structural_zeros import packed
 from sfumato.table import Table
 
 Codes = NDArray[np.uint16]

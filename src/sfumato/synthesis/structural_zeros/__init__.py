@@ -13,12 +13,12 @@ import numpy as np
 from sfumato.synthesis.constraints import Zero
 
 if TYPE_CHECKING:
-    from sfumato.synthesis.restricted import _kernels
+    from sfumato.synthesis.structural_zeros import _kernels
 
 
 def packed(zeros: Sequence[Zero], places: Sequence[int]) -> _kernels.Zeros:
     """Structural zeros as kernels read them. places: for each column of the domain, which variable it is."""
-    from sfumato.synthesis.restricted import _kernels
+    from sfumato.synthesis.structural_zeros import _kernels
 
     columns = [int(places[c]) for z in zeros for c in z.columns]
     masks = [mask for z in zeros for mask in z.masks]
