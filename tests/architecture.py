@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +54,15 @@ _ENTROPY = {f"secrets.{n}" for n in ("token_bytes", "token_hex", "token_urlsafe"
 _ENGINES_DRAW = re.compile(
     r"\b(?:random|rand|randn|setseed)\s*\(|\busing\s+sample\b|\btablesample\b", re.IGNORECASE
 )
+
+
+@cache
+def parsed() -> dict[str, ast.Module]:
+    """Every module of the house by its path, read once for all rules that a process tries."""
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
 
 
 def stray_noise(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:

@@ -18,12 +18,13 @@ from pathlib import Path
 import architecture
 import provoked
 import pytest
-from architecture import ROOT, SOURCE
+from architecture import ROOT, SOURCE, parsed
 from cli_support import PATIENCE
 
 import sfumato
 from sfumato import errors
 
+READS_ALL = pytest.mark.xdist_group("house")  # one worker parses the house for all of its rules
 MODULES = sorted(SOURCE.rglob("*.py"))
 HEAVY = (
     "duckdb",
@@ -37,11 +38,6 @@ HEAVY = (
     "scipy",
     "sqlalchemy",
 )
-
-
-def parsed() -> Iterator[tuple[str, ast.Module]]:
-    for path in MODULES:
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def python(
@@ -99,13 +95,19 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 # --- reading the source ---------------------------------------------------------------------------
 
 
+@READS_ALL
 def test_every_public_name_has_a_docstring() -> None:
-    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.undocumented(tree)]
+    faults = [
+        f"{f}:{n} {what}" for f, tree in parsed().items() for n, what in architecture.undocumented(tree)
+    ]
     assert not faults, "\n".join(faults)
 
 
+@READS_ALL
 def test_no_noise_outside_its_room() -> None:
-    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.stray_noise(tree, f)]
+    faults = [
+        f"{f}:{n} {what}" for f, tree in parsed().items() for n, what in architecture.stray_noise(tree, f)
+    ]
     assert not faults, "\n".join(faults)
 
 
@@ -141,8 +143,11 @@ def test_planted_noise_is_found(planted: str) -> None:
     assert list(architecture.stray_noise(ast.parse(planted), "counts/__init__.py"))
 
 
+@READS_ALL
 def test_grants_are_made_by_ledgers_only() -> None:
-    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.forged_grants(tree, f)]
+    faults = [
+        f"{f}:{n} {what}" for f, tree in parsed().items() for n, what in architecture.forged_grants(tree, f)
+    ]
     assert not faults, "\n".join(faults)
     for planted in (
         "from sfumato.privacy.grants import _MINT as m",
@@ -161,17 +166,21 @@ def test_simulation_and_streams_may_draw() -> None:
     assert not list(architecture.stray_noise(ast.parse("import opendp.prelude"), "privacy/noise.py"))
 
 
+@READS_ALL
 def test_no_import_is_hidden_from_the_test_of_the_layers() -> None:
-    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.hidden_imports(tree, f)]
+    faults = [
+        f"{f}:{n} {what}" for f, tree in parsed().items() for n, what in architecture.hidden_imports(tree, f)
+    ]
     assert not faults, "\n".join(faults)
     for planted in ("importlib.import_module('sfumato.plan')", "__import__(f'sfumato.{room}')"):
         assert list(architecture.hidden_imports(ast.parse(planted), "counts/tables.py"))
 
 
+@READS_ALL
 def test_a_method_is_found_by_its_name_only_above_the_methods() -> None:
     """The table of names imports anything: who judges, or is a method, must not ask it."""
     rooms = set()
-    for file, tree in parsed():
+    for file, tree in parsed().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module == "sfumato.methods.names":
                 rooms.add(file.partition("/")[0])
@@ -183,10 +192,11 @@ ERROR_NAMES = {
 }
 
 
+@READS_ALL
 def test_no_cell_values_in_messages() -> None:
     faults = [
         f"{f}:{n} {what}"
-        for f, tree in parsed()
+        for f, tree in parsed().items()
         for n, what in architecture.leaky_messages(tree, ERROR_NAMES)
     ]
     assert not faults, "\n".join(faults)
@@ -220,8 +230,11 @@ def test_planted_values_are_found(planted: str, leaks: bool) -> None:
     assert bool(list(architecture.leaky_messages(ast.parse(planted), ERROR_NAMES))) == leaks
 
 
+@READS_ALL
 def test_no_error_brings_along_that_of_another_library() -> None:
-    faults = [f"{f}:{n} {what}" for f, tree in parsed() for n, what in architecture.foreign_causes(tree)]
+    faults = [
+        f"{f}:{n} {what}" for f, tree in parsed().items() for n, what in architecture.foreign_causes(tree)
+    ]
     assert not faults, "\n".join(faults)
     planted = "try: pass\nexcept ValueError as e:\n  raise DataError('x'){}"
     for end, found in (("", 1), (" from e", 1), (" from None", 0)):

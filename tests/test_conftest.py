@@ -56,15 +56,18 @@ def test_postgres_answers(postgres_url: str) -> None:
         assert connection.execute("select 1 + 1").fetchone() == (2,)
 
 
-def test_the_parts_of_the_long_tests_are_all_of_them() -> None:
+def test_the_parts_of_the_long_tests_are_all_of_them(tmp_path: Path) -> None:
     """Each long test is in one part, and a part holds no other test."""
-    there = Path(__file__).parent
+    long = "@pytest.mark.soak\n@pytest.mark.parametrize('n', range(10))\ndef test_long(n): pass\n"
+    (tmp_path / "test_some.py").write_text(f"import pytest\n{long}def test_short(): pass\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = soak\n")
 
     def collected(part: str) -> list[str]:
-        command = [sys.executable, "-m", "pytest", "-qq", "--collect-only", "-m", "soak", "-o", "addopts="]
+        command = [sys.executable, "-m", "pytest", "-p", "conftest", "-qq", "--collect-only", "-m", "soak"]
         done = subprocess.run(
-            [*command, "--import-mode=importlib", "--verbose", str(there / "plan" / "test_kill.py")],
-            env={**os.environ, "SFUMATO_PART": part}, cwd=there.parent, capture_output=True, text=True,
+            [*command, "--verbose", str(tmp_path)],
+            env={**os.environ, "SFUMATO_PART": part, "PYTHONPATH": str(Path(__file__).parent)},
+            cwd=tmp_path, capture_output=True, text=True,
         )  # fmt: skip
         return [line for line in done.stdout.splitlines() if "::" in line]
 

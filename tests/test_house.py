@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from architecture import parsed
 
-SOURCE = Path(__file__).parents[1] / "src" / "sfumato"
+pytestmark = pytest.mark.xdist_group("house")  # one worker parses the house for all of its rules
 
 # Words in -ing and -ed that are things. Whatever else ends so says what is done, not what lives there.
 NOUNS = {
@@ -31,12 +32,11 @@ NOUNS = {
 @cache
 def modules() -> dict[str, ast.Module]:
     """Every module by its name."""
-    out = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = ("sfumato", *path.relative_to(SOURCE).with_suffix("").parts)
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        out[name] = ast.parse(path.read_text(encoding="utf-8"))
-    return out
+    named = {}
+    for path, tree in parsed().items():
+        parts = ("sfumato", *Path(path).with_suffix("").parts)
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = tree
+    return named
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

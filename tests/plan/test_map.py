@@ -31,13 +31,13 @@ def _days(draw: Draw) -> list[date]:
     return [date(1950, 1, 1) + timedelta(int(d)) for d in draw.integers(0, 20_000, N)]
 
 
-def _wide(draw: Draw) -> dict[str, object]:
+def _wide(draw: Draw, columns: int) -> dict[str, object]:
     common = draw.normal(size=N)
     return {
         f"c{i}": np.round(2 * (common + draw.normal(size=N))).astype(int)
         if i % 3
         else [f"L{abs(v):.0f}" for v in common + draw.normal(size=N)]
-        for i in range(60)
+        for i in range(columns)
     }
 
 
@@ -55,7 +55,8 @@ FILES: dict[str, Callable[[Draw], dict[str, object]]] = {
         "age": _some(d.integers(0, 90, N), 0.7, d), "sex": [None if x < 0.9 else "F" for x in d.random(N)],
         "nothing": pa.nulls(N, pa.string()), "dx": [None if x < 0.5 else f"D{x:.1f}" for x in d.random(N)],
     },
-    "sixty columns": _wide,
+    "thirty columns": lambda d: _wide(d, 30),
+    "sixty columns": lambda d: _wide(d, 60),
     "twelve rows": lambda d: {
         "age": d.integers(20, 80, 12), "sex": ["F", "M"] * 6, "dx": [f"D{i % 3}" for i in range(12)],
     },
@@ -68,7 +69,9 @@ def drawn(data: dict[str, object], **options: object) -> Frontier:
 
 
 @pytest.mark.filterwarnings("ignore::sfumato.errors.SfumatoWarning")
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file", [pytest.param(f, marks=pytest.mark.soak if f == "sixty columns" else ()) for f in FILES]
+)
 def test_every_method_gives_a_point_or_the_reason_why_not(file: str) -> None:
     found = drawn(FILES[file](np.random.default_rng(5)))
     names = [p.name for p in found.points]
