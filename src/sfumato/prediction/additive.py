@@ -14,7 +14,7 @@ Because:   three things are asked of the data, each whole numbers with discrete 
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
            undeclared level or outcome are refused before anything is spent, and that refusal is not covered:
            it is for who holds the data.
-Tested by: tests/prediction/test_score_audit.py, tests/prediction/test_additive.py
+Tested by: tests/prediction/test_score_audit.py, tests/prediction/test_scores.py
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Because:   the number of rows with each outcome takes a share of epsilon (sensit
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
            undeclared level or outcome are refused before anything is spent, and that refusal is not covered:
            it is for who holds the data.
-Tested by: tests/prediction/test_score_audit.py, tests/prediction/test_forest.py
+Tested by: tests/prediction/test_score_audit.py, tests/prediction/test_scores.py
 """
 
 from __future__ import annotations
