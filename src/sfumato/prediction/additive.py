@@ -34,7 +34,7 @@ from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.fit_budget import FitBudget
 from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
-from sfumato.prediction.rule import AdditivePlan, additive_plan, certain, refuse, warn
+from sfumato.prediction.rule import AdditivePlan, additive_plan, certain
 from sfumato.prediction.shrinkage import log_odds_of, monotone_weights, totals
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
@@ -92,10 +92,7 @@ class AdditiveScore(PrivateClassifier):
 
     def _plan(self, features: int, rows: float) -> AdditivePlan:
         plan = additive_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
-        if plan.hopeless and not self.anyway:
-            if self.declared_rows is not None:
-                raise refuse(rows, float(self.epsilon))
-            warn(rows, float(self.epsilon))  # known only now that it is paid for
+        self._weigh(plan.hopeless, rows)
         return plan if self.bins is None else AdditivePlan(self.bins, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:

@@ -25,6 +25,7 @@ from sfumato.prediction.grid import STEPS, Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
+from sfumato.prediction.rule import refuse, warn
 from sfumato.prediction.sklearn_api import SklearnApi
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Payer
@@ -98,6 +99,13 @@ class PrivateClassifier(SklearnApi):
         self.n_features_in_ = len(training.grid.axes)
         self._grid = training.grid
         return self
+
+    def _weigh(self, hopeless: bool, rows: float) -> None:
+        """Refuse what is hopeless by the declared rows; without them it is known only when it is paid for."""
+        if hopeless and not self.anyway:
+            if self.declared_rows is not None:
+                raise refuse(rows, float(self.epsilon))
+            warn(rows, float(self.epsilon))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

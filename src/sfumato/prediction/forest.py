@@ -37,7 +37,7 @@ from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
 from sfumato.prediction.private_tree import Candidates, PrivateTree, grow
-from sfumato.prediction.rule import ForestPlan, certain, forest_plan, refuse, warn
+from sfumato.prediction.rule import ForestPlan, certain, forest_plan
 from sfumato.privacy import Guarantee
 from sfumato.privacy.noise import laplace
 from sfumato.progress import report
@@ -113,10 +113,7 @@ class AlphaForest(PrivateClassifier):
 
     def _plan(self, features: int, rows: float) -> ForestPlan:
         plan = forest_plan(features, float(self.epsilon), rows, self.max_rows_per_person)
-        if plan.hopeless and not self.anyway:
-            if self.declared_rows is not None:
-                raise refuse(rows, float(self.epsilon))
-            warn(rows, float(self.epsilon))  # known only now that it is paid for
+        self._weigh(plan.hopeless, rows)
         return ForestPlan(self.trees or plan.trees, self.depth or plan.depth, plan.evidence)
 
     def _plan_before(self, training: Training) -> None:

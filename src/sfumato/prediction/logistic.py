@@ -43,7 +43,7 @@ from sfumato.prediction.grid import Axis, Codes
 from sfumato.prediction.group_calibration import shifts, table_of
 from sfumato.prediction.models import LogisticModel, ReleasedModel, name_for
 from sfumato.prediction.objective import Perturbation, published
-from sfumato.prediction.rule import LogisticPlan, certain, logistic_plan, refuse, warn
+from sfumato.prediction.rule import LogisticPlan, certain, logistic_plan
 from sfumato.prediction.shrinkage import monotone_weights
 from sfumato.prediction.uncertainty import bought
 from sfumato.privacy import Guarantee
@@ -130,10 +130,7 @@ class PrivateLogistic(PrivateClassifier):
         plan = logistic_plan(
             wide.linear, wide.one_hot_features, float(self.epsilon), rows, self.max_rows_per_person
         )
-        if plan.hopeless and not self.anyway:
-            if self.declared_rows is not None:
-                raise refuse(rows, float(self.epsilon))
-            warn(rows, float(self.epsilon))  # known only now that it is paid for
+        self._weigh(plan.hopeless, rows)
         return plan if self.shape is None else LogisticPlan(FeatureShape(self.shape), plan.evidence)
 
     def _plan_before(self, training: Training) -> None:
