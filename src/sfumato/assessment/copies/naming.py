@@ -60,7 +60,7 @@ def named(inside: Floats, row: NDArray[np.int64], outside: Floats) -> NDArray[np
     most = np.full(len(rows), -np.inf)
     np.maximum.at(most, of, inside[clear])
     own = clear[inside[clear] == most[of]]
-    return own[np.argsort(-inside[own], kind="stable")]
+    return np.asarray(own[np.argsort(-inside[own], kind="stable")])
 
 
 def bar(outside: Floats) -> float:
