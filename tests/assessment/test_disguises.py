@@ -165,7 +165,9 @@ def test_names_that_were_merged_are_never_met_without_a_control(three) -> None: 
     assert not found.met and found.thresholds[0].outcome in ("not met", "not examined")
 
 
-def test_codes_of_other_people_are_read_without_bringing_them_nearer() -> None:
+@pytest.mark.parametrize("with_control", [True, False])
+@pytest.mark.parametrize("code", ["{} years", "k{}x"])
+def test_codes_of_other_people_are_read_without_bringing_them_nearer(code: str, with_control: bool) -> None:
     """Many codes, few rows: read by the original alone, they looked copied. False alarm: one in a million."""
     rng = np.random.default_rng(0)
     original, control, others = (
@@ -179,9 +181,17 @@ def test_codes_of_other_people_are_read_without_bringing_them_nearer() -> None:
         )
         for _ in range(3)
     )
-    coded = others.assign(age=others["age"].astype(str) + " years")
-    found = sf.assess(
-        original, coded, control=control, thresholds={"copied rows": 0.9}, effort="quick",
-        key=Key.from_seed(1), scope="limits",
-    )  # fmt: skip
-    assert found["people nearly copied"].details["p"] > 1e-6
+    places = rng.permutation(90) if code.endswith("x") else np.arange(90)
+
+    def judged(people: pd.DataFrame) -> sf.Assessment:
+        return sf.assess(
+            original, people.assign(age=[code.format(places[a]) for a in people["age"]]),
+            control=control if with_control else None, thresholds={"copied rows": 0.9}, effort="quick",
+            key=Key.from_seed(1), scope="limits",
+        )  # fmt: skip
+
+    assert judged(others)["people nearly copied"].details["p"] > 1e-6
+    copies = judged(original)
+    assert copies["people nearly copied"].details["p"] < 1e-6
+    rows = [p["row of the original"] == p["row of the release"] for p in copies.people]
+    assert np.mean(rows) > 0.9

@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.assessment.reading.matching import match_columns, understood
+from sfumato.assessment.reading.units import numbers_in
 from sfumato.table import Table
 
 ROWS = 3_000
@@ -73,6 +74,28 @@ def test_another_scale_is_read(original: Table) -> None:
     (match,) = match_columns(original, scan(columns))
     assert match.original == "height_cm" and match.scale is not None
     assert match.scale[1] == pytest.approx(2.54, rel=0.05)
+
+
+@pytest.mark.parametrize("unit", ["{} years", "Age: {}", "{},0 Jahre", "{}y/o"])
+def test_numbers_with_something_around_them_are_read(original: Table, unit: str) -> None:
+    columns = frame(2)
+    columns["age"] = [unit.format(v) for v in columns["age"]]  # type: ignore[attr-defined]
+    released = scan(columns)
+    (match,) = match_columns(original, released)
+    assert match.original == "age" and not match.moved
+    assert [float(v) for v in understood(released, [match]).column("age").to_pylist()] == list(
+        frame(2)["age"]
+    )  # type: ignore[call-overload]
+    (back,) = match_columns(released, scan(frame(2)))  # and where the original is the one that writes so
+    assert understood(scan(frame(2)), [back]).column("age").to_pylist() == columns["age"]
+
+
+def test_numbers_around_which_differs_are_none() -> None:
+    assert numbers_in({"34 years": 0.5, "3 months": 0.5}) == {}
+    assert numbers_in({"34": 0.5, "35": 0.5}) == numbers_in({"2020-01-02": 0.5, "2020-02-02": 0.5}) == {}
+    assert numbers_in({"EUR 1,200": 0.5, "EUR 900": 0.5}) == {"EUR 1,200": 1200, "EUR 900": 900}
+    assert numbers_in({"34,5 kg": 0.5, "-2 kg": 0.5}) == {"34,5 kg": 34.5, "-2 kg": -2}
+    assert numbers_in({}) == numbers_in({"unknown": 1.0}) == {}
 
 
 def test_general_values_are_no_codes(original: Table) -> None:

@@ -47,7 +47,8 @@ __all__ = ["Assessment", "assess"]
 
 _LABEL = "parts of the assessment"
 _OF_COPIES = frozenset({"copied rows", "people nearly copied", "largest risk of a single record"})
-_OVERLAPPING = 1e-4  # the chance of as many equal rows at which a control is no control
+# The chance of as many equal rows at which a control is no control: by an exact test, and by one that is not.
+_OVERLAPPING = {"original": 1e-3, "release": 1e-4}
 
 
 def assess(
@@ -288,7 +289,7 @@ def _known_faults(case: Case) -> dict[str, str]:
 def _no_control(case: Case) -> str:
     """Why the control is none; nothing where it is one."""
     for found, other in ((case.overlap, "original"), (case.lent, "release")):
-        if found is not None and found.rows and found.p <= _OVERLAPPING:
+        if found is not None and found.rows and found.p <= _OVERLAPPING[other]:
             return (
                 f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the {other}; "
                 "give people who are in neither"

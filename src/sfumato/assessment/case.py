@@ -225,16 +225,19 @@ class Case:
     def copies(self) -> Copies:
         """Which released rows are rows of the original."""
         from sfumato.assessment.copies import find
+        from sfumato.assessment.reading.people import every_other, in_whole
 
         files = self.files
         # A control of other people explains nothing: what they differ in would look like copying.
         control = files.control if self.drift is None or not self.drift.seen else None
-        return find(
-            files.original, files.released, control, columns=self.pair.columns, known=self.known,
+        original = every_other(files.original) if files.learnt else files.original
+        found = find(
+            original, files.released, control, columns=self.pair.columns, known=self.known,
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
             brief=self.brief,
         )  # fmt: skip
+        return replace(found, people=in_whole(found.people)) if files.learnt else found
 
     @cached_property
     def overlap(self) -> Overlap | None:
@@ -242,7 +245,10 @@ class Case:
         from sfumato.assessment.copies import overlap
 
         files = self.files
-        return None if files.control is None else overlap(files.original, files.control, self.pair.columns)
+        if files.control is None:
+            return None
+        key = self.key.derive("overlap")
+        return overlap(files.original, files.control, self.pair.columns, key)
 
     @cached_property
     def drift(self) -> ControlDrift | None:

@@ -121,6 +121,7 @@ class Files:
     outside: Table | None  # the control with all its columns
     lost: tuple[str, ...]  # quasi-identifiers that were named, or guessed, and are not in the release
     unread: tuple[str, ...]  # columns of the release whose values nobody understood
+    learnt: bool  # whether codes were read by every other original: only the rest tell of copies
     published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
 
@@ -131,7 +132,7 @@ def open_files(subject: Subject) -> Files:
     given = opened(subject.released, "the release", keep_text=True)
     notes: list[str] = []
     rows = (_rows(first, "original"), _rows(given, "release"))
-    second, written = _understood(first, given, subject, notes)
+    second, written, learnt = _understood(first, given, subject, notes)
     asked = {
         "quasi_identifiers": _names(subject.quasi_identifiers), "sensitive": _names(subject.sensitive),
         "target": _names(subject.target), "weight": _names(subject.weight),
@@ -147,15 +148,12 @@ def open_files(subject: Subject) -> Files:
         _without_text(t.select([*columns, *(n for n in kept if n in t.schema)])) for t in (second, written)
     )
     outside = None if subject.control is None else opened(subject.control, "the control", keep_text=True)
-    named = _names(subject.quasi_identifiers) if subject.quasi_identifiers is not None else ()
-    knowing = named or whole.schema.of_role(Role.QUASI_IDENTIFIER)
+    knowing = _names(subject.quasi_identifiers) or whole.schema.of_role(Role.QUASI_IDENTIFIER)
     return Files(
         original=whole.select([*columns, *kept]),
         released=released,
         written=released if written is second else plain,
-        control=None
-        if subject.control is None
-        else _control(subject.control, whole.select(columns), rows[0], second.select(columns)),
+        control=_control(subject.control, whole.select(columns), rows[0], second.select(columns)),
         columns=columns,
         quasi_identifiers=_of(whole, columns, subject.quasi_identifiers, Role.QUASI_IDENTIFIER, notes),
         sensitive=_of(whole, columns, subject.sensitive, Role.SENSITIVE, notes),
@@ -168,29 +166,31 @@ def open_files(subject: Subject) -> Files:
         outside=outside,
         lost=tuple(n for n in knowing if n not in second.schema),
         unread=unread(whole, second, meanings(subject.hierarchies, subject.released, columns), outside),
+        learnt=learnt,
         published=_published(given),
         earlier=tuple(_earlier(e, whole, columns) for e in subject.earlier),
     )
 
 
-def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> tuple[Table, Table]:
+def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) -> tuple[Table, Table, bool]:
     """The release with its columns read as those of the original, where their values say so.
 
-    Twice: as an intruder reads it, and as somebody does who takes values for what they say.
+    Twice: as an intruder reads it, and as somebody does who takes values for what they say. And whether codes
+    were read by every other original: without a control, whoever they are read by looks nearer than they are.
     """
     general = meanings(subject.hierarchies, subject.released, first.columns)
     rows, said = relaid(first, given)
     notes += said
     given = given if rows is None else opened(rows, "the release", keep_text=True)
-    found = match_columns(everyone(first, subject.control), given, general)
-    if not found:
-        return given, given
+    alone = subject.control is None
+    found = match_columns(everyone(first, subject.control), given, general, half=alone)
+    learnt = alone and any(m.learnt for m in found)
     notes += [m.sentence for m in found]
-    second = opened(understood(given, found), "the release", keep_text=True)
+    second = opened(understood(given, found), "the release", keep_text=True) if found else given
     if not any(m.moved for m in found):
-        return second, second
-    plain = [replace(m, values={}, scale=None) if m.moved else m for m in found]
-    return second, opened(understood(given, plain), "the release", keep_text=True)
+        return second, second, learnt
+    plain = understood(given, [replace(m, values={}, scale=None) if m.moved else m for m in found])
+    return second, opened(plain, "the release", keep_text=True), learnt
 
 
 def _published(released: Table) -> Schema:

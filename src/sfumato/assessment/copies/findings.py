@@ -13,6 +13,7 @@ from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.assessment.copies.cells import Cells, cells
 from sfumato.assessment.copies.equality import EqualRows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
+from sfumato.assessment.copies.naming import by_chance, clearness, named
 from sfumato.assessment.copies.nearness import CopyEvidence, agreeing, evidence, few, own
 from sfumato.assessment.copies.pool import near_in_pool
 from sfumato.assessment.copies.tails import Tail, detectable, tail
@@ -22,6 +23,7 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 _CLASS = 3  # rows with generalized cells that so many share are not one person's
@@ -37,7 +39,7 @@ class Copies:
     p: the chance of as much copying where nothing was copied; every test is paid for.
     because: one sentence on what weighs most, where the chance is below the error; else nothing.
     people: originals whom single released rows give away, the clearest first.
-    named_by_chance: how many people would be named in a release that holds nobody.
+    named_by_chance: how many people would be named on average in a release that holds nobody (`naming`).
     """
 
     scores: list[Score]
@@ -169,21 +171,19 @@ def _near(
     files: tuple[Table, Table, Table | None], sample: _Sample, meanings: Meanings, key: Key, error: float
 ) -> _Near:
     (original, released, control), found, kept, drawn = files, sample.cells, sample.kept, sample.drawn
-    candidates = found.files[1][:, kept]
+    candidates, people = found.files[1][:, kept], found.files[0]
+    clear: tuple[Floats, Floats] | None = None
     if not len(kept):
-        nothing = CopyEvidence(
-            np.full(found.files[0].shape[1], -np.inf), np.zeros(found.files[0].shape[1], np.int64)
-        )
-        inside = nothing
+        inside = CopyEvidence(np.full(people.shape[1], -np.inf), np.zeros(people.shape[1], np.int64))
         others = np.full(max(1, found.files[-1].shape[1]), -np.inf)
     else:
-        inside = evidence(found, found.files[0], candidates)
+        inside = evidence(found, people, candidates)
         if control is not None:
-            others = evidence(found, found.files[2], candidates).score
+            outside = evidence(found, found.files[2], candidates)
+            clear = clearness(found, (people, found.files[2]), candidates, (inside, outside))
+            others = outside.score
         else:  # the originals among themselves: how near people come to others by chance
-            others = evidence(
-                found, found.files[0], found.files[0], itself=np.arange(found.files[0].shape[1])
-            ).score
+            others = evidence(found, people, people, itself=np.arange(people.shape[1])).score
     against = tail(inside.score, others)
     if control is None and len(kept):
         rows_of = np.arange(original.rows()) if drawn[0] is None else drawn[0]
@@ -191,15 +191,13 @@ def _near(
             against,
             p=near_in_pool((original, released), rows_of, drawn[1], kept, sample.columns, meanings, key),
         )
-    top = float(others.max())
-    named = np.flatnonzero(inside.score > top)
-    named = named[np.argsort(-inside.score[named], kind="stable")]
-    seen = detectable(own(found, found.files[0]), others, found.files[1].shape[1], error)
+    told = named(*((clear[0], inside.row, clear[1]) if clear else (inside.score, inside.row, others)))
+    seen = detectable(own(found, people), others, found.files[1].shape[1], error)
     inside = CopyEvidence(inside.score, kept[inside.row] if len(kept) else inside.row)
-    chance = len(inside.score) / (len(others) + 1)
+    chance = by_chance(len(inside.score), len(others))
     single = _single(inside, others)
     shared = not len(kept)
-    return _Near(found, inside, against, seen, named, chance, (drawn[0], drawn[1]), single, shared)
+    return _Near(found, inside, against, seen, told, chance, (drawn[0], drawn[1]), single, shared)
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:

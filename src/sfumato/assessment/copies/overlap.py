@@ -1,6 +1,9 @@
 """A control that is none: rows of the original in it, or rows of the release.
 
-Against the first every attack looks harmless; against the second every copy does.
+Against the first every attack looks harmless; against the second every copy does. Both are found by content,
+in any order: rows that two files share are met one by one, the rarest first, as two people may well agree in
+all columns where these are few and common. By chance such a meeting joins two files with a known share; where
+rows were lent, nearly all of the rare ones do.
 """
 
 from __future__ import annotations
@@ -9,10 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.assessment.copies.equality import CountedRows, EqualRows, counted_rows
-from sfumato.assessment.copies.tails import tail
+from sfumato.assessment.copies.tails import Tail, tail
+from sfumato.seeds import Key
 from sfumato.table import Table
+
+_MEETINGS = np.unique((14 * 2 ** (np.arange(40) / 2)).astype(int))  # of the rarest: so many are looked at
 
 
 @dataclass(frozen=True)
@@ -24,38 +31,56 @@ class Overlap:
     p: float
 
 
-def overlap(original: Table, control: Table, columns: Sequence[str]) -> Overlap:
-    """Control rows that equal an original, beside how often originals equal each other.
+def overlap(original: Table, control: Table, columns: Sequence[str], key: Key) -> Overlap:
+    """Control rows that are originals. Of equal rows of both files two are drawn: whom do they join?
 
-    Equal rows are found by content, in any order. Rarity counts, as for copies: two people may well agree in
-    all columns where these are few and common.
+    Where nobody is in both files, all rows are people of one kind, and two of them are of different files
+    with the share 2 n m / (N (N - 1)), n and m rows of the files and N of both.
     """
-    return _shared(counted_rows([original, control], columns), 0, 1)
+    rows = counted_rows([original, control], columns)
+    n, m = rows.n
+    many = np.flatnonzero(n + m > 1)
+    drawn = key.generator("pairs").hypergeometric(n[many], m[many], 2) if len(many) else np.array([], int)
+    sizes = int(n.sum()), int(m.sum())
+    share = 2 * sizes[0] * sizes[1] / max(1, sum(sizes) * (sum(sizes) - 1))
+    rarity = rows.rarity(n + m, less=2.0)[many]
+    return Overlap(_shared(rows)[0], sizes[1], _too_often(rarity, drawn == 1, share))
 
 
 def shared_with_release(original: Table, released: Table, control: Table, columns: Sequence[str]) -> Overlap:
-    """Control rows that equal a released row, beside how often released rows equal each other.
+    """Control rows that are released rows: they equal one more often than released rows equal each other.
 
-    A release of which every row is there once has no rows that equal each other: so the control must also be
-    met in it more often than in the original. The chance is the larger of the two.
+    A release of which every row is there once has no rows that equal each other. So the control must also be
+    met in it more often than in the original: of the control rows that are in one of them, each is in the
+    release with the share of its rows. The chance is the larger of the two.
     """
+    rows = counted_rows([released, control, original], columns)
+    found, against = _shared(rows)
+    here, elsewhere = ((rows.n[i] > 0) & (rows.n[1] > 0) for i in (0, 2))
+    one = here ^ elsewhere
+    share = float(rows.n[0].sum() / (rows.n[0].sum() + rows.n[2].sum()))
+    rarity = rows.rarity(rows.n[0] + rows.n[1] + rows.n[2], less=2.0)
+    more = _too_often(rarity[one], here[one], share)
+    return Overlap(found, int(rows.n[1].sum()), max(against.p, more))
+
+
+def _too_often(rarity: NDArray[np.float64], joins: NDArray[np.bool_], share: float) -> float:
+    """The chance that of the rarest meetings as many are of one sort, all cuts paid for."""
     from scipy.stats import binom
 
-    rows = counted_rows([released, control, original], columns)
-    found = _shared(rows, 0, 1)
-    there = [(rows.n[i] > 0) & (rows.n[1] > 0) for i in (0, 2)]
-    here, elsewhere = int((there[0] & ~there[1]).sum()), int((there[1] & ~there[0]).sum())
-    share = float(rows.n[0].sum() / (rows.n[0].sum() + rows.n[2].sum()))
-    more = float(binom.sf(here - 1, here + elsewhere, share)) if here else 1.0
-    return Overlap(found.rows, found.control, max(found.p, more))
+    if not len(rarity):
+        return 1.0
+    running = np.cumsum(joins[np.argsort(-rarity, kind="stable")])
+    cuts = np.append([k for k in _MEETINGS if k < len(rarity)], len(rarity)).astype(int)
+    return min(1.0, len(cuts) * float(binom.sf(running[cuts - 1] - 1, cuts, share).min()))
 
 
-def _shared(rows: CountedRows, other: int, control: int) -> Overlap:
-    """A row is as rare as among the others: for a control those are all, for another row all but itself."""
-    n = rows.n[other], rows.n[control]
+def _shared(rows: CountedRows) -> tuple[int, Tail]:
+    """About how many rows of the second file are rows of the first; both beside how often the rows of the
+    first equal each other. A row is as rare as among the others: for another row all but itself."""
+    n = rows.n[0], rows.n[1]
     once = rows.rarity(n[0])
     twins = np.where(n[0] > 1, rows.rarity(n[0], less=2.0), -np.inf)
     found = tail(np.where(n[0] > 0, once, -np.inf), twins, (n[1], n[0]))
     share = EqualRows((n[0], n[1], None), once, found, 1.0).copied()[0]
-    total = int(n[1].sum())
-    return Overlap(round(share * total), total, found.p)
+    return round(share * int(n[1].sum())), found

@@ -12,7 +12,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.reading import notation
+from sfumato.assessment.reading.curves import ALIKE, by_rank, distance, scale_of
 from sfumato.assessment.reading.same_values import is_number, same_text
+from sfumato.assessment.reading.units import numbers_in
 from sfumato.table import Table
 
 Floats = NDArray[np.float64]
@@ -28,12 +32,9 @@ Levels = dict[str, float]  # a value and its share
 
 _ROWS = 20_000  # looked at, evenly spread over a file
 _ENOUGH = 0.5  # of the released cells with values of the original: then they are its values
-_ALIKE = 0.1  # total variation of two lists of shares, or distance of two distributions, that are alike
 _MANY = 100  # rows from which shares of values tell which is which
 _COUNTS = 0.002  # the share from which a value counts
 _MOST_CODES = 200  # values a recoded column has at most
-_ONE_TO_ONE = 0.8  # of the original's numbers that there must be, for each to be another one
-_QUANTILES = np.linspace(0.02, 0.98, 25)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class ColumnMatch:
     values: what released values are called there. scale: (a, b): a number x there is a + b x.
     moved: the column keeps its name and its kind of values, but they are others: an intruder who understands
         may undo it, whoever uses the file in good faith will not.
+    learnt: what its values mean was learnt from the original's people, by how many have them.
     """
 
     released: str
@@ -50,6 +52,7 @@ class ColumnMatch:
     values: Mapping[str, str] = field(default_factory=dict)
     scale: tuple[float, float] | None = None
     moved: bool = False
+    learnt: bool = False
 
     @property
     def sentence(self) -> str:
@@ -67,13 +70,18 @@ class ColumnMatch:
 
 
 def match_columns(
-    original: Table, released: Table, meanings: Mapping[str, Mapping[str, object]] | None = None
+    original: Table,
+    released: Table,
+    meanings: Mapping[str, Mapping[str, object]] | None = None,
+    *,
+    half: bool = False,
 ) -> list[ColumnMatch]:
     """Every released column that has to be read anew; those that stand as they are are not listed.
 
-    meanings: what generalized values stand for, by column: these are no codes.
+    meanings: what generalized values stand for, by column: these are no codes. half: whether what values mean
+    is learnt from every other row of the original, from the first one on.
     """
-    first, second = _Sample(original), _Sample(released, meanings or {})
+    first, second = _Sample(original, half=half), _Sample(released, meanings or {})
     same = _by_name(original.columns, released.columns)
     rest = [c for c in released.columns if c not in same]
     open_ = [c for c in original.columns if c not in same.values()]
@@ -81,7 +89,7 @@ def match_columns(
     for score, theirs, ours in sorted(
         ((_likeness(first, second, o, r), r, o) for r in rest for o in open_), key=lambda t: -t[0]
     ):
-        if score > 1 - 2 * _ALIKE and theirs not in pairs and ours not in pairs.values():
+        if score > 1 - 2 * ALIKE and theirs not in pairs and ours not in pairs.values():
             pairs[theirs] = ours
     found = {r: _read(first, second, o, r, ()) for r, o in pairs.items()}
     # Codes are read by what stands beside them: first by values that need no code, then by the codes so read.
@@ -142,7 +150,12 @@ def _translated(cells: pa.ChunkedArray, match: ColumnMatch) -> pa.ChunkedArray:
 class _Sample:
     """Evenly spread rows of a file, column by column as they are asked for."""
 
-    def __init__(self, table: Table, meanings: Mapping[str, Mapping[str, object]] | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        meanings: Mapping[str, Mapping[str, object]] | None = None,
+        half: bool = False,
+    ) -> None:
         self.columns = tuple(table.columns)
         self.meanings = meanings or {}
         step = max(1, math.ceil(table.rows() / _ROWS))
@@ -154,6 +167,17 @@ class _Sample:
         empty = pa.table({n: pa.array([], pa.string()) for n in self.columns})
         self.rows = pa.Table.from_batches(kept) if kept else empty
         self._levels: dict[str, Levels] = {}
+        self._odd = half and step % 2 == 1  # whether it holds rows that nothing may be learnt from
+
+    @cached_property
+    def learning(self) -> _Sample:
+        """The rows from which it may be learnt what values mean."""
+        if not self._odd:
+            return self
+        other = copy(self)
+        other.rows = self.rows.take(pa.array(np.arange(0, self.rows.num_rows, 2)))
+        other._levels, other._odd = {}, False
+        return other
 
     def text(self, name: str) -> pa.Array:
         """The cells as text."""
@@ -182,6 +206,12 @@ class _Sample:
             return None
         out = pc.cast(cells, pa.float64(), safe=False).drop_null().to_numpy()
         return out[np.isfinite(out)] if len(out) else None
+
+    def measures(self, name: str) -> dict[str, float]:
+        """The number of each text: of numbers, and of texts that hold one ('34 years'); else nothing."""
+        if is_number(self.rows.column(name).type):
+            return {v: float(v) for v in self.levels(name)}
+        return numbers_in(self.levels(name))
 
     def shared(self, name: str, other: _Sample, theirs: str) -> float:
         """The share of the other file's cells with values that are here too, or that are general."""
@@ -231,28 +261,21 @@ def _likeness(first: _Sample, second: _Sample, ours: str, theirs: str) -> float:
     common = sum(min(share, b[v]) for v, share in a.items() if v in b)
     x, y = first.numbers(ours), second.numbers(theirs)
     if x is not None and y is not None and len(a) > 2:
-        distance = _distance(x, y)
-        if distance > _ALIKE:
-            moved = _scale(x, y)
-            distance = 1.0 if moved is None else _distance(x, moved[0] + moved[1] * y) + _ALIKE / 2
-        return max(common, 1 - distance)
+        apart = distance(x, y)
+        if apart > ALIKE:
+            moved = scale_of(x, y)
+            apart = 1.0 if moved is None else distance(x, moved[0] + moved[1] * y) + ALIKE / 2
+        return max(common, 1 - apart)
     if max(len(a), len(b)) > _MOST_CODES or _few(first, second):
         return common
     spelt = {plain(v): share for v, share in b.items()}
     alike = sum(min(share, spelt.get(plain(v), 0.0)) for v, share in a.items())
-    return max(common, alike, 1 - _profile_gap(a, b) - _ALIKE / 2)
+    return max(common, alike, 1 - _profile_gap(a, b) - ALIKE / 2)
 
 
 def _few(first: _Sample, second: _Sample) -> bool:
     """So few rows that shares say nothing of what a value means."""
     return bool(min(first.rows.num_rows, second.rows.num_rows) < _MANY)
-
-
-def _distance(x: Floats, y: Floats) -> float:
-    """Kolmogorov and Smirnov's."""
-    both = np.sort(np.concatenate([x, y]))
-    place = [np.searchsorted(np.sort(v), both, "right") / len(v) for v in (x, y)]
-    return float(np.abs(place[0] - place[1]).max())
 
 
 def _profile_gap(a: Levels, b: Levels) -> float:
@@ -268,19 +291,6 @@ def _profile_gap(a: Levels, b: Levels) -> float:
     return float(np.abs(first - second).sum() / 2)
 
 
-def _scale(x: Floats, y: Floats) -> tuple[float, float] | None:
-    """a, b with x ~ a + b y, where the quantiles lie on a line; it falls where the sign was turned."""
-    p = np.quantile(x, _QUANTILES)
-    for sign in (1, -1):
-        q = np.quantile(sign * y, _QUANTILES)
-        if np.ptp(q) == 0 or np.ptp(p) == 0:
-            return None
-        b, a = np.polyfit(q, p, 1)
-        if np.abs(p - (a + b * q)).max() <= 0.02 * np.ptp(p) and b > 0:
-            return float(a), float(sign * b)
-    return None
-
-
 # -- what the values of one column are called ----------------------------------------------------
 
 
@@ -290,27 +300,52 @@ def _read(
     a, b = first.levels(ours), second.levels(theirs)
     x, y = first.numbers(ours), second.numbers(theirs)
     if _exchanged(first, second, ours, theirs):
-        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors))
+        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors), learnt=True)
     if x is not None and y is not None:
-        if _distance(x, y) > 2 * _ALIKE:
-            moved = _scale(x, y)
-            if moved is not None and _distance(x, moved[0] + moved[1] * y) <= _ALIKE:
+        if distance(x, y) > 2 * ALIKE:
+            moved = scale_of(x, y)
+            if moved is not None and distance(x, moved[0] + moved[1] * y) <= ALIKE:
                 return ColumnMatch(theirs, ours, scale=moved)
-            bent = {} if _few(first, second) else _by_rank(x, second.text(theirs))
+            some = first.learning.numbers(ours)
+            bent = {} if some is None or _few(first, second) else by_rank(some, second.text(theirs))
             if bent:
-                return ColumnMatch(theirs, ours, bent)
+                return ColumnMatch(theirs, ours, bent, learnt=True)
         return ColumnMatch(theirs, ours)
     if first.shared(ours, second, theirs) >= _ENOUGH:
         return ColumnMatch(theirs, ours)
+    measured = _measured(first, second, ours, theirs)
+    if measured:
+        return ColumnMatch(theirs, ours, measured)
     spelt: dict[str, str] = {}
     for v in a:
         spelt.setdefault(plain(v), v)
     values = {v: spelt[plain(v)] for v in b if plain(v) in spelt}
     if sum(b[v] for v in values) >= _ENOUGH:
         return ColumnMatch(theirs, ours, {v: w for v, w in values.items() if v != w})
-    if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= _ALIKE and not _few(first, second):
-        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors))
+    if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= ALIKE and not _few(first, second):
+        return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors), learnt=True)
     return ColumnMatch(theirs, ours)
+
+
+def _measured(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:
+    """What numbers that one of the files writes with something around them are called in the original."""
+    mine, other = first.measures(ours), second.measures(theirs)
+    if not mine or not other:
+        return {}
+    x, y = (
+        np.repeat(list(m.values()), np.rint([_ROWS * s.levels(n)[v] for v in m]).astype(int))
+        for m, s, n in ((mine, first, ours), (other, second, theirs))
+    )
+    a, b = 0.0, 1.0
+    if distance(x, y) > 2 * ALIKE:
+        line = scale_of(x, y)
+        if line is None or distance(x, line[0] + line[1] * y) > ALIKE:
+            return {}
+        a, b = line
+    read = np.round(a + b * np.array(list(other.values())), 6)
+    written = dict(zip(mine.values(), mine, strict=True))
+    plainly = same_text([pa.array(read)])[0].to_pylist()
+    return {v: written.get(z, t) for v, z, t in zip(other, read.tolist(), plainly, strict=True)}
 
 
 def _exchanged(first: _Sample, second: _Sample, ours: str, theirs: str) -> bool:
@@ -320,34 +355,10 @@ def _exchanged(first: _Sample, second: _Sample, ours: str, theirs: str) -> bool:
         return False
     apart = 1 - sum(min(share, b.get(v, 0.0)) for v, share in a.items())
     x, y = first.numbers(ours), second.numbers(theirs)
-    if x is not None and y is not None and (_distance(x, y) <= 2 * _ALIKE or _scale(x, y) is not None):
+    if x is not None and y is not None and (distance(x, y) <= 2 * ALIKE or scale_of(x, y) is not None):
         return False
     there = 2 * len(a.keys() & b.keys()) > len(a)
-    return there and apart > 3 * _ALIKE and _profile_gap(a, b) <= _ALIKE
-
-
-def _by_rank(x: Floats, texts: pa.Array) -> dict[str, str]:
-    """What each released number was before a curve that only rises, such as a logarithm; nothing if none was.
-
-    Such a curve takes each number to another one, and leaves how many have it. A file that is only wrong does
-    not fit: several of its numbers stand for one, or for one that more people have. Of numbers that hardly
-    anybody shares nobody can tell.
-    """
-    try:
-        y = pc.cast(texts.drop_null(), pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:  # dates, and what else is no plain number
-        return {}
-    mine, many = np.unique(x, return_counts=True)
-    values, n = np.unique(y, return_counts=True)
-    if 2 * len(mine) > len(x) or len(values) < _ONE_TO_ONE * len(mine):
-        return {}
-    read = np.quantile(x, (np.cumsum(n) - n / 2) / len(y), method="nearest")
-    shares = np.zeros(len(mine))
-    np.add.at(shares, np.searchsorted(mine, read), n / len(y))
-    if len(np.unique(read)) < _ONE_TO_ONE * len(read) or np.abs(shares - many / len(x)).sum() / 2 > _ALIKE:
-        return {}
-    words = same_text([pa.array(values), pa.array(read)])
-    return dict(zip(words[0].to_pylist(), words[1].to_pylist(), strict=True))
+    return there and apart > 3 * ALIKE and _profile_gap(a, b) <= ALIKE
 
 
 def _codes(
@@ -356,6 +367,7 @@ def _codes(
     """The original's value of each code: as frequent, and beside the same values of the other columns."""
     from scipy.optimize import linear_sum_assignment
 
+    first = first.learning
     a, b = first.levels(ours), second.levels(theirs)
     mine, other = list(a), list(b)
     cost = np.abs(np.array([a[v] for v in mine])[:, None] - np.array([b[v] for v in other])[None, :])

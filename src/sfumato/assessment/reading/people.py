@@ -1,7 +1,14 @@
-"""Original and control as one: what is learnt from both prefers neither."""
+"""By whom the codes of a release are read: by original and control as one, or by every other original.
+
+What is learnt from both prefers neither. Where there is no control, half of the originals stay apart.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 from sfumato.assessment.reading.files import opened
@@ -29,3 +36,15 @@ def everyone(original: Table, control: object) -> Table:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         return original
     return Table.from_arrow(both, original.schema)
+
+
+def every_other(original: Table) -> Table:
+    """The originals by whom no code was read: the second one, the fourth, and so on."""
+    rows = original.to_arrow()
+    return Table.from_arrow(rows.take(pa.array(np.arange(1, rows.num_rows, 2))), original.schema)
+
+
+def in_whole(people: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
+    """People named among those, by their rows in the original."""
+    name = "row of the original"
+    return tuple({**p, name: 2 * p[name] + 1} for p in people)
