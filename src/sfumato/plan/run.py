@@ -41,11 +41,9 @@ from sfumato.plan.output_folders import (
     there,
 )
 from sfumato.plan.preparation import Prepared, open_input, prepare
-from sfumato.plan.steps import Workbench, ledger_place, outdated, result, undo, work
+from sfumato.plan.steps import Workbench, known_ledger, outdated, result, undo, work
 from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
-from sfumato.privacy import Ledger
-from sfumato.privacy.ledger.debit import store_at
 from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release import fingerprint
@@ -112,8 +110,8 @@ def run(
         )
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
-        split = split_off(opened.table, wanted, place.split_key)
-        prepared = with_found_domains(bench, _trusted(prepare(plan, split.steps)))
+        split = split_off(_trusted(plan, opened.table), wanted, place.split_key)
+        prepared = with_found_domains(bench, prepare(plan, split.steps))
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
@@ -129,10 +127,11 @@ def run(
 # -- doing ---------------------------------------------------------------------------------------------
 
 
-def _trusted(prepared: Prepared) -> Prepared:
-    """The table under its schema as it counts here: where a trust file says who may declare domains."""
-    schema = prepared.table.schema.trusting(Trust.default())
-    return replace(prepared, table=prepared.table.with_schema(schema))
+def _trusted(plan: PlanDocument, table: Table) -> Table:
+    """The table under its schema as it counts here: who may declare domains, and which were found."""
+    schema = table.schema
+    ledger = known_ledger(plan) if any(c.provenance and c.provenance.seal for c in schema) else None
+    return table.with_schema(schema.trusting(Trust.default(), ledger))
 
 
 def _folders(previous: str | Path | None) -> list[Path]:
@@ -141,9 +140,7 @@ def _folders(previous: str | Path | None) -> list[Path]:
 
 def _accounts(plan: PlanDocument, previous: str | Path | None) -> str:
     """Whether the earlier release and this one are added up, where both claim an epsilon."""
-    place = ledger_place(plan)
-    ledger = Ledger.look(place) if place is not None and store_at(place).exists() else None
-    return note_on_accounts(ledger, _folders(previous))
+    return note_on_accounts(known_ledger(plan), _folders(previous))
 
 
 def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:
