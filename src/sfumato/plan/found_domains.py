@@ -34,7 +34,7 @@ def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
         return prepared
     search, columns = search_of(plan)
     columns = [n for n in columns if n in prepared.table.schema]
-    name = _name(bench)
+    name = search_name(bench)
     kept = bench.place.steps / f"{name}.domains.toml"
     if not kept.exists():
         found = _found(bench, search, prepared.table, columns, name)
@@ -66,8 +66,8 @@ def _believed(bench: Workbench, found: Schema) -> Schema:
     return found.trusting(Trust(), ledger)
 
 
-def _name(bench: Workbench) -> str:
-    """The same for the same search in the same data, prepared in the same way."""
+def search_name(bench: Workbench) -> str:
+    """What the result is called in the workplace: the same for the same search in the same prepared data."""
     plan = bench.plan
     asked = {k: plan.table(k) for k in (DOMAINS, "columns", "prepare", "input")}
     whole = json.dumps(asked, sort_keys=True, default=str) + plan.schema.to_toml() + bench.data

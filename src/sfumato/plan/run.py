@@ -29,6 +29,7 @@ from sfumato.plan.found_domains import with_found_domains
 from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
 from sfumato.plan.judgement import judged
+from sfumato.plan.leftovers import keep_unused
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import (
     as_it_was,
@@ -88,11 +89,21 @@ def run(
     opened = open_input(plan, input)
     drift = _compared(plan, opened.table, previous)
     notes = [f"'{d.column}': {d.what}." for d in opened.differences.notes if "not observed" not in d.what]
+    wanted = plan.table("assess").get("hold_back")
+    published = (*_folders(previous), *map(Path, against))
     with workplace(out) as place:
+
+        def bench_of() -> Workbench:
+            mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
+            where = source or plan.source(input)
+            return Workbench(plan, place, mark, spend_again, where, other_people, published)
+
         found = there(plan, out, opened.table, marks(previous))
         if found == "same":
             require_sound(plan, out)
-            place.remove()  # of a run that was killed after its last rename
+            if any(place.steps.iterdir()):  # of a run that was killed after its last rename
+                notes += keep_unused(bench_of())
+            place.remove()
             return replace(as_it_was(plan, out), drift=drift, notes=tuple(notes))
         if found == "other" and not overwrite:
             raise OutputError(
@@ -102,12 +113,7 @@ def run(
         earlier_ones = [Path(f) for f in (out if found == "restamp" else None, record) if f is not None]
         for folder in earlier_ones:
             keep_who_was_held_back(plan, folder, opened.table, place)
-        wanted = plan.table("assess").get("hold_back")
-        mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
-        published = (*_folders(previous), *map(Path, against))
-        bench = Workbench(
-            plan, place, mark, spend_again, source or plan.source(input), other_people, published
-        )
+        bench = bench_of()
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(_trusted(plan, opened.table), wanted, place.split_key)
