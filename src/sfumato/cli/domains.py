@@ -28,6 +28,7 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
 
 if TYPE_CHECKING:
+    from sfumato.description.domain_search import FoundDomains
     from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
 
@@ -163,8 +164,12 @@ def find(
         found = search.find(table, names)
         found = found if signer is None else found.signed(*signer)
         kept(lambda path: write(path, found.schema), schema)
+    _tell(terminal, schema, found, borne_out=book is not None or signer is not None)
+
+
+def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: bool) -> None:
     note_unaccounted(terminal, found.guarantee)
-    if book is None and signer is None:
+    if not borne_out:
         terminal.note(
             "no ledger has sealed this, and nobody signed it: no promise rests on it where it is read from "
             f"{schema.name}. --ledger, or --by and --key, mend that."

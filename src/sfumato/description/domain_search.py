@@ -46,8 +46,8 @@ from sfumato.privacy.rounding import ceil_units, exact, up
 from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
 from sfumato.schema.domains import search_cost, with_search
-from sfumato.schema.found import sealed, signed
 from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import sealed, signed
 from sfumato.seeds import Key
 from sfumato.table import Table
 

@@ -28,7 +28,7 @@ from sfumato.privacy.signatures import Trust
 from sfumato.release import Release, fingerprint
 from sfumato.release.kept import kept, take_back
 from sfumato.schema import Schema
-from sfumato.schema.found import sealed
+from sfumato.schema.search_record import sealed
 from sfumato.table import Table
 
 _FOUND = ".domains.json"  # of a search that is paid for, until its schema is in place

@@ -22,8 +22,8 @@ from sfumato.plan.preparation import Prepared
 from sfumato.plan.steps import Workbench, known_ledger, plan_ledger
 from sfumato.privacy.signatures import Trust
 from sfumato.schema import Schema
-from sfumato.schema.found import known_as, sealed
 from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import known_as, sealed
 from sfumato.table import Table
 
 

@@ -31,8 +31,8 @@ from sfumato.release.dictionary import DRAFT_NOTE, LevelsSeen, card, draft_words
 from sfumato.release.fingerprint import in_blocks
 from sfumato.release.record import InternalRecord, versions
 from sfumato.schema import Role, Schema
-from sfumato.schema.found import known_as
 from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import known_as
 from sfumato.table import Table
 
 if TYPE_CHECKING:

@@ -163,7 +163,7 @@ class Column:
 
     @property
     def stated(self) -> bool:
-        """The same as the provenance says: of a domain that was found, before it is checked (`found`)."""
+        """The same as the provenance says: of a domain that was found, before it is checked."""
         said = self.provenance
         if said is None or not self.declared or not said.public:
             return False

@@ -12,7 +12,7 @@ What is said holds for one domain only: it carries a digest of it. Levels that a
 program or by hand in a file, have no provenance until somebody declares them anew. The digest has no key and
 keeps out slips. That it was the named person who declared a domain, the person's signature says
 (`declaration`): one that does not fit ends the provenance, and a trust file says whose count. That a domain
-was found, the ledger says that has paid for it (`found`): a line in a file is not enough.
+was found, the ledger says that has paid for it (`search_record`): a line in a file is not enough.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Provenance:
     key, on, signature: that person's public key, the day, and the signature, where it is signed.
     epsilon, delta: what finding it cost. max_rows_per_person: to persons with at most so many rows; 0: rows.
     ledger: the public name of the ledger that has paid for it; empty where none has. line, seal: the mark of
-    the line that paid, and that ledger's seal on what was found (`found`).
+    the line that paid, and that ledger's seal on what was found (`search_record`).
     checked: how it is known that a domain was found; no file can say that of itself.
     domain: the digest of the levels or edges that this is about; empty until it is put on a column.
     """
@@ -109,7 +109,7 @@ class Provenance:
 
     @classmethod
     def found(cls, epsilon: float, delta: float, max_rows_per_person: int = 0, ledger: str = "") -> Self:
-        """Found in the data by a private mechanism of this cost. It counts when it is checked (`found`)."""
+        """Found in the data by a private mechanism of this cost. It counts when checked (`search_record`)."""
         return cls(
             Origin.FOUND, epsilon=epsilon, delta=delta, max_rows_per_person=max_rows_per_person, ledger=ledger
         )

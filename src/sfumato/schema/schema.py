@@ -16,8 +16,8 @@ from sfumato.privacy.signatures import SigningKey, Trust
 from sfumato.schema.column import Column, Role
 from sfumato.schema.declaration import sign, trusted_only
 from sfumato.schema.domains import ADVICE, without_public_domain
-from sfumato.schema.found import checked
 from sfumato.schema.provenance import Origin, Provenance
+from sfumato.schema.search_record import checked
 from sfumato.schema.toml import column_from_dict, column_to_dict
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from sfumato.io.atomic import atomic_file
 from sfumato.privacy import Guarantee
 from sfumato.schema import Schema
 from sfumato.schema.domains import without_public_domain
-from sfumato.schema.found import known_as
 from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import known_as
 from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.measurement import Measured
