@@ -70,7 +70,7 @@ def test_half_a_signature_is_none(part: str) -> None:
     with pytest.raises(SchemaError, match="a signature has a key"):
         replace(said, **{part: ""})
     with pytest.raises(SchemaError, match="has no key"):
-        replace(Provenance.found(0.5, 0.0), key=KEY.public, on="2026-03-01", signature="0" * 128)
+        replace(Provenance.standard("months"), key=KEY.public, on="2026-03-01", signature="0" * 128)
 
 
 def test_a_trust_file_says_whose_declarations_count() -> None:

@@ -22,6 +22,7 @@ from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import STANDARDS, Column, Kind, Provenance, Role, Schema
 from sfumato.schema.domains import grounds, search_cost, with_search
+from sfumato.schema.provenance import Checked
 from sfumato.table import Table
 
 AB = Column("a", Kind.NOMINAL, levels=("x", "y"), provenance=PUBLIC)
@@ -190,7 +191,8 @@ def test_what_is_outside_the_levels_is_read_as_other() -> None:
 
 
 def found(epsilon: float = 0.5, delta: float = 1e-9, rows: int = 0) -> Column:
-    return replace(AB, provenance=Provenance.found(epsilon, delta, rows))
+    said = replace(Provenance.found(epsilon, delta, rows), checked=Checked.DRAWN)
+    return replace(AB, provenance=said)
 
 
 def test_what_finding_cost_is_part_of_the_claim() -> None:
@@ -297,7 +299,8 @@ def test_domains_from_the_data_end_every_claim(name: str, settings: dict[str, An
 def test_every_claim_says_who_answers_and_what_finding_cost(name: str, settings: dict[str, Any]) -> None:
     (own,) = differential(promised(name, settings, table(PUBLIC)))
     assert "declared by a test (made up for it)" in own.text()
-    (paid,) = differential(promised(name, settings, table(Provenance.found(0.25, 1e-9))))
+    searched = replace(Provenance.found(0.25, 1e-9), checked=Checked.DRAWN)
+    (paid,) = differential(promised(name, settings, table(searched)))
     assert (
         isinstance(paid, ApproxDP) and "found in the data with epsilon = 0.25, delta = 1e-09" in paid.text()
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import sfumato as sf
 from sfumato.privacy import Budget, Ledger
 from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey
 from sfumato.schema import Column, Kind, Provenance, Schema
@@ -48,7 +50,8 @@ def test_who_answers_is_written_and_stated(visits: Path, sfumato) -> None:  # ty
     found = json.loads(done.out)
     assert set(found["found"]) == {"dx", "age"} and found["guarantee"]["claims"][0]["epsilon"] == 2.0
     after = Schema.read(schema)
-    assert after["dx"].levels == ("E11", "I10", "other") and all(c.public for c in after)
+    assert after["dx"].levels == ("E11", "I10", "other") and all(c.stated for c in after)
+    assert all(c.public for c in after.trusting(Trust(), Ledger.look(visits / "l.ledger")))
     assert "zebra" not in (visits / "visits.toml").read_text(encoding="utf-8")
     out = ("--epsilon", "1", "--delta", "0", "--out", str(visits / "out"))
     done = sfumato("synthesize", data, "--schema", schema, *out, *paid)
@@ -111,3 +114,61 @@ def test_what_was_read_off_is_declared_with_a_signature(
     assert sfumato(*declare, "--key", "weiss.key").code == 0
     assert sfumato(*made, "--out", "two").code == 0
     monkeypatch.delitem(os.environ, "SFUMATO_TRUST")
+
+
+def test_found_is_not_what_a_file_says(visits: Path, sfumato) -> None:  # type: ignore[no-untyped-def]
+    """Edited, under another ledger or under none, what `schema find` wrote carries no promise."""
+    schema, data = str(visits / "visits.toml"), str(visits / "visits.csv")
+    sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12")
+    for name in ("a", "b"):
+        Ledger.open(visits / f"{name}.ledger", Budget(epsilon=9, delta=1e-8))
+    done = sfumato("schema", "find", schema, data, "--ledger", str(visits / "a.ledger"), "--other-people")
+    assert done.code == 0, done.err
+    genuine = (visits / "visits.toml").read_text(encoding="utf-8")
+
+    def synthesized(*options: str):  # type: ignore[no-untyped-def]
+        fixed = ("--epsilon", "1", "--delta", "0", "--out", str(visits / "out"), "--other-people")
+        return sfumato("synthesize", data, "--schema", schema, *fixed, *options)
+
+    for options in ((), ("--ledger", str(visits / "b.ledger"))):
+        done = synthesized(*options)
+        assert done.code == 2 and "neither its ledger nor a signature" in done.err, done.err
+    assert Ledger.look(visits / "b.ledger").spent == 0
+    for before, after in (('"I10"', '"I10", "zebra-7319"'), ("epsilon = 0.5", "epsilon = 0.1")):
+        edited = Schema.from_toml(genuine.replace(before, after))
+        rebound = [
+            (c.provenance and replace(c, provenance=c.provenance.about(c.domain))) or c for c in edited
+        ]
+        (visits / "visits.toml").write_text(Schema(tuple(rebound)).to_toml(), encoding="utf-8")
+        assert synthesized("--ledger", str(visits / "a.ledger")).code == 2
+    assert Ledger.look(visits / "a.ledger").spent == 1.0 and not (visits / "out").exists()
+    (visits / "visits.toml").write_text(genuine, encoding="utf-8")
+    assert synthesized("--ledger", str(visits / "a.ledger")).code == 0
+
+
+def test_what_was_found_can_be_signed(  # type: ignore[no-untyped-def]
+    visits: Path, sfumato, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema, data = str(visits / "visits.toml"), str(visits / "visits.csv")
+    sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12")
+    key = SigningKey.fresh()
+    key.save(visits / "weiss.key")
+    assert sfumato("schema", "find", schema, data, "--key", str(visits / "weiss.key")).code == 2
+    done = sfumato("schema", "find", schema, data, "-c", "dx")
+    assert done.code == 0 and "no promise rests on it" in done.err
+    done = sfumato(
+        "schema", "find", schema, data, "-c", "dx", "-c", "age", "--by", "R. Weiss",
+        "--key", str(visits / "weiss.key"),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    fixed = ("--epsilon", "1", "--delta", "0", "--out", str(visits / "out"))
+    assert sfumato("synthesize", data, "--schema", schema, *fixed).code == 2
+    trust = visits / "trust.toml"
+    trust.write_text(Trust((TrustedKey(key.public, "R. Weiss", (Purpose.DECLARATION,)),)).to_toml())
+    monkeypatch.setenv("SFUMATO_TRUST", str(trust))
+    sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12", "-c", "sex",
+            "--key", str(visits / "weiss.key"))  # fmt: skip
+    done = sfumato("synthesize", data, "--schema", schema, *fixed)
+    assert done.code == 0, done.err
+    checked = {c.subject: c for c in sf.verify(visits / "out").data}
+    assert "signed by R. Weiss" in checked["domain of 'dx'"].detail

@@ -27,6 +27,7 @@ ORIGINS: dict[str, Any] = {
     "nobody says": None,
     "declared, about another domain": Provenance.declared("R. Weiss", "form F12").about("sha256:" + "0" * 32),
     "by a text edit": Provenance.declared("R. Weiss", "form F12").about("none"),
+    "found, says the file": Provenance.found(0.01, 0.0, ledger="0" * 32),
 }
 
 

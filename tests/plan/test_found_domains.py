@@ -64,7 +64,8 @@ def test_found_domains_are_paid_once_and_stated(tmp_path: Path, monkeypatch: pyt
     assert claim.epsilon == pytest.approx(3.0) and claim.delta == pytest.approx(1e-6 + 1e-9)
     assert "found in the data with epsilon = 1, delta = 1e-06" in claim.text()
     public = release.data.schema["dx"]
-    assert public.public and public.levels is not None and "other" in public.levels
+    assert public.stated and public.levels is not None and "other" in public.levels
+    assert not public.public, "whoever reads the release has the word of its signer, and no ledger"
 
 
 def test_what_was_drawn_and_lost_counts_again_if_asked(

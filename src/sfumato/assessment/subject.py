@@ -20,7 +20,7 @@ from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
 from sfumato.release import Release
-from sfumato.release.dictionary import LevelsSeen
+from sfumato.release.dictionary import LevelsSeen, may_leave
 from sfumato.release.fingerprint import fingerprint
 from sfumato.schema import Kind, Role, Schema, Value
 from sfumato.seeds import Key
@@ -196,7 +196,7 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
 def _published(released: Table) -> Schema:
     """What a card may say of the columns: one in memory may still have levels of the original."""
     seen = LevelsSeen(released.schema)
-    held = [c.name for c in released.schema if not c.public and (c.levels is not None or c.labels)]
+    held = [c.name for c in released.schema if not may_leave(c) and (c.levels is not None or c.labels)]
     for batch in released.batches(held) if held else ():
         seen.look(batch)
     return seen.public()

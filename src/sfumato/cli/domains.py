@@ -28,6 +28,8 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import OutputError, printable
 
 if TYPE_CHECKING:
+    from sfumato.description.domain_search import FoundDomains
+    from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
 
 Columns = Annotated[
@@ -124,11 +126,19 @@ def find(
     against: Against = None,
     other_people: OtherPeople = False,
     spend_again: SpendAgain = False,
+    by: Annotated[
+        str, typer.Option("--by", metavar="NAME", help="Who signs what was found.", show_default=False)
+    ] = "",
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Sign it with this key of theirs.", show_default=False),
+    ] = None,
 ) -> None:
     """Find levels and bounds in the data with a part of the budget, and write them into the schema.
 
     Values that many have are kept, all others are read as one level. Every promise that rests on the schema
-    then states what finding them cost.
+    then states what finding them cost. The ledger seals what was found: a promise rests on it where that
+    ledger is given, or where the key that signed it is trusted.
     """
     from sfumato.description.domain_search import DomainSearch
     from sfumato.plan.command import searched
@@ -140,6 +150,7 @@ def find(
     search = DomainSearch(
         epsilon, delta, other, bins, marks, max_rows_per_person, persons=False if rows else None
     )
+    signer = _signer(by, key)
     names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
     if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
         raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
@@ -148,11 +159,21 @@ def find(
     require_payer(book, data, table, other_people)
     write = partial(write_schema, terminal)
     if book is not None:
-        found = searched(search, table, names, schema, book, write, again=spend_again)
+        found = searched(search, table, names, schema, book, write, again=spend_again, signer=signer)
     else:
         found = search.find(table, names)
+        found = found if signer is None else found.signed(*signer)
         kept(lambda path: write(path, found.schema), schema)
+    _tell(terminal, schema, found, borne_out=book is not None or signer is not None)
+
+
+def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: bool) -> None:
     note_unaccounted(terminal, found.guarantee)
+    if not borne_out:
+        terminal.note(
+            "no ledger has sealed this, and nobody signed it: no promise rests on it where it is read from "
+            f"{schema.name}. --ledger, or --by and --key, mend that."
+        )
     terminal.result(
         [
             _origins(found.schema.select(found.columns)),
@@ -166,6 +187,15 @@ def find(
             "guarantee": json.loads(found.guarantee.to_json()),
         },
     )
+
+
+def _signer(by: str, key: Path | None) -> tuple[str, SigningKey] | None:
+    from sfumato.errors import ParameterError
+    from sfumato.privacy.signatures import SigningKey
+
+    if bool(by.strip()) != (key is not None):
+        raise ParameterError("a signature has a name and a key.", hint="--by NAME --key FILE")
+    return None if key is None else (by, SigningKey.load(key))
 
 
 def _marks(text: str) -> list[float]:

@@ -114,7 +114,7 @@ def fit(
     if name:
         checked_name(name)
     book = paying(ledger, against)
-    table = as_trusted(reading.scan(data, schema))
+    table = as_trusted(reading.scan(data, schema), book)
     judged = None
     groups = tuple(judging.subgroup or ())
     if judging.test is not None:  # all that can be wrong with it is said before the fit is paid for

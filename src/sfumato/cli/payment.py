@@ -60,11 +60,14 @@ def paying(ledger: str | None, against: list[Path] | None) -> Ledger | None:
     return book
 
 
-def as_trusted(table: Table) -> Table:
-    """The table, of whose declared domains those count that the trust file allows, if it says who may."""
+def as_trusted(table: Table, book: Ledger | None) -> Table:
+    """The table, of whose domains those count that the trust file allows, if it says who may declare them.
+
+    Found ones count where this ledger has paid for them, or who signed them is trusted.
+    """
     from sfumato.privacy.signatures import Trust
 
-    return table.with_schema(table.schema.trusting(Trust.default()))
+    return table.with_schema(table.schema.trusting(Trust.default(), book))
 
 
 def note_unaccounted(terminal: Terminal, guarantee: Guarantee) -> None:

@@ -74,7 +74,7 @@ def synthesize(
     if ledger is None or not left_behind(out):  # else a command that was stopped is finished
         Release.require_place(out, overwrite=overwrite)  # before anything is spent
     book = paying(ledger, against)
-    table = as_trusted(reading.scan(data, schema))
+    table = as_trusted(reading.scan(data, schema), book)
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)
     if book is not None:

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.payment import as_trusted
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
@@ -64,7 +65,7 @@ def tree(
         )
     if out is not None and out.suffix != ".dpat":  # before the work, not after it
         raise ParameterError("a confidential model's suffix is .dpat.", hint="--out model.dpat")
-    table = _features(reading.scan(data, schema), target, columns)
+    table = _features(as_trusted(reading.scan(data, schema), None), target, columns)
     model = learner.fit(table, target)
     written = []
     if report is not None:

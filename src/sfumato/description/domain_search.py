@@ -43,8 +43,11 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.payer import Payer
 from sfumato.privacy.noise import laplace, laplace_threshold
 from sfumato.privacy.rounding import ceil_units, exact, up
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
 from sfumato.schema.domains import search_cost, with_search
+from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import sealed, signed
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -66,6 +69,14 @@ class FoundDomains:
     table: Table
     columns: tuple[str, ...]
     thresholds: dict[str, int]
+
+    def under(self, schema: Schema) -> FoundDomains:
+        """The same, of which the schema was sealed, signed or checked."""
+        return replace(self, schema=schema, table=self.table.with_schema(schema))
+
+    def signed(self, by: str, key: SigningKey) -> FoundDomains:
+        """The same, signed by the person who has had it searched, for who has not got the ledger."""
+        return self.under(Schema(signed(self.schema, self.columns, by, key)))
 
     def to_json(self) -> str:
         """As it is kept until it is in its place; all but the rows."""
@@ -162,6 +173,8 @@ class DomainSearch:
             found, least = self._found(column, counted[name], grant, wanted.unit)
             thresholds |= {name: least} if least else {}
             schema = Schema(tuple(found if c.name == name else c for c in schema))
+        if isinstance(ledger, Ledger):  # what stands before one seals when all that it cost is known
+            schema = Schema(sealed(schema, ledger))
         cost = search_cost((schema[n] for n in columns), wanted.unit, wanted.neighbours)
         told = ["Kind, type, missing codes and grid of each column were chosen without looking at the data"]
         if wanted.unit.of == "person":
@@ -236,8 +249,11 @@ class DomainSearch:
 
     def _found(self, column: Column, counted: Any, grant: Grant, unit: Unit) -> tuple[Column, int]:
         epsilon = up(_in_units(self.epsilon, UNIT))
-        paid = grant.account.ledger if isinstance(grant.account, Accounted) else ""
-        said = Provenance.found(epsilon, self._delta(column), unit.max_rows or 0, paid)
+        paid = grant.account if isinstance(grant.account, Accounted) else None
+        said = replace(
+            Provenance.found(epsilon, self._delta(column), unit.max_rows or 0, paid.ledger if paid else ""),
+            line=paid.head if paid else "", checked=Checked.DRAWN,
+        )  # fmt: skip
         rows = unit.max_rows or 1
         values, n = counted
         shared: dict[str, Any] = {"missing": True, "provenance": said, "reason": str(said)}

@@ -13,6 +13,7 @@ from sfumato.io.atomic import owner_only, write_text
 from sfumato.plan import drift as drifting
 from sfumato.plan.determination import determination_of
 from sfumato.plan.document import FORM, PlanDocument
+from sfumato.plan.leftovers import keep_unused
 from sfumato.plan.limits import looser
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import KEY, RECORD, drafted, folders, form_mark, stamp
@@ -65,11 +66,12 @@ def written(
             )
     enter(bench, plan.released)
     place.put_in_place()
+    notes = (*found.notes, *keep_unused(bench))
     place.remove()
     final = folders(plan, found.out)
     reports = [p for folder in final.values() for p in sorted((folder / "internal").glob("*"))
                if p.stem in ("report", "determination")]  # fmt: skip
-    return replace(found, releases=final, reports=tuple(reports))
+    return replace(found, releases=final, reports=tuple(reports), notes=notes)
 
 
 def _notes(plan: PlanDocument, met: bool) -> Iterator[str]:

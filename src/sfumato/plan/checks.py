@@ -18,7 +18,7 @@ from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
 from sfumato.report.determination import Said
-from sfumato.schema import Kind, Role, Schema
+from sfumato.schema import Column, Kind, Origin, Role, Schema
 from sfumato.schema.domains import ADVICE, without_public_domain
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -333,9 +333,17 @@ def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     wanted = step.settings.get("columns") or [
         c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
     ]
-    waiting = without_public_domain(schema[n] for n in wanted if n in schema and n not in found)
+    open_ = [schema[n] for n in wanted if n in schema and n not in found]
+    waiting = without_public_domain(c for c in open_ if not _to_be_checked(c))
     if waiting:
         yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
+
+
+def _to_be_checked(column: Column) -> bool:
+    """Whether it says that it was found, under a seal or a signature: the run looks whether they hold."""
+    said = column.provenance
+    found = said is not None and said.origin is Origin.FOUND and bool(said.seal or said.signature)
+    return found and column.stated
 
 
 def contradictions(plan: PlanDocument) -> list[str]:

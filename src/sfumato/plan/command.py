@@ -24,9 +24,11 @@ from sfumato.privacy import Accounted, Budget, Ledger, Neighbours
 from sfumato.privacy.base import ROW
 from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.rounding import shown
+from sfumato.privacy.signatures import Trust
 from sfumato.release import Release, fingerprint
 from sfumato.release.kept import kept, take_back
 from sfumato.schema import Schema
+from sfumato.schema.search_record import sealed
 from sfumato.table import Table
 
 _FOUND = ".domains.json"  # of a search that is paid for, until its schema is in place
@@ -111,15 +113,17 @@ def learnt(
 def searched(
     search: DomainSearch, table: Table, columns: Sequence[str], out: Path, ledger: Ledger,
     write: Callable[[Path, Schema], object], *, again: bool = False,
+    signer: tuple[str, SigningKey] | None = None,
 ) -> FoundDomains:  # fmt: skip
     """Domains that a ledger pays for, in the schema file that they are for.
 
     write: puts a schema into a file. A search that was stopped before its schema was in place is taken from
         where it is kept; one that was stopped right after it is not made, or paid for, a second time.
+    signer: name and key of who signs what was found.
     """
     columns = list(dict.fromkeys(columns))
     with workplace(out) as place:
-        known = [FoundDomains.from_json(p.read_text("utf-8"), table) for p in place.steps.glob(f"*{_FOUND}")]
+        known = [_read(p, table, ledger) for p in place.steps.glob(f"*{_FOUND}")]
         ready = [f for f in known if f.schema == table.schema and columns in ([], list(f.columns))]
         if ready:  # it is in its place, and only the folder was left behind
             place.remove()
@@ -133,11 +137,19 @@ def searched(
             payer = PaidOnce(place, name, "", budget, ledger, again)
             drawn = search.find(table, columns, ledger=payer)
             whole = found_again(drawn, place.attempts(name))
+            whole = whole.under(Schema(sealed(whole.schema, ledger)))
+            whole = whole if signer is None else whole.signed(*signer)
             kept(lambda path: write_text(path, whole.to_json(), overwrite=True), file)
-        found = FoundDomains.from_json(file.read_text("utf-8"), table)
+        found = _read(file, table, ledger)
         kept(lambda path: write(path, found.schema), out)
         place.remove()
     return found
+
+
+def _read(file: Path, table: Table, ledger: Ledger) -> FoundDomains:
+    """What was found and kept, believed of the ledger alone: a file can be changed."""
+    found = FoundDomains.from_json(file.read_text("utf-8"), table)
+    return found.under(found.schema.trusting(Trust(), ledger))
 
 
 def _same_model(out: Path, kept_file: Path) -> bool:

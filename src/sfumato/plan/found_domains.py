@@ -19,8 +19,11 @@ from sfumato.io.atomic import write_text
 from sfumato.plan.domain_search import DOMAINS, search_of
 from sfumato.plan.payment import PaidOnce, of_draws
 from sfumato.plan.preparation import Prepared
-from sfumato.plan.steps import Workbench, plan_ledger
+from sfumato.plan.steps import Workbench, known_ledger, plan_ledger
+from sfumato.privacy.signatures import Trust
 from sfumato.schema import Schema
+from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import known_as, sealed
 from sfumato.table import Table
 
 
@@ -31,14 +34,13 @@ def with_found_domains(bench: Workbench, prepared: Prepared) -> Prepared:
         return prepared
     search, columns = search_of(plan)
     columns = [n for n in columns if n in prepared.table.schema]
-    name = _name(bench)
+    name = search_name(bench)
     kept = bench.place.steps / f"{name}.domains.toml"
     if not kept.exists():
         found = _found(bench, search, prepared.table, columns, name)
         write_text(kept, found.to_toml(), overwrite=True)
-    times = max(bench.place.attempts(name), 1)
-    found = Schema.from_toml(kept.read_text(encoding="utf-8"), name="what was found")
-    own = {c.name: of_draws(c, times) for c in found if c.name in columns}
+    found = _believed(bench, Schema.from_toml(kept.read_text(encoding="utf-8"), name="what was found"))
+    own = {c.name: c for c in found if c.name in columns}
     schema = Schema(tuple(own.get(c.name, c) for c in prepared.table.schema))
     return replace(prepared, table=prepared.table.with_schema(schema))
 
@@ -50,11 +52,22 @@ def _found(bench: Workbench, search: DomainSearch, table: Table, columns: list[s
     ledger = plan_ledger(bench, budget.unit, table)
     what = f"{bench.plan.name}: domains of {len(columns)} column{'s' * (len(columns) > 1)}"
     payer = PaidOnce(bench.place, name, what, budget, ledger, bench.spend_again)
-    return search.find(table, columns, ledger=payer).schema
+    drawn = search.find(table, columns, ledger=payer).schema
+    times = max(bench.place.attempts(name), 1)
+    own = {n: of_draws(drawn[n], times) for n in columns}
+    return Schema(sealed((own.get(c.name, c) for c in drawn), ledger))
 
 
-def _name(bench: Workbench) -> str:
-    """The same for the same search in the same data, prepared in the same way."""
+def _believed(bench: Workbench, found: Schema) -> Schema:
+    """What was kept, as far as the ledger has it; without a ledger it is the run's own word."""
+    ledger = known_ledger(bench.plan)
+    if ledger is None:
+        return Schema(tuple(known_as(c, Checked.DRAWN) for c in found))
+    return found.trusting(Trust(), ledger)
+
+
+def search_name(bench: Workbench) -> str:
+    """What the result is called in the workplace: the same for the same search in the same prepared data."""
     plan = bench.plan
     asked = {k: plan.table(k) for k in (DOMAINS, "columns", "prepare", "input")}
     whole = json.dumps(asked, sort_keys=True, default=str) + plan.schema.to_toml() + bench.data

@@ -116,14 +116,15 @@ def of_draws(column: Column, draws: int) -> Column:
     said = column.provenance
     if said is None or draws < 2:
         return column
-    return replace(column, provenance=replace(said, epsilon=said.epsilon * draws, delta=said.delta * draws))
+    whole = replace(said, epsilon=said.epsilon * draws, delta=said.delta * draws, seal="")
+    return replace(column, provenance=whole)
 
 
 def found_again(found: FoundDomains, draws: int) -> FoundDomains:
     """What was found, with the cost of all draws."""
     own = {n: of_draws(found.schema[n], draws) for n in found.columns}
     schema = Schema(tuple(own.get(c.name, c) for c in found.schema))
-    return replace(found, schema=schema, guarantee=of_attempts(found.guarantee, draws))
+    return replace(found.under(schema), guarantee=of_attempts(found.guarantee, draws))
 
 
 def noised_once(

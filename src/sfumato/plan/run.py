@@ -29,6 +29,7 @@ from sfumato.plan.found_domains import with_found_domains
 from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
 from sfumato.plan.judgement import judged
+from sfumato.plan.leftovers import keep_unused
 from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import (
     as_it_was,
@@ -41,11 +42,9 @@ from sfumato.plan.output_folders import (
     there,
 )
 from sfumato.plan.preparation import Prepared, open_input, prepare
-from sfumato.plan.steps import Workbench, ledger_place, outdated, result, undo, work
+from sfumato.plan.steps import Workbench, known_ledger, outdated, result, undo, work
 from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
-from sfumato.privacy import Ledger
-from sfumato.privacy.ledger.debit import store_at
 from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release import fingerprint
@@ -90,11 +89,21 @@ def run(
     opened = open_input(plan, input)
     drift = _compared(plan, opened.table, previous)
     notes = [f"'{d.column}': {d.what}." for d in opened.differences.notes if "not observed" not in d.what]
+    wanted = plan.table("assess").get("hold_back")
+    published = (*_folders(previous), *map(Path, against))
     with workplace(out) as place:
+
+        def bench_of() -> Workbench:
+            mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
+            where = source or plan.source(input)
+            return Workbench(plan, place, mark, spend_again, where, other_people, published)
+
         found = there(plan, out, opened.table, marks(previous))
         if found == "same":
             require_sound(plan, out)
-            place.remove()  # of a run that was killed after its last rename
+            if any(place.steps.iterdir()):  # of a run that was killed after its last rename
+                notes += keep_unused(bench_of())
+            place.remove()
             return replace(as_it_was(plan, out), drift=drift, notes=tuple(notes))
         if found == "other" and not overwrite:
             raise OutputError(
@@ -104,16 +113,11 @@ def run(
         earlier_ones = [Path(f) for f in (out if found == "restamp" else None, record) if f is not None]
         for folder in earlier_ones:
             keep_who_was_held_back(plan, folder, opened.table, place)
-        wanted = plan.table("assess").get("hold_back")
-        mark = fingerprint(opened.table, place.key) + (place.split_mark if wanted is not None else "")
-        published = (*_folders(previous), *map(Path, against))
-        bench = Workbench(
-            plan, place, mark, spend_again, source or plan.source(input), other_people, published
-        )
+        bench = bench_of()
         for folder in earlier_ones:
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
-        split = split_off(opened.table, wanted, place.split_key)
-        prepared = with_found_domains(bench, _trusted(prepare(plan, split.steps)))
+        split = split_off(_trusted(plan, opened.table), wanted, place.split_key)
+        prepared = with_found_domains(bench, prepare(plan, split.steps))
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
@@ -129,10 +133,11 @@ def run(
 # -- doing ---------------------------------------------------------------------------------------------
 
 
-def _trusted(prepared: Prepared) -> Prepared:
-    """The table under its schema as it counts here: where a trust file says who may declare domains."""
-    schema = prepared.table.schema.trusting(Trust.default())
-    return replace(prepared, table=prepared.table.with_schema(schema))
+def _trusted(plan: PlanDocument, table: Table) -> Table:
+    """The table under its schema as it counts here: who may declare domains, and which were found."""
+    schema = table.schema
+    ledger = known_ledger(plan) if any(c.provenance and c.provenance.seal for c in schema) else None
+    return table.with_schema(schema.trusting(Trust.default(), ledger))
 
 
 def _folders(previous: str | Path | None) -> list[Path]:
@@ -141,9 +146,7 @@ def _folders(previous: str | Path | None) -> list[Path]:
 
 def _accounts(plan: PlanDocument, previous: str | Path | None) -> str:
     """Whether the earlier release and this one are added up, where both claim an epsilon."""
-    place = ledger_place(plan)
-    ledger = Ledger.look(place) if place is not None and store_at(place).exists() else None
-    return note_on_accounts(ledger, _folders(previous))
+    return note_on_accounts(known_ledger(plan), _folders(previous))
 
 
 def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:

@@ -117,6 +117,15 @@ def ledger_place(plan: PlanDocument) -> str | Path | None:
     return named if named is None or is_url(named) else plan.path(named)
 
 
+def known_ledger(plan: PlanDocument) -> Ledger | None:
+    """The plan's ledger to look at, if it has one that was started."""
+    where = ledger_place(plan)
+    if where is None:
+        return None
+    require_consent(plan.table("budget")["ledger"], f"the ledger of {plan.name}")
+    return Ledger.look(where) if store_at(where).exists() else None
+
+
 def plan_ledger(bench: Workbench, unit: Unit | None, table: Table) -> Ledger | None:
     """The plan's ledger, if it has one."""
     plan = bench.plan

@@ -34,8 +34,17 @@ def mark(identity: str, head: str) -> str:
     return _keyed(identity, f"line {head}")
 
 
+def seal(identity: str, text: str) -> str:
+    """A seal of a ledger on a text: nobody can make it without the ledger, nor take it for a name or mark."""
+    return _whole(identity, f"seal {text}")
+
+
 def _keyed(identity: str, text: str) -> str:
-    return hmac.new(identity.encode(), f"sfumato ledger {text}".encode(), hashlib.sha256).hexdigest()[:32]
+    return _whole(identity, text)[:32]
+
+
+def _whole(identity: str, text: str) -> str:
+    return hmac.new(identity.encode(), f"sfumato ledger {text}".encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True)

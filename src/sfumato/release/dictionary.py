@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from sfumato.privacy import Guarantee
 from sfumato.schema import Column, Draw, Kind, Schema, Value
+from sfumato.schema.provenance import Checked
 
 _SHOWN = 24  # levels a card lists before it refers to schema.toml
 
@@ -31,7 +32,7 @@ class LevelsSeen:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        wanted = [c for c in schema if not c.public and (c.levels is not None or c.labels)]
+        wanted = [c for c in schema if not may_leave(c) and (c.levels is not None or c.labels)]
         self._found: dict[str, set[object]] = {c.name: set() for c in wanted}
 
     def watch(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -59,9 +60,15 @@ class LevelsSeen:
         return Schema(tuple(_public_column(c, self._found.get(c.name, set())) for c in self._schema))
 
 
+def may_leave(column: Column) -> bool:
+    """Whether a domain leaves as a whole: a public one, or one that has left already, with a release."""
+    said = column.provenance
+    return column.public or (column.stated and said is not None and said.checked is Checked.RELEASED)
+
+
 def _public_column(column: Column, seen: set[object]) -> Column:
     column = replace(column, reason="", confidence="", missing_codes=())
-    if column.public:
+    if may_leave(column):
         return column
     texts = {str(value) for value in seen}
     levels: tuple[Value, ...] = tuple(v for v in column.levels or () if v in seen or str(v) in texts)

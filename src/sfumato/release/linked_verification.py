@@ -19,6 +19,8 @@ from sfumato.release.code_sets import recount
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sfumato.privacy.signatures import Trust
+
 _SCHEMA, _LINKS = "data against database.toml", "keys and links counted again"
 _RECOUNTED = "recounted from the files"
 _MOST = 2**63 - 1
@@ -44,8 +46,10 @@ def check_data(database: Database, public: Path) -> Iterator[VerificationCheck]:
     yield VerificationCheck("links", Outcome.FAILED if faults else Outcome.PASSED, _LINKS, links)
 
 
-def check_linked_claim(claim: Claim, database: Database) -> VerificationCheck:
-    """What the files say about one claim."""
+def check_linked_claim(
+    claim: Claim, database: Database, *, guests: bool = False, trust: Trust | None = None
+) -> VerificationCheck:
+    """What the files say about one claim. guests, trust: as for one table."""
     if claim.scope:
         return unseen(claim, f"it is about {claim.scope} alone")
     if isinstance(claim, Pseudonymous):
@@ -53,7 +57,7 @@ def check_linked_claim(claim: Claim, database: Database) -> VerificationCheck:
     if isinstance(claim, KMAnonymity):
         holds, detail = recount(claim, database)
         return VerificationCheck(claim.title, Outcome.PASSED if holds else Outcome.FAILED, _RECOUNTED, detail)
-    return check_claim(claim, database[database.root])
+    return check_claim(claim, database[database.root], guests=guests, trust=trust)
 
 
 def _pseudonymous(claim: Pseudonymous, database: Database) -> VerificationCheck:

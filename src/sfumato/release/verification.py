@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -77,8 +77,7 @@ def verify(
     linked = is_linked(public)
     signed, broken = _attempt(manifest.SIGNATURES, lambda: _signed(public, listing, measure, trust, logged))
     if linked:
-        data, claims = _linked(public, internal, guarantee)
-        claims = [*doubts, *claims]
+        data, claims = _linked(public, internal, guarantee, doubts, guests, trust)
     else:
         data, claims = _single(public, internal, guarantee, doubts, guests, trust)
     signed = signed or Signed()
@@ -105,21 +104,25 @@ def _single(
         if once is not None:
             outside, table = once
     data = [*faults, *(_agreement(table, public, outside) if table is not None else ())]
-    if table is not None and guarantee is not None and any(c.differential for c in guarantee.claims):
-        data += _declarations(table.schema, trust)
+    data += [] if table is None else _origins({"": table.schema}, guarantee, trust)
     check = None if table is None else partial(check_claim, table=table, guests=guests, trust=trust)
     claims = [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
     return data, claims
 
 
-def _linked(public: Path, internal: Path | None, guarantee: Guarantee | None) -> tuple[Checks, Checks]:
+def _linked(
+    public: Path, internal: Path | None, guarantee: Guarantee | None, doubts: Checks, guests: bool,
+    trust: Trust,
+) -> tuple[Checks, Checks]:  # fmt: skip
     """The data and the claims of a release of several linked tables."""
-    database, faults = _attempt("data", lambda: read_database(public))
+    database, data = _attempt("data", lambda: read_database(public))
+    check = None
     if database is not None:
         found, unread = _attempt("data", lambda: list(check_data(database, public)))
-        faults += [*unread, *(found or ())]
-    check = None if database is None else partial(check_linked_claim, database=database)
-    return faults, list(_claims(guarantee, check, internal)) if guarantee is not None else []
+        schemas = {f"{name}." if name else "": table.schema for name, table in database.tables.items()}
+        data += [*unread, *(found or ()), *_origins(schemas, guarantee, trust)]
+        check = partial(check_linked_claim, database=database, guests=guests, trust=trust)
+    return data, [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
 
 
 def _signed(
@@ -295,22 +298,33 @@ def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> li
     return checks
 
 
-def _declarations(schema: Schema, trust: Trust) -> Iterator[VerificationCheck]:
-    """Who answers for the domains that a promise of differential privacy rests on."""
-    for column in schema:
+def _origins(
+    schemas: Mapping[str, Schema], guarantee: Guarantee | None, trust: Trust
+) -> Iterator[VerificationCheck]:
+    """Who answers for the domains that a promise of differential privacy rests on.
+
+    schemas: of each table, by what its columns are named with.
+    """
+    if guarantee is None or not any(c.differential for c in guarantee.claims):
+        return
+    for prefix, column in ((prefix, column) for prefix, schema in schemas.items() for column in schema):
         said = column.provenance
-        if said is None or said.origin is not Origin.DECLARED:
+        if said is None or said.origin not in (Origin.DECLARED, Origin.FOUND):
             continue
+        found = said.origin is Origin.FOUND
+        words = str(said) if found else f"declared by {said.by}"
         refused = refusal(column, trust)
-        words = f"declared by {said.by}"
         if not fits(column):
             outcome, detail = Outcome.FAILED, f"{words}: its signature does not fit"
+        elif not column.stated:
+            outcome, detail = Outcome.FAILED, f"{words}: it was changed since"
         elif refused:
-            outcome, detail = Outcome.UNSEEN, f"{words}, whose word it rests on: {refused}"
+            whose = "which only its ledger knows" if found else "whose word it rests on"
+            outcome, detail = Outcome.UNSEEN, f"{words}, {whose}: {refused}"
         else:
             known = trust.find(said.key)
             outcome, detail = Outcome.PASSED, f"{words}, signed by {known.name if known else said.by}"
-        yield VerificationCheck(f"domain of '{column.name}'", outcome, _DOMAIN, detail)
+        yield VerificationCheck(f"domain of '{prefix}{column.name}'", outcome, _DOMAIN, detail)
 
 
 # -- claims --------------------------------------------------------------------------------------

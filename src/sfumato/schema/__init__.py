@@ -6,8 +6,8 @@ that was read off the data stays so marked, and whatever promises differential p
 (`Schema.require_public`): categories inferred from people's rows leak without bound.
 
 Start at `column`; `schema` is several of them, `toml` reads and writes them, `standards` are public lists,
-`domains` says what a promise may rest on, `declaration` who has signed for it. It knows no
-data: what rows hold is compared with it in `description`.
+`domains` says what a promise may rest on, `declaration` who has signed for it, `search_record` that it was
+found. It knows no data: what rows hold is compared with it in `description`.
 """
 
 from sfumato.schema.column import Column, Draw, Kind, Role, Value, draw_back, type_names

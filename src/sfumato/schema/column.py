@@ -159,6 +159,11 @@ class Column:
     @property
     def public(self) -> bool:
         """Whether the domain is written down, and comes from where a promise of differential privacy may."""
+        return self.stated and self.provenance is not None and self.provenance.believed
+
+    @property
+    def stated(self) -> bool:
+        """The same as the provenance says: of a domain that was found, before it is checked."""
         said = self.provenance
         if said is None or not self.declared or not said.public:
             return False
@@ -184,9 +189,15 @@ class Column:
                 f"declared by {self.provenance.by}, but not signed by anyone whom the trust file names for it"
             )
         if self.provenance.domain == self.domain and not fits(self):
-            return f"declared by {self.provenance.by}, but the signature does not fit"
-        if self.provenance.public and not self.public:
+            how = str(self.provenance.origin)
+            return f"{how}{f' by {self.provenance.by}' * (how == 'declared')}, but the signature does not fit"
+        if self.provenance.public and not self.stated:
             return f"changed since it was {self.provenance.origin}"
+        if not self.provenance.believed:
+            return (
+                "found with budget, as the schema says, which neither its ledger nor a signature that you "
+                "trust bears out here"
+            )
         return str(self.provenance)
 
     @property

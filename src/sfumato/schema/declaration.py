@@ -1,11 +1,12 @@
-"""A person signs what is declared of a domain, with the key that signs releases and models.
+"""A person signs what is said of a domain, with the key that signs releases and models.
 
-What is signed: an in-toto statement with the SHA-256 of the whole domain, the column's name, the reason, the
-person's name and the day (`privacy.signatures`). The schema holds key, day and signature; the rest of the
-statement is put together anew from the column, so that a signature fits one column with one domain only.
+What is signed: an in-toto statement with the SHA-256 of the whole domain, the column's name, the reason (of a
+domain that was found: what that took, and which ledger paid), the person's name and the day
+(`privacy.signatures`). The schema holds key, day and signature; the rest of the statement is put together
+anew from the column, so that a signature fits one column with one domain only.
 
-Guarantee: a column whose declaration is signed counts as declared only if the owner of the named key signed
-           this domain, under this name and reason, for a column of this name.
+Guarantee: a column whose provenance is signed counts only if the owner of the named key signed this domain,
+           under this name and reason, or at this cost, for a column of this name.
 Because:   `fits` rebuilds the statement from the column itself, and Ed25519 signs it.
 Assumes:   SHA-256 and Ed25519 hold. Whose key it is, a trust file says (`trusted_only`); without one anybody
            can sign with a key of their own, under any name.
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
     from sfumato.schema.column import Column
 
 _SUBJECT = "domain"
+_SIGNABLE = (Origin.DECLARED, Origin.FOUND)
 
 
-def _payload(column: str, domain: str, by: str, reason: str, on: str) -> bytes:
-    says = {"column": column, "reason": reason}
-    statement = Statement(Purpose.DECLARATION, {_SUBJECT: domain}, by, date.fromisoformat(on), says)
+def _payload(column: str, domain: str, said: Provenance, on: str) -> bytes:
+    own = {"found": said.cost} if said.origin is Origin.FOUND else {"reason": said.reason}
+    days = date.fromisoformat(on)
+    statement = Statement(Purpose.DECLARATION, {_SUBJECT: domain}, said.by, days, {"column": column, **own})
     return statement.payload()
 
 
@@ -41,17 +44,17 @@ def _domain(column: Column) -> str:
 
 
 def sign(column: Column, key: SigningKey, on: date | None = None) -> Column:
-    """The column with its declaration signed. on: the day; by default today."""
+    """The column with what is said of its domain signed. on: the day; by default today."""
     said = column.provenance
-    assert said is not None and said.origin is Origin.DECLARED
+    assert said is not None and said.origin in _SIGNABLE
     day = (on or datetime.now(UTC).date()).isoformat()
-    payload = _payload(column.name, _domain(column), said.by, said.reason, day)
+    payload = _payload(column.name, _domain(column), said, day)
     (made,) = Envelope.sign(payload, key).signatures
     return replace(column, provenance=replace(said, key=key.public, on=day, signature=made.value.hex()))
 
 
 def fits(column: Column) -> bool:
-    """Whether the declaration of a column is not signed, or signed by the owner of the key that it names."""
+    """Whether a provenance is not signed, or signed by the owner of the key that it names."""
     said = column.provenance
     if said is None or not said.signature:
         return True
@@ -61,16 +64,16 @@ def fits(column: Column) -> bool:
 @lru_cache(maxsize=4096)
 def _fits(column: str, domain: str, said: Provenance) -> bool:
     try:
-        payload = _payload(column, domain, said.by, said.reason, said.on)
+        payload = _payload(column, domain, said, said.on)
     except ValueError:  # a day that is none, a name that cannot be signed
         return False
     return signed(said.key, said.signature, pae(PAYLOAD_TYPE, payload))
 
 
 def refusal(column: Column, trust: Trust) -> str:
-    """Why the declaration of a column does not count for who trusts these keys; empty if it does."""
+    """Why the signature on a provenance does not count for who trusts these keys; empty if it does."""
     said = column.provenance
-    if said is None or said.origin is not Origin.DECLARED:
+    if said is None or said.origin not in _SIGNABLE:
         return ""
     if not said.signature:
         return "nobody signed it"
@@ -93,6 +96,7 @@ def trusted_only(columns: Iterable[Column], trust: Trust) -> tuple[Column, ...]:
         return tuple(columns)
     return tuple(
         replace(c, provenance=c.provenance.about(NOT_TRUSTED))
-        if c.provenance is not None and c.public and refusal(c, trust) else c
+        if c.provenance is not None and c.provenance.origin is Origin.DECLARED and c.public
+        and refusal(c, trust) else c
         for c in columns
     )  # fmt: skip

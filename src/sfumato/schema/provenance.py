@@ -11,7 +11,8 @@ Four origins, of which the third carries no promise, whatever else a person conf
 What is said holds for one domain only: it carries a digest of it. Levels that are changed afterwards, in a
 program or by hand in a file, have no provenance until somebody declares them anew. The digest has no key and
 keeps out slips. That it was the named person who declared a domain, the person's signature says
-(`declaration`): one that does not fit ends the provenance, and a trust file says whose count.
+(`declaration`): one that does not fit ends the provenance, and a trust file says whose count. That a domain
+was found, the ledger says that has paid for it (`search_record`): a line in a file is not enough.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -42,11 +43,23 @@ class Origin(StrEnum):
     FOUND = "found with budget"  # by a private mechanism; its cost is part of the claim
 
 
+class Checked(StrEnum):
+    """How it is known that a domain was found as it says. It is found out anew in each run, never read."""
+
+    NOT = ""
+    DRAWN = "drawn here"
+    LEDGER = "its ledger has it"
+    SIGNED = "signed by somebody trusted"
+    RELEASED = "as a release says"  # it has left the house; no promise rests on that
+
+
+_BELIEVED = (Checked.DRAWN, Checked.LEDGER, Checked.SIGNED)
+_COST = ("epsilon", "delta", "max_rows_per_person", "ledger")
 _KEYS = {
     Origin.STANDARD: ("name",),
     Origin.DECLARED: ("by", "reason", "key", "on", "signature"),
     Origin.READ_OFF: (),
-    Origin.FOUND: ("epsilon", "delta", "max_rows_per_person", "ledger"),
+    Origin.FOUND: (*_COST, "line", "seal", "by", "key", "on", "signature"),
 }
 
 
@@ -57,7 +70,9 @@ class Provenance:
     name: of the standard. by, reason: who declared it, and why it is no function of the rows.
     key, on, signature: that person's public key, the day, and the signature, where it is signed.
     epsilon, delta: what finding it cost. max_rows_per_person: to persons with at most so many rows; 0: rows.
-    ledger: the public name of the ledger that has paid for it; empty where none has.
+    ledger: the public name of the ledger that has paid for it; empty where none has. line, seal: the mark of
+    the line that paid, and that ledger's seal on what was found (`search_record`).
+    checked: how it is known that a domain was found; no file can say that of itself.
     domain: the digest of the levels or edges that this is about; empty until it is put on a column.
     """
 
@@ -73,6 +88,9 @@ class Provenance:
     on: str = ""
     signature: str = ""
     ledger: str = ""
+    line: str = ""
+    seal: str = ""
+    checked: Checked = field(default=Checked.NOT, compare=False)
 
     @classmethod
     def standard(cls, name: str) -> Self:
@@ -91,7 +109,7 @@ class Provenance:
 
     @classmethod
     def found(cls, epsilon: float, delta: float, max_rows_per_person: int = 0, ledger: str = "") -> Self:
-        """Found in the data by a private mechanism of this cost."""
+        """Found in the data by a private mechanism of this cost. It counts when checked (`search_record`)."""
         return cls(
             Origin.FOUND, epsilon=epsilon, delta=delta, max_rows_per_person=max_rows_per_person, ledger=ledger
         )
@@ -99,6 +117,7 @@ class Provenance:
     def __post_init__(self) -> None:
         try:
             object.__setattr__(self, "origin", Origin(self.origin))
+            object.__setattr__(self, "checked", Checked(self.checked))
         except ValueError:
             raise SchemaError(
                 f"the origin of a domain must be one of {', '.join(Origin)}.", hint="see docs/domains.md"
@@ -109,8 +128,20 @@ class Provenance:
 
     @property
     def public(self) -> bool:
-        """Whether a promise of differential privacy may rest on it."""
+        """Whether a promise of differential privacy may rest on what it says."""
         return self.origin is not Origin.READ_OFF
+
+    @property
+    def believed(self) -> bool:
+        """Whether what it says needs no check, or has passed one."""
+        return self.origin is not Origin.FOUND or self.checked in _BELIEVED
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What finding it took, and who paid: what is sealed and signed of it."""
+        return {key: getattr(self, key) for key in _COST} | {
+            "epsilon": float(self.epsilon), "delta": float(self.delta)
+        }  # fmt: skip
 
     def about(self, domain: str) -> Provenance:
         """The same, said of the domain with this digest."""
@@ -139,7 +170,7 @@ class Provenance:
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
         """From a table of a schema; a table without a digest is about no domain."""
-        known = {f.name for f in fields(cls)}
+        known = {f.name for f in fields(cls)} - {"checked"}
         unknown = [key for key in entries if key not in known]
         if unknown or "origin" not in entries:
             raise SchemaError(
@@ -154,12 +185,13 @@ UNBOUND = "none"  # in place of the digest: written by hand, about no domain in 
 NOT_TRUSTED = "not trusted"  # in place of the digest: the trust file does not name who declared it
 _SIGNED = {"key": re.compile(r"[0-9a-f]{64}"), "signature": re.compile(r"[0-9a-f]{128}"),
            "on": re.compile(r"\d{4}-\d\d-\d\d")}  # fmt: skip
-_LEDGER = re.compile(r"[0-9a-f]{32}")
+_MARKS = {"ledger": re.compile(r"[0-9a-f]{32}"), "line": re.compile(r"[0-9a-f]{32}"),
+          "seal": re.compile(r"[0-9a-f]{64}")}  # fmt: skip
 
 
 def _faults(said: Provenance) -> list[str]:
     faults = []
-    texts = {key: getattr(said, key) for key in ("name", "by", "reason", "domain", *_SIGNED, "ledger")}
+    texts = {key: getattr(said, key) for key in ("name", "by", "reason", "domain", *_SIGNED, *_MARKS)}
     for key, text in texts.items():
         if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable():
             faults.append(f"{key} must be text of one line, at most {_LONGEST} characters")
@@ -178,9 +210,12 @@ def _faults(said: Provenance) -> list[str]:
     signed = [bool(getattr(said, k)) for k in _SIGNED]
     if any(signed) and not all(form.fullmatch(getattr(said, k)) for k, form in _SIGNED.items()):
         faults.append("a signature has a key, a day and 128 hexadecimal digits")
-    if said.ledger and not _LEDGER.fullmatch(said.ledger):
-        faults.append("ledger must be the public name of one, 32 hexadecimal digits")
-    faults += [f"a domain that is {said.origin} has no {k}" for k in given if k not in own]
+    for key, form in _MARKS.items():
+        if getattr(said, key) and not form.fullmatch(getattr(said, key)):
+            faults.append(f"{key} must be {64 if key == 'seal' else 32} hexadecimal digits")
+    if said.origin is Origin.FOUND and said.signature and not said.by.strip():
+        faults.append("a signed domain needs 'by'")
+    faults += [f"a domain that is {said.origin} has no {k}" for k in dict.fromkeys(given) if k not in own]
     wanted = {Origin.STANDARD: ("name",), Origin.DECLARED: ("by", "reason"), Origin.FOUND: ("epsilon",)}
     for key in wanted.get(said.origin, ()):
         if not (str(getattr(said, key)).strip() if key != "epsilon" else said.epsilon > 0):

@@ -9,15 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SchemaError, listed, offered
 from sfumato.privacy.signatures import SigningKey, Trust
 from sfumato.schema.column import Column, Role
 from sfumato.schema.declaration import sign, trusted_only
 from sfumato.schema.domains import ADVICE, without_public_domain
-from sfumato.schema.provenance import Provenance
+from sfumato.schema.provenance import Origin, Provenance
+from sfumato.schema.search_record import checked
 from sfumato.schema.toml import column_from_dict, column_to_dict
+
+if TYPE_CHECKING:
+    from sfumato.privacy.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,13 @@ class Schema:
         if fault:
             raise SchemaError(f"{fault}.", hint=ADVICE)
 
-    def trusting(self, trust: Trust) -> Schema:
-        """The schema as it counts for who trusts these keys: domains that somebody else declared do not."""
-        return Schema(trusted_only(self, trust))
+    def trusting(self, trust: Trust, ledger: Ledger | None = None) -> Schema:
+        """The schema as it counts for who trusts these keys: domains that somebody else declared do not.
+
+        Domains that were found count where this is the ledger that has paid for them, or who signed them is
+        trusted.
+        """
+        return Schema(trusted_only(checked(self, ledger, trust), trust))
 
     def declare(
         self, by: str, reason: str, names: Iterable[str] | None = None, *, key: SigningKey | None = None,
@@ -117,8 +125,7 @@ class Schema:
         key: of that person, who signs it. on: the day; by default today.
         """
         if names is None:
-            open_ = [c for c in self if c.declared and not c.public]
-            wanted = [c.name for c in open_ if c.provenance is None or c.provenance.public]
+            wanted = [c.name for c in self if c.declared and not c.public and not _off(c)]
         else:
             wanted = list(names)
         self.require(wanted)
@@ -128,7 +135,7 @@ class Schema:
                 f"no levels or edges are written down that could be declared: {listed(bare)}.",
                 hint="write them down first",
             )
-        off = [c for c in map(self.__getitem__, wanted) if c.provenance == Provenance.read_off()]
+        off = [c for c in map(self.__getitem__, wanted) if _off(c)]
         if off and key is None:
             raise SchemaError(
                 f"the proposed domain was read off the data, and nobody signed for it that it comes from "
@@ -195,3 +202,11 @@ class Schema:
                 f"schema file {path.name or path} cannot be read: {reason}.", hint="give a TOML file"
             ) from None
         return cls.from_toml(text, name=path.name)
+
+
+def _off(column: Column) -> bool:
+    """Whether a domain counts as read off the data: also one that says it was found, and nothing shows it."""
+    said = column.provenance
+    if said is None or column.public:
+        return False
+    return said.origin in (Origin.READ_OFF, Origin.FOUND)

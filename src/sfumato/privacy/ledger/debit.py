@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from sfumato.errors import BudgetError, OutputError, ParameterError, VerificationError
-from sfumato.privacy.account import Accounted
+from sfumato.privacy.account import Accounted, mark, seal
 from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
 from sfumato.privacy.ledger import bindings, chain, recovery, witnesses
 from sfumato.privacy.ledger.create import upgrade
@@ -131,6 +132,18 @@ class Book:
         with self.witness.held(self.id, self.name), self.reading() as connection:
             state = self._same(chain.where(connection, self.name))
             return witnesses.compare(connection, self.witness, state, self.name, accounts, genuine)
+
+    def debits(self) -> list[Row]:
+        """All lines that have paid for something, oldest first."""
+        with self.reading() as connection:
+            return [row for row in chain.lines(connection, self.name) if row.kind in DEBITS]
+
+    def holds(self, given: str, text: str, line: str) -> bool:
+        """Whether a seal is its own, and the debit is in it that has this mark: an older copy lacks it."""
+        own = seal(self.id, text)
+        if self.witness is None or not hmac.compare_digest(own.encode(), given.encode()):
+            return False
+        return any(mark(self.id, row.hash) == line for row in self.debits())
 
     def late(self, step: OpenDebit) -> bool:
         """Whether the clock stands before the last line."""

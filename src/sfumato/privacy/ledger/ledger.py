@@ -34,8 +34,8 @@ from sfumato.privacy.ledger.create import lay_out, started
 from sfumato.privacy.ledger.debit import Book, require_room, store_at, unlock
 from sfumato.privacy.ledger.files import MemoryStore
 from sfumato.privacy.ledger.overlap import PeopleSketch
-from sfumato.privacy.ledger.records import Client, LedgerEntry, account_at, client_of, entry_of
-from sfumato.privacy.ledger.tables import DEBITS, Account, Connection, LedgerState, check_text
+from sfumato.privacy.ledger.records import Client, LedgerEntry, account_at, account_of, client_of, entry_of
+from sfumato.privacy.ledger.tables import Account, Connection, LedgerState, check_text
 from sfumato.privacy.ledger.witness import Witness
 from sfumato.privacy.ledger.witnesses import Compared
 from sfumato.privacy.rounding import ceil_units, down, exact, up
@@ -55,8 +55,7 @@ class Ledger:
         self.budget = budget
         self.dataset = dataset
         self._units = budget.units
-        # Sources and people that were noted, and nothing was debited for them yet.
-        self._sources: dict[str, bool] = {}
+        self._sources: dict[str, bool] = {}  # noted, and nothing was debited for them yet
         self._people: list[PeopleSketch] = []
 
     @classmethod
@@ -249,13 +248,16 @@ class Ledger:
 
     def account_of(self, purpose: str) -> accounts.Accounted | None:
         """The debit that was made for a purpose, as a release may name it: the last one, if there is one."""
-        with self._book.reading() as connection:
-            rows = chain.lines(connection, self._book.name)
-            found = [row for row in rows if row.purpose == purpose and row.kind in DEBITS]
-        if not found:
-            return None
-        last = found[-1]
-        return account_at(self._book.id, last.hash, last.total, last.total_delta, self.budget)
+        found = [row for row in self._book.debits() if row.purpose == purpose]
+        return None if not found else account_of(self._book.id, found[-1], self.budget)
+
+    def seal(self, text: str) -> str:
+        """A seal on a text, which nobody can make without this ledger; empty of one in memory."""
+        return "" if self._book.witness is None else accounts.seal(self._book.id, text)
+
+    def holds(self, seal: str, text: str, line: str) -> bool:
+        """Whether a seal on a text is its own, and a debit with that mark is in it."""
+        return self._book.holds(seal, text, line)
 
     def set_client(
         self, name: str, epsilon: float | None = None, *, rho: float | None = None, delta: float = 0.0

@@ -52,6 +52,11 @@ def account_at(identity: str, head: str, total: int, total_delta: int, budget: B
     )  # fmt: skip
 
 
+def account_of(identity: str, row: Row, budget: Budget) -> Accounted:
+    """The same of a debit that was made before."""
+    return account_at(identity, row.hash, row.total, row.total_delta, budget)
+
+
 def client_of(account: Account) -> Client:
     """An account in plain numbers."""
     left, left_delta = account.budget - account.spent, account.budget_delta - account.spent_delta
