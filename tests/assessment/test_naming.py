@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.assessment.copies.cells import cells
-from sfumato.assessment.copies.naming import PLACE, bar, by_chance, clearness, named
+from sfumato.assessment.copies.clearness import PLACE, bar, by_chance, clearness, named
 from sfumato.assessment.copies.nearness import evidence
 
 FILES, PEOPLE = 4_000, 120

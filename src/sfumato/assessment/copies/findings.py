@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.assessment.copies.cells import Cells, cells
+from sfumato.assessment.copies.clearness import by_chance, clearness, named
 from sfumato.assessment.copies.equality import EqualRows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
-from sfumato.assessment.copies.naming import by_chance, clearness, named
 from sfumato.assessment.copies.nearness import CopyEvidence, agreeing, evidence, few, own
 from sfumato.assessment.copies.pool import near_in_pool
 from sfumato.assessment.copies.tails import Tail, detectable, tail
@@ -39,7 +39,7 @@ class Copies:
     p: the chance of as much copying where nothing was copied; every test is paid for.
     because: one sentence on what weighs most, where the chance is below the error; else nothing.
     people: originals whom single released rows give away, the clearest first.
-    named_by_chance: how many people would be named on average in a release that holds nobody (`naming`).
+    named_by_chance: how many people would be named on average in a release that holds nobody (`clearness`).
     """
 
     scores: list[Score]
