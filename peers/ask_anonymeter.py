@@ -1,4 +1,7 @@
-"""Anonymeter's three risks of a release: files, columns and number of attacks in, rates and risks out."""
+"""Anonymeter's three risks of a release: files, columns and number of attacks in, rates and risks out.
+
+links: pairs of column lists by a name of their own, so that its code is compiled once for all of them.
+"""
 
 import json
 import sys
@@ -26,12 +29,16 @@ def rates(evaluator: object) -> dict:
     return {**answer, "risk": results.risk().value, "interval": list(results.risk().ci)}
 
 
+def linked(halves: list) -> dict:
+    linking = LinkabilityEvaluator(original, released, tuple(halves), n_attacks=attacks, control=control)
+    return rates(linking.evaluate(n_jobs=1))
+
+
 answer = {}
 if "linkability" in question:
-    linking = LinkabilityEvaluator(
-        original, released, tuple(question["linkability"]), n_attacks=attacks, control=control
-    )
-    answer["linkability"] = rates(linking.evaluate(n_jobs=1))
+    answer["linkability"] = linked(question["linkability"])
+if "links" in question:
+    answer["links"] = {name: linked(halves) for name, halves in question["links"].items()}
 if "inference" in question:
     wanted = question["inference"]
     inferring = InferenceEvaluator(
@@ -40,7 +47,8 @@ if "inference" in question:
     answer["inference"] = rates(inferring.evaluate(n_jobs=1))
 if "singling_out" in question:
     single = SinglingOutEvaluator(
-        original, released, n_attacks=attacks, control=control, n_cols=3, seed=question.get("seed", 0)
-    )
+        original, released, n_attacks=question.get("singling_attacks", attacks), control=control, n_cols=3,
+        seed=question.get("seed", 0),
+    )  # fmt: skip
     answer["singling_out"] = rates(single.evaluate(mode=question["singling_out"]))
 json.dump(answer, sys.stdout)

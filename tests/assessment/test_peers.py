@@ -97,8 +97,8 @@ def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]
     halves = (["age_years", "sex", "race"], ["zip", "pay", "los_days", "mdc", "disp"])
     paths = {name: str(path) for name, path in files.items()}
     theirs = peer("anonymeter", **paths, attacks=1_000, linkability=halves,
-                  inference={"known": known, "secret": secret})  # fmt: skip
-    theirs |= peer("anonymeter", **paths, attacks=300, singling_out="multivariate")
+                  inference={"known": known, "secret": secret},
+                  singling_out="multivariate", singling_attacks=300)  # fmt: skip
     original, released, control = (scan(files[n]) for n in ("original", "released", "control"))
     ours = {
         "linkability": attacks.linkability(original, released, halves, control=control, attacks=1_000),
@@ -113,25 +113,32 @@ def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]
             assert abs(mine - theirs[attack][name]["value"]) < within, (attack, name)
 
 
-@pytest.mark.parametrize(
-    "halves",
-    [
-        (["age_years", "sex", "race"], ["zip", "pay", "los_days", "mdc", "disp"]),
-        (["sex", "race"], ["pay", "disp"]),
-        (["sex", "age_years"], ["pay", "mdc"]),
-    ],
-    ids=["few ties", "mostly ties", "many ties"],
-)
+HALVES = {
+    "few ties": (["age_years", "sex", "race"], ["zip", "pay", "los_days", "mdc", "disp"]),
+    "mostly ties": (["sex", "race"], ["pay", "disp"]),
+    "many ties": (["sex", "age_years"], ["pay", "mdc"]),
+}
+
+
+@pytest.fixture(scope="module")
+def links(peer: Ask, files: dict[str, Path]) -> dict[str, Any]:
+    """Anonymeter's answers for all halves, in one run of it."""
+    paths = {name: str(path) for name, path in files.items()}
+    answer: dict[str, Any] = peer("anonymeter", **paths, attacks=2_000, links=HALVES)["links"]
+    return answer
+
+
+@pytest.mark.xdist_group("anonymeter")
+@pytest.mark.parametrize("case", HALVES)
 def test_links_agree_with_anonymeter_where_records_tie(
-    peer: Ask, files: dict[str, Path], halves: tuple[list[str], list[str]]
+    links: dict[str, Any], files: dict[str, Path], case: str
 ) -> None:
     """Everybody is attacked, so that nothing differs but which of equally near records it happens to take.
 
     Ours is the sum of chances; theirs one draw, which strays by six standard deviations and five links at
     most (people who share their values share its choice).
     """
-    paths = {name: str(path) for name, path in files.items()}
-    theirs = peer("anonymeter", **paths, attacks=2_000, linkability=halves)["linkability"]
+    halves, theirs = HALVES[case], links[case]
     data = frames([scan(files[n]) for n in ("original", "released", "control")], [*halves[0], *halves[1]])
     z = 1.959964  # theirs is Wilson's rate: back to the number of links
     for name, people in (("attack", data.cells[0]), ("control", data.cells[2])):
