@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -150,49 +150,23 @@ class Release:
             )
         self._refuse_identifiers()
         if _is_csv(f".{format}"):
-            _require_plain_names(self.schema)
-        refuse_what_is_no_release(target)
-        if self.internal is None and (target / "internal").is_dir():
-            raise OutputError(
-                f"'{target.name}' has an internal record, and this release has none to put in its place.",
-                hint="choose a new folder: the keys of the old release would be gone",
-            )
-        with atomic_directory(target, overwrite=overwrite) as folder:
-            self._write_public(folder / "public", f"data.{format}")
-            if self.internal is not None:
-                self.internal.write(folder / "internal", self.guarantee)
-                manifest.seal(folder, self.internal.key)
-        return target
+            require_plain_names(self.schema)
+        return save_both(target, self, lambda folder: self._write_public(folder, f"data.{format}"), overwrite)
 
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
         """That `save` would find its place, before anything is spent on what is to be saved."""
-        refuse_what_is_no_release(Path(directory))
-        require_place(directory, overwrite)
+        require_release_place(directory, overwrite)
 
     def _write_public(self, folder: Path, name: str) -> None:
-        folder.mkdir()
         if self.parts is not None and self.parts[0] is self.data and name == self.parts[1].name:
             _link(self.parts[1], folder / name)
             schema = self.schema  # as it left with them before
         else:
             schema = write_data(folder / name, self.data)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
-        (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
-        details = {
-            "sfumato_release": manifest.FORMAT,
-            "wording": wording(),
-            "about": self.about,
-            "data": name,
-        }
-        if self.draft:
-            details["draft"] = self.draft
-        (folder / "card.md").write_text(card_of(folder, details), encoding="utf-8")
-        if _is_csv(name):
-            details["formulas"] = MARK
-        if self.draft:  # a file by itself, for who looks at the folder alone
-            (folder / DRAFT_NOTE).write_text(f"{draft_words(self.draft)}\n", encoding="utf-8")
-        manifest.write_public(folder, details)
+        more = {"formulas": MARK} if _is_csv(name) else {}
+        write_words(folder, self, {"data": name, **more}, card_of)
 
     def _refuse_identifiers(self) -> None:
         """A column that names people never leaves as it is, whatever a method did with the others."""
@@ -214,14 +188,7 @@ class Release:
             raise DataError(
                 "this is a release of several linked tables.", hint="sf.DatabaseRelease.load reads it"
             )
-        record = None
-        if internal is not None:
-            try:
-                record = InternalRecord.read(internal)
-            except DataError as error:
-                warnings.warn(
-                    f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
-                )
+        record = read_record(internal)
         data, names = read_data(public), manifest.data_names(details)
         files = public / names[0]
         return cls(
@@ -232,6 +199,73 @@ class Release:
             draft=manifest.draft_of(details),
             parts=(data, files) if len(names) == 1 and files.is_dir() else None,
         )
+
+
+# -- what a release of one table and one of several share ------------------------------------------
+
+
+class _Saved(Protocol):
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    @property
+    def internal(self) -> InternalRecord | None: ...
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def draft(self) -> str: ...
+
+
+def save_both(target: Path, release: _Saved, public: Callable[[Path], None], overwrite: bool) -> Path:
+    """Write both parts into a new folder, whole or not at all. public: fills the public one."""
+    refuse_what_is_no_release(target)
+    if release.internal is None and (target / "internal").is_dir():
+        raise OutputError(
+            f"'{target.name}' has an internal record, and this release has none to put in its place.",
+            hint="choose a new folder: the keys of the old release would be gone",
+        )
+    with atomic_directory(target, overwrite=overwrite) as folder:
+        (folder / "public").mkdir()
+        public(folder / "public")
+        if release.internal is not None:
+            release.internal.write(folder / "internal", release.guarantee)
+            manifest.seal(folder, release.internal.key)
+    return target
+
+
+def require_release_place(directory: str | Path, overwrite: bool) -> None:
+    """That a release could be saved there."""
+    refuse_what_is_no_release(Path(directory))
+    require_place(directory, overwrite)
+
+
+def write_words(
+    public: Path, release: _Saved, more: Mapping[str, Any], card_of: Callable[[Path, Mapping[str, Any]], str]
+) -> None:
+    """What is said beside the data: the guarantee, the card, that it is a draft; then the list of all files.
+
+    more: of the manifest. card_of: the card that goes with what lies in the folder.
+    """
+    (public / "guarantee.json").write_text(release.guarantee.to_json(), encoding="utf-8")
+    details = {"sfumato_release": manifest.FORMAT, "wording": wording(), "about": release.about, **more}
+    if release.draft:  # a file by itself, too, for who looks at the folder alone
+        details["draft"] = release.draft
+        (public / DRAFT_NOTE).write_text(f"{draft_words(release.draft)}\n", encoding="utf-8")
+    (public / "card.md").write_text(card_of(public, details), encoding="utf-8")
+    manifest.write_public(public, details)
+
+
+def read_record(internal: Path | None) -> InternalRecord | None:
+    """The internal record where it is there and can be read; a warning where it cannot."""
+    if internal is None:
+        return None
+    try:
+        return InternalRecord.read(internal)
+    except DataError as error:
+        warnings.warn(f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=3)
+        return None
 
 
 def parts(directory: Path) -> tuple[Path, Path | None]:
@@ -308,7 +342,7 @@ def _is_csv(name: str) -> bool:
     return name.endswith((".csv", ".csv.gz"))
 
 
-def _require_plain_names(schema: Schema) -> None:
+def require_plain_names(schema: Schema) -> None:
     """In a CSV file a name is a cell too: one that a spreadsheet would run is refused, not changed."""
     names = pa.array(schema.names, pa.string())
     live = [repr(n) for n, m in zip(schema.names, marked(names).to_pylist(), strict=True) if n != m]

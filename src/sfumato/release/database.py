@@ -1,29 +1,36 @@
 """A release of several linked tables: one guarantee, one internal record, whole or not at all.
 
 `public/` holds a file for each table and `database.toml`, which says what their columns mean and how they
-hang
-together: `sf.scan_database("release/public")` reads it. Everything else is as in a release of one table.
+hang together: `sf.scan_database("release/public")` reads it. All else is as in a release of one table.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.database import Database
-from sfumato.errors import DataError, OutputError, ParameterError, SfumatoWarning, listed
-from sfumato.io.atomic import require_place
-from sfumato.io.databases import DECLARATION, database_toml, scan_database
-from sfumato.io.output import atomic_directory
-from sfumato.privacy import Guarantee
+from sfumato.errors import DataError, OutputError, ParameterError, listed
+from sfumato.io.databases import DECLARATION, database_toml, read_declaration, scan_database
+from sfumato.io.formulas import MARK, unmarked_source
+from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest
-from sfumato.release.core import parts, read_guarantee, refuse_what_is_no_release, wording, write_data
-from sfumato.release.dictionary import DRAFT_NOTE, database_card, draft_words
+from sfumato.release.core import (
+    parts,
+    read_guarantee,
+    read_record,
+    require_plain_names,
+    require_release_place,
+    save_both,
+    write_data,
+    write_words,
+)
+from sfumato.release.dictionary import database_card
 from sfumato.release.record import InternalRecord
 from sfumato.schema import Role
+from sfumato.table import Table
 
 _FORMATS = ("parquet", "csv")
 
@@ -42,7 +49,19 @@ class DatabaseRelease:
     draft: str = ""
 
     def __post_init__(self) -> None:
+        allowed = {n for c in self.guarantee if isinstance(c, Pseudonymous | NoGuarantee) for n in c.columns}
+        bare = [name for name in self._of_role(Role.PERSON) if name not in allowed]
+        if bare:
+            raise ParameterError(
+                f"{listed(bare)}: says whose rows they are, and no claim says that it holds pseudonyms.",
+                hint="drop it, or replace it with sf.pseudonymize",
+            )
         object.__setattr__(self, "guarantee", self.guarantee.accounted())
+
+    def _of_role(self, role: Role) -> list[str]:
+        """table.column of every column with that role, of tables that hold persons."""
+        tables = {n: t for n, t in self.data.tables.items() if n not in self.data.apart}
+        return [f"{name}.{column}" for name, t in tables.items() for column in t.schema.of_role(role)]
 
     def __repr__(self) -> str:
         claims = ", ".join(claim.title for claim in self.guarantee.claims) or "nothing"
@@ -56,71 +75,38 @@ class DatabaseRelease:
         target = Path(directory)
         if format not in _FORMATS:
             raise ParameterError(f"format must be one of {', '.join(_FORMATS)}.", hint="parquet keeps types")
-        bare = [
-            f"{name}.{column}"
-            for name, table in self.data.tables.items()
-            if name not in self.data.apart
-            for column in table.schema.of_role(Role.IDENTIFIER)
-        ]
+        bare = self._of_role(Role.IDENTIFIER)
         if bare:
             raise OutputError(
                 f"{len(bare)} identifier columns would be released: {listed(bare)}.",
                 hint="drop them, or replace them with sf.pseudonymize",
             )
-        refuse_what_is_no_release(target)
-        if self.internal is None and (target / "internal").is_dir():
-            raise OutputError(
-                f"'{target.name}' has an internal record, and this release has none to put in its place.",
-                hint="choose a new folder: the keys of the old release would be gone",
-            )
-        with atomic_directory(target, overwrite=overwrite) as folder:
-            self._write_public(folder / "public", format)
-            if self.internal is not None:
-                self.internal.write(folder / "internal", self.guarantee)
-                manifest.seal(folder, self.internal.key)
-        return target
+        for table in self.data.tables.values() if format == "csv" else ():
+            require_plain_names(table.schema)
+        return save_both(target, self, lambda folder: self._write_public(folder, format), overwrite)
 
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
         """That `save` would find its place, before any work is done."""
-        refuse_what_is_no_release(Path(directory))
-        require_place(directory, overwrite)
+        require_release_place(directory, overwrite)
 
     def _write_public(self, folder: Path, format: str) -> None:
-        folder.mkdir()
         files = {name: f"{name}.{format}" for name in self.data.tables}
         described = {}
         for name, table in self.data.tables.items():
             described[name] = table.with_schema(write_data(folder / files[name], table))
         declared = database_toml(self.data.with_tables(described), files)
         (folder / DECLARATION).write_text(declared, encoding="utf-8")
-        (folder / "guarantee.json").write_text(self.guarantee.to_json(), encoding="utf-8")
-        details: dict[str, Any] = {
-            "sfumato_release": manifest.FORMAT,
-            "wording": wording(),
-            "about": self.about,
-            "data": list(files.values()),
-            "database": DECLARATION,
-        }
-        if self.draft:
-            details["draft"] = self.draft
-            (folder / DRAFT_NOTE).write_text(f"{draft_words(self.draft)}\n", encoding="utf-8")
-        (folder / "card.md").write_text(linked_card(folder, details), encoding="utf-8")
-        manifest.write_public(folder, details)
+        more = {"data": list(files.values()), "database": DECLARATION}
+        marked = {"formulas": MARK} if format == "csv" else {}
+        write_words(folder, self, {**more, **marked}, linked_card)
 
     @classmethod
     def load(cls, directory: str | Path) -> DatabaseRelease:
         """Read a saved release, or its public folder alone; `verify` says whether it is unchanged."""
         public, internal = parts(Path(directory))
         details, _ = manifest.read_manifest(public / manifest.MANIFEST)
-        record = None
-        if internal is not None:
-            try:
-                record = InternalRecord.read(internal)
-            except DataError as error:
-                warnings.warn(
-                    f"loaded without its internal record: {error.message}", SfumatoWarning, stacklevel=2
-                )
+        record = read_record(internal)
         return cls(
             read_database(public),
             read_guarantee(public),
@@ -138,8 +124,18 @@ def is_linked(public: Path) -> bool:
 def read_database(public: Path) -> Database:
     """The tables of a saved release, not yet read and not yet checked."""
     details, _ = manifest.read_manifest(public / manifest.MANIFEST)
-    manifest.data_names(details)
-    return scan_database(public, public / DECLARATION, keep_text=True, check=False)
+    listed_files = manifest.data_names(details)
+    named = [entry.get("data") for entry in read_declaration(public / DECLARATION)["tables"].values()]
+    if sorted(map(str, named)) != sorted(listed_files):  # else other files would be counted than those here
+        raise DataError(
+            f"{DECLARATION} and the manifest name different files of data.", hint="do not trust this copy"
+        )
+    found = scan_database(public, public / DECLARATION, keep_text=True, check=False)
+    if details.get("formulas") != MARK:
+        return found
+    return found.with_tables(
+        {name: Table(unmarked_source(t.source), t.schema) for name, t in found.tables.items()}
+    )
 
 
 def linked_card(public: Path, details: Mapping[str, Any]) -> str:

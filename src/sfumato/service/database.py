@@ -14,60 +14,32 @@ import contextlib
 import hmac
 import logging
 import math
-import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sfumato.errors import MissingExtraError, OutputError, ParameterError, VerificationError
+from sfumato.errors import OutputError, VerificationError
+from sfumato.privacy.postgres import is_postgres, postgres_address
 from sfumato.service import logs
 from sfumato.service.answers import FREE_SHARE, MOST_BYTES, PAID_SHARE, Answers, FileAnswers, Kept
 from sfumato.service.keys import ApiKey
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _WAIT = 20  # seconds for a lock
-_NETWORK = {
-    "connect_timeout": "10", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
-    "tcp_user_timeout": "30000", "application_name": "sfumato answers",
-}  # fmt: skip
 _NOW = "extract(epoch FROM clock_timestamp())"
 _TIDY = 60.0
 _LEASE = 1.0  # seconds for which calls that were taken ahead may be used
 _RETRY = 5.0  # seconds until a server that is gone is asked again about rates
 
 
-def is_shared(place: str) -> bool:
-    """Whether answers are meant to lie in PostgreSQL."""
-    return place.startswith(("postgresql://", "postgres://"))
-
-
 class Server:
     """One connection for each thread; a lost one is made anew unless locks were held on it."""
 
     def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtraError("Answers in PostgreSQL", "service") from None
-        self._psycopg = psycopg
-        address, _, name = url.partition("#")
-        name = name or "service"
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                "the name of shared answers has up to 41 letters a-z, digits and _, a letter first.",
-                hint="postgresql://user@host/database#clinic",
-            )
-        try:
-            given = psycopg.conninfo.conninfo_to_dict(address)
-        except psycopg.Error:  # its words may hold the password
-            raise ParameterError(
-                "the URL of the answers cannot be read.", hint="postgresql://user@host/database#clinic"
-            ) from None
-        self._settings: dict[str, Any] = {**_NETWORK, **given}
-        self.schema = f"sfumato_answers_{name}"
-        self.name = f"{name} (PostgreSQL)"
+        address = postgres_address(url, "shared answers", name="service", example="clinic")
+        self._psycopg, self._settings = address.driver, address.settings
+        self.schema, self.name = f"sfumato_answers_{address.name}", address.title
         self._here = threading.local()
         self._all: list[Any] = []
         self._lock = threading.Lock()
@@ -338,4 +310,4 @@ class SharedRates:
 
 def open_answers(place: str, secret: bytes, keep_hours: float) -> Answers:
     """The answers in a file, or at a URL of PostgreSQL."""
-    return (SharedAnswers if is_shared(place) else FileAnswers)(place, secret, keep_hours)
+    return (SharedAnswers if is_postgres(place) else FileAnswers)(place, secret, keep_hours)

@@ -13,9 +13,10 @@ from starlette.responses import Response
 
 from sfumato.errors import DataError, SfumatoError
 from sfumato.privacy import Ledger
+from sfumato.privacy.postgres import is_postgres
 from sfumato.service import logs, request_parts
 from sfumato.service.access import read as read_access
-from sfumato.service.database import SharedRates, is_shared, open_answers
+from sfumato.service.database import SharedRates, open_answers
 from sfumato.service.drift import PERIODS, Recorder, report
 from sfumato.service.installation import Installation
 from sfumato.service.keys import ApiKey
@@ -47,7 +48,7 @@ class Service:
         self.answers = open_answers(settings.answers, self.installation.secret, settings.keep_hours)
         self.scoring = Scorer(self.answers, self.ledger, share=settings.share_answers)
         self.limits = Limits(Path(folder) / "limits")
-        self.rates = SharedRates(settings.answers) if is_shared(settings.answers) else None
+        self.rates = SharedRates(settings.answers) if is_postgres(settings.answers) else None
         self.metrics = Metrics(folder)
         self.telemetry = Telemetry(settings.telemetry) if settings.telemetry else None
         self.drift: Recorder | None = None

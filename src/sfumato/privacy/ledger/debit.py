@@ -17,9 +17,10 @@ from sfumato.privacy.grants import DELTA_UNIT, UNIT, Budget
 from sfumato.privacy.ledger import bindings, chain, recovery, witnesses
 from sfumato.privacy.ledger.create import upgrade
 from sfumato.privacy.ledger.files import FileStore, MemoryStore
-from sfumato.privacy.ledger.postgres import PostgresStore, is_url
+from sfumato.privacy.ledger.postgres import PostgresStore
 from sfumato.privacy.ledger.tables import DEBITS, VERSION, Account, Connection, LedgerState, Row
 from sfumato.privacy.ledger.witness import Held, Witness
+from sfumato.privacy.postgres import is_postgres
 from sfumato.privacy.rounding import down, up
 
 _DRIFT = timedelta(seconds=60)  # by which clocks are set right every day
@@ -28,7 +29,7 @@ Store = FileStore | PostgresStore | MemoryStore
 
 def store_at(place: str | os.PathLike[str]) -> FileStore | PostgresStore:
     """A file, or PostgreSQL by URL."""
-    return PostgresStore(str(place)) if is_url(place) else FileStore(Path(place))
+    return PostgresStore(str(place)) if is_postgres(place) else FileStore(Path(place))
 
 
 @dataclass

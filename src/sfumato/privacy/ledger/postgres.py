@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
 import threading
 import time
@@ -26,61 +25,26 @@ from typing import Any
 from sfumato.errors import (
     BudgetError,
     DataError,
-    MissingExtraError,
     OutputError,
-    ParameterError,
     SfumatoError,
     VerificationError,
 )
 from sfumato.privacy.ledger.tables import Connection
+from sfumato.privacy.postgres import postgres_address
 
 _WAIT = 60  # seconds to wait for others who are writing
 _PATIENCE = 90.0  # seconds after which a server that does not answer is given up
 _IDLE = 8  # connections that are kept for the next debit
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
-# A server that is gone without a word must not keep anyone waiting; what the URL says comes first.
-_NETWORK = {
-    "connect_timeout": "10",
-    "keepalives_idle": "15",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
-    "application_name": "sfumato ledger",
-}
-
-
-def is_url(place: object) -> bool:
-    """Whether a ledger is meant to lie in PostgreSQL."""
-    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
 class PostgresStore:
     """A ledger's tables in a schema of a PostgreSQL database."""
 
     def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtraError("A ledger in PostgreSQL", "service") from None
-        self._psycopg = psycopg
-        url, _, name = url.partition("#")
-        name = name or "ledger"
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                "the name of a ledger in PostgreSQL has up to 41 letters a-z, digits and _, a letter first.",
-                hint="postgresql://user@host/database#study",
-            )
-        try:
-            given = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.Error:  # its words may hold the password
-            raise ParameterError(
-                "the URL of the ledger cannot be read.", hint="postgresql://user@host/database#study"
-            ) from None
-        self._settings: dict[str, Any] = {**_NETWORK, **given}
-        self.name = f"{name} (PostgreSQL)"
-        self._schema = f"sfumato_{name}"
-        where = (str(given.get(key, "")) for key in ("host", "port", "dbname"))
-        self.place = f"postgresql://{'/'.join(where)}#{name}"
+        address = postgres_address(url, "a ledger", name="ledger", example="study")
+        self._psycopg, self._settings = address.driver, address.settings
+        self.name, self.place = address.title, address.place
+        self._schema = f"sfumato_{address.name}"
         self._idle: list[Any] = []
         self._process = os.getpid()
         weakref.finalize(self, _close, self._idle, self._process)

@@ -18,7 +18,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -26,13 +25,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.errors import DataError, MissingExtraError, OutputError, ParameterError, VerificationError
+from sfumato.errors import DataError, OutputError, ParameterError, VerificationError
+from sfumato.privacy.postgres import is_postgres, postgres_address
 from sfumato.privacy.signatures.envelope import canonical, strict_json
 from sfumato.privacy.signatures.keys import is_digest, is_public_key
 from sfumato.privacy.signatures.statement import is_name
 
 _FIELDS = ("number", "at", "statement", "key", "name", "hash")
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _WAIT = 60  # seconds to wait for others who are writing
 
 
@@ -73,8 +72,8 @@ class ReleaseLog:
         """The log in a file, or at a URL of PostgreSQL."""
         if isinstance(place, ReleaseLog):
             return place
-        if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
-            return cls(_Postgres(place))
+        if is_postgres(place):
+            return cls(_Postgres(str(place)))
         return cls(_File(Path(place)))
 
     def entries(self) -> tuple[LogEntry, ...]:
@@ -190,26 +189,9 @@ def _kind(field: str) -> type:
 
 class _Postgres:
     def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtraError("A log in PostgreSQL", "service") from None
-        self._psycopg = psycopg
-        url, _, name = url.partition("#")
-        name = name or "releases"
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                "the name of a log in PostgreSQL has up to 41 letters a-z, digits and _, a letter first.",
-                hint="postgresql://user@host/database#releases",
-            )
-        try:
-            given = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.Error:  # its words may hold the password
-            raise ParameterError(
-                "the URL of the log cannot be read.", hint="postgresql://user@host/database#releases"
-            ) from None
-        self._settings: dict[str, Any] = {"connect_timeout": "10", **given}
-        self.name = f"{name} (PostgreSQL)"
+        address = postgres_address(url, "a log", name="releases", example="releases")
+        self._psycopg, self._settings = address.driver, address.settings
+        self.name, name = address.title, address.name
         self._table = f"sfumato_log_{name}.released"
         self._schema = f"sfumato_log_{name}"
 
