@@ -123,11 +123,11 @@ def test_a_planted_circle_is_found(uses: dict[str, set[str]], found: list[str]) 
 
 
 def test_any_is_said_only_where_nothing_else_can_be() -> None:
-    """It may become less. Data of any library, numba's and Spark's objects, parsed JSON: these are left."""
+    """It may become less. Left: parsed JSON, options handed on, objects of libraries without types."""
     bare = 0
     for tree in modules().values():
         for f in functions(tree):
             a = f.args
             given = [x.annotation for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if x]
             bare += sum(isinstance(x, ast.Name) and x.id == "Any" for x in (*given, f.returns))
-    assert bare <= 568
+    assert bare <= 120

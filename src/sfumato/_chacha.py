@@ -15,7 +15,7 @@ a function that was compiled into another module's kernel: clear `__pycache__` a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -24,6 +24,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato._compilation import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Whole = int | np.integer[Any]
 
@@ -149,10 +152,12 @@ def chacha_rows(key: NDArray[np.uint32], sweep: int, first_row: int, out: NDArra
                     out[first + lane, word + w] = value
 
 
-def _typed_high(_context: Any, _a: Any, _b: Any) -> Any:
+def _typed_high(_context: object, _a: object, _b: object) -> tuple[object, Callable[..., ir.Value]]:
     """The upper 64 bits of the product of two words: one instruction, which numba has no name for."""
 
-    def build(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    def build(
+        _target: object, builder: ir.IRBuilder, _signature: object, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
         wide = ir.IntType(128)
         product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))

@@ -8,10 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+D = TypeVar("D")
 F = TypeVar("F", bound=Callable[..., Any])
 _RUN = secrets.token_hex(6)
 _PATIENCE = 300.0  # seconds on the clock; who waited that long compiles, whoever holds the lock
@@ -35,7 +40,7 @@ def compiled(function: F) -> F:
         return cast(F, _once_for_numbers(numba.njit(nogil=True)(function)))
 
 
-def _with_files_of_its_own(dispatcher: Any) -> Any:
+def _with_files_of_its_own(dispatcher: D) -> D:
     """Let two runs that fill the cache at once never write to the same file.
 
     numba numbers its files 1, 2, ... and enters a number into its index before the file is there. So another
@@ -76,7 +81,7 @@ def _once_for_numbers(dispatcher: Any) -> Any:
     resolve = dispatcher.get_call_template
     plain: Callable[[Any], Any] = numba.types.unliteral
 
-    def without_constants(args: Any, kws: Any) -> Any:
+    def without_constants(args: Sequence[object], kws: Mapping[str, object]) -> object:
         return resolve(tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()})
 
     dispatcher.get_call_template = without_constants
@@ -95,7 +100,7 @@ def _by_one_run_at_a_time(dispatcher: Any) -> Any:
         return dispatcher
     genuine = dispatcher.compile
 
-    def once(signature: Any) -> Any:
+    def once(signature: object) -> object:
         with _locked(f"{index}.lock"):
             return genuine(signature)
 

@@ -24,7 +24,7 @@ _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 _DONE = b"\0"  # no signal has this number
 
 
-def heed(connection: Any) -> None:
+def heed(connection: object) -> None:
     """A Ctrl-C is to stop the queries of this connection to DuckDB, as long as it lives."""
     if hasattr(connection, "interrupt"):
         with _lock:

@@ -35,7 +35,7 @@ def shares(table: Array) -> Float:
     return values / total if total > 0 else np.full(values.shape, np.nan)
 
 
-def _at_most_one(value: Any) -> float:
+def _at_most_one(value: float) -> float:
     """A share that rounding may have pushed above 1. NaN stays NaN, which Python's min would make 1."""
     return float(np.minimum(value, 1.0))
 

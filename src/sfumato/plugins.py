@@ -113,7 +113,7 @@ def found(group: Group, check: Check, taken: Collection[str] = ()) -> dict[str, 
     return {name: thing for name, thing in each.items() if thing is not None}
 
 
-def register(group: Group | str, name: str, thing: Any, taken: Collection[str] = ()) -> None:
+def register(group: Group | str, name: str, thing: object, taken: Collection[str] = ()) -> None:
     """Make something known by a name in this process; a name that somebody else has is refused."""
     group = Group(group)
     there = _registered.get((group, name))

@@ -92,5 +92,5 @@ def _snapped(value: float, span: tuple[float, float]) -> float:
     return value
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -19,10 +19,37 @@ from sfumato._interrupts import each_interruptible
 from sfumato.errors import DataError, OutputError, SfumatoError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import duckdb
+    import ibis
     import narwhals as nw
+    import pandas as pd
+    import polars as pl
+    import pyarrow.dataset
+    import pyspark.sql
 
 BatchFlavour = Literal["pandas", "polars", "arrow", "file"]
 EngineFlavour = Literal["duckdb", "ibis", "spark"]
+
+
+class ArrowStream(Protocol):
+    """A frame of any other library that speaks Arrow's exchange protocol."""
+
+    @property
+    def __arrow_c_stream__(self) -> Callable[..., object]:
+        """Its rows, as Arrow batches."""
+        ...
+
+
+# A frame of any library, which `sfumato.scan` reads.
+FrameLike: TypeAlias = (
+    "pd.DataFrame | pl.DataFrame | pl.LazyFrame | pa.Table | pa.RecordBatch | pyarrow.dataset.Dataset"
+    " | duckdb.DuckDBPyRelation | ibis.Table | pyspark.sql.DataFrame | nw.DataFrame[Any] | nw.LazyFrame[Any]"
+    " | ArrowStream"
+)
+# All that it reads: a path, a pattern, an address, or several paths; or a frame.
+DataLike: TypeAlias = "str | Path | Sequence[str | Path] | FrameLike"
 
 
 @dataclass(frozen=True)
@@ -140,7 +167,7 @@ def _native_batches(native: Any, flavour: EngineFlavour) -> Iterator[pa.RecordBa
         yield from _ibis_batches(native)
 
 
-def _spark_batches(frame: Any) -> Iterator[pa.RecordBatch]:
+def _spark_batches(frame: pyspark.sql.DataFrame) -> Iterator[pa.RecordBatch]:
     """Partition after partition, in their order: all rows at once may be more than the driver can hold."""
     for row in frame.mapInArrow(_packed, "rows binary").toLocalIterator(prefetchPartitions=True):
         yield from pa.ipc.open_stream(row[0])
@@ -158,7 +185,7 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 _ARROW_BACKENDS = {"duckdb", "polars", "datafusion"}  # of Ibis; others bring their rows by way of pandas
 
 
-def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:
+def _ibis_batches(table: ibis.Table) -> Iterator[pa.RecordBatch]:
     if table.get_backend().name == "duckdb":  # Ibis 12 streams from DuckDB 2 by a method that is gone
         yield from table.to_pyarrow().to_batches()
     elif table.get_backend().name in _ARROW_BACKENDS:
@@ -167,7 +194,7 @@ def _ibis_batches(table: Any) -> Iterator[pa.RecordBatch]:
         yield from _exact_batches(table)
 
 
-def _exact_batches(table: Any) -> Iterator[pa.RecordBatch]:
+def _exact_batches(table: ibis.Table) -> Iterator[pa.RecordBatch]:
     """Whole numbers and decimals travel as text: pandas makes floats of them beside a missing cell.
 
     Beyond 2^53 two of those would become one, and two persons with them.
@@ -185,7 +212,7 @@ def _exact_batches(table: Any) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(arrays, names=wanted.names)
 
 
-def _quoted(cells: Any) -> Any:
+def _quoted(cells: ibis.Column) -> ibis.Column:
     """A decimal of SQLite in all its digits: a real or a whole number there, of which CAST shows 15."""
     import ibis
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.progress import track
 from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import BatchSource, EngineSource, Source
+
+if TYPE_CHECKING:
+    from sfumato.counts.moments import CrossProducts, Sums
 
 _BATCH = 65_536
 _SIZE = re.compile(  # as DuckDB reads it
@@ -265,7 +268,7 @@ class Table:
             found.add(batch)
         return found
 
-    def cross_products(self, columns: Sequence[str], *, weight: str | None = None) -> Any:
+    def cross_products(self, columns: Sequence[str], *, weight: str | None = None) -> CrossProducts:
         """X'X of the named numeric columns with a constant, over complete rows: `CrossProducts`."""
         from sfumato.counts import moments
 
@@ -276,7 +279,7 @@ class Table:
         names = [*columns, weight] if weight else list(columns)
         return moments.cross_products_of_batches(self._raw(names, "summing"), described, weigh)
 
-    def sums(self, *by: str, of: Sequence[str], weight: str | None = None) -> Any:
+    def sums(self, *by: str, of: Sequence[str], weight: str | None = None) -> Sums:
         """Sums of numeric columns and the number of complete rows, per group: `Sums`."""
         from sfumato.counts import moments
 

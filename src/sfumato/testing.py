@@ -70,7 +70,7 @@ class MethodCheck:
 
 
 def check_method(
-    method: Any, table: Table | None = None, *, hierarchies: Mapping[str, Any] | None = None, **asked: Any
+    method: object, table: Table | None = None, *, hierarchies: Mapping[str, Any] | None = None, **asked: Any
 ) -> None:
     """Try a method in every way, and say all that is wrong with it at once, as an AssertionError.
 
@@ -89,7 +89,7 @@ def check_method(
 
 
 def checks(
-    method: Any, table: Table | None = None, *, hierarchies: Mapping[str, Any] | None = None, **asked: Any
+    method: object, table: Table | None = None, *, hierarchies: Mapping[str, Any] | None = None, **asked: Any
 ) -> list[MethodCheck]:
     """The same, one by one, for the parameters of a test; of methods that release nothing, the first two."""
     declared = declaration_of(method)
@@ -233,7 +233,7 @@ def _field_faults(each: Field) -> Iterator[str]:
             yield f"the default of '{each.name}' is not what it may be: it {words}"
 
 
-def _round_trip(method: Any) -> Iterator[str]:
+def _round_trip(method: object) -> Iterator[str]:
     kind, plain = type(method), plain_settings(method)
     if all(map(is_plain, plain.values())) and plain_settings(build(kind, plain)) != plain:
         yield "its settings, written down and read again, make another method"

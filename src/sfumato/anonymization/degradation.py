@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.augmentation import SUPPRESSED, implied
 from sfumato.seeds import Key
+
+if TYPE_CHECKING:
+    from sfumato.methods.estimators import Estimator
 
 _FINE = 400  # nodes on one level: finer levels are not shown to a model
 _BATCH = 20_000  # rows predicted at once
@@ -47,7 +50,7 @@ class LearningTarget:
     value: Floats | None
 
     @classmethod
-    def of(cls, problem: Problem, name: str, estimator: Any = None, most: int = MOST) -> LearningTarget:
+    def of(cls, problem: Problem, name: str, estimator: object = None, most: int = MOST) -> LearningTarget:
         """Numbers are taken as they are, unless a classifier is to learn them; of classes at most `most`."""
         numbers = None if _classifies(estimator) else _numbers(problem, name)
         if numbers is None:
@@ -68,7 +71,7 @@ class LearningTarget:
         return np.asarray(apart if self.value is not None else apart / 2)
 
 
-def _classifies(estimator: Any) -> bool:
+def _classifies(estimator: object) -> bool:
     if estimator is None or hasattr(estimator, "learn"):
         return False
     from sklearn.base import is_classifier
@@ -160,7 +163,9 @@ def halves(found: OutcomeCounts, share: float, seed: int) -> tuple[NDArray[np.in
     return learn, found.n - learn
 
 
-def learn(problem: Problem, target: LearningTarget, rows: NDArray[np.int64], estimator: Any = None) -> Model:
+def learn(
+    problem: Problem, target: LearningTarget, rows: NDArray[np.int64], estimator: object = None
+) -> Model:
     """A model from some rows of a table, each as it stands. rows: (entries of the outcome,).
 
     estimator: any of scikit-learn's (a classifier needs predict_proba), or something with
@@ -195,12 +200,13 @@ def learn(problem: Problem, target: LearningTarget, rows: NDArray[np.int64], est
     return FittedEstimator(encoding, fresh, 0 if numeric else found.levels)
 
 
-def _plain(target: LearningTarget) -> Any:
+def _plain(target: LearningTarget) -> Estimator:
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
-    if target.value is not None:
-        return RidgeCV(alphas=(0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0))
-    return LogisticRegression(C=0.1, max_iter=300)
+    numeric = target.value is not None
+    alphas = (0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0)
+    plain: Estimator = RidgeCV(alphas=alphas) if numeric else LogisticRegression(C=0.1, max_iter=300)
+    return plain
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.criteria import Criterion
 from sfumato.errors import SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.anonymization.anonymize import Search
+    from sfumato.anonymization.recoding import Recoding
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def explain(settled: FinalClasses, chains: Chains | None = None) -> Explanation:
     )
 
 
-def alternatives(problem: Problem, criterion: Criterion, method: Any) -> dict[str, Mapping[str, float]]:
+def alternatives(problem: Problem, criterion: Criterion, method: Search) -> dict[str, Mapping[str, float]]:
     """For each column, the loss in the *other* columns if it were dropped, and if it started one level up.
 
     "now" is their loss with the column as it is: the difference is the gain. Runs the method twice a column.
@@ -130,7 +134,7 @@ def alternatives(problem: Problem, criterion: Criterion, method: Any) -> dict[st
     return found
 
 
-def loss_of(recoding: Any, columns: Sequence[int]) -> float:
+def loss_of(recoding: Recoding, columns: Sequence[int]) -> float:
     """The mean loss of some columns of a recoding, 0 to 1."""
     problem = recoding.problem
     cells = [

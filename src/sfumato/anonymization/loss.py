@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,13 +161,13 @@ def guest_measures() -> dict[str, type]:
     return plugins.found(Group.MEASURES, _require_measure, OURS)
 
 
-def _require_measure(name: str, kind: Any) -> None:
+def _require_measure(name: str, kind: object) -> None:
     lacking = [part for part in _SAYS if not hasattr(kind, part)]
     if not isinstance(kind, type) or lacking:
         raise ParameterError(f"a measure of loss lacks {listed(lacking)}", hint="docs/guests.md")
 
 
-def measure_of(given: Any) -> Measure:
+def measure_of(given: str | Measure) -> Measure:
     """A measure, or the one of that name."""
     if isinstance(given, str):
         if given in INFORMED:

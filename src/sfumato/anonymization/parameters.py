@@ -56,14 +56,14 @@ def work_limit(units: str) -> Parameter:
 # -- measures of loss ----------------------------------------------------------------------------------
 
 
-def _read(value: Any, folder: Path) -> Measure:
+def _read(value: str | Mapping[str, Any], folder: Path) -> Measure:
     if isinstance(value, str):
         return measure_of(value)
     settings = {k: v for k, v in value.items() if k != _TAG}
     return measure_of(build(_kind(value[_TAG]), settings, folder))
 
 
-def _write(value: Any) -> Any:
+def _write(value: object) -> object:
     if isinstance(value, str):
         return value
     ours: dict[str, Any] = {**MEASURES, **INFORMED}
@@ -88,7 +88,7 @@ class _Losses(Either):
 
     wanted: Callable[[Any], bool] = field(default=lambda kind: True)
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """What is wrong with a name or a table of ours, or with the settings of a guest's."""
         name = value.get(_TAG) if isinstance(value, Mapping) else value
         kind = guest_measure(name) if isinstance(name, str) else None
@@ -125,7 +125,7 @@ def loss(doc: str, wanted: Callable[[Any], bool] = lambda kind: True) -> Paramet
     )
 
 
-def of_cells(kind: Any) -> bool:
+def of_cells(kind: object) -> bool:
     """Whether a measure is a sum over cells, as searches that grow row by row need."""
     return hasattr(kind, "cost")
 

@@ -39,7 +39,7 @@ class Recoding:
 
     @classmethod
     def whole(
-        cls, problem: Problem, nodes: NDArray[np.int32], suppressed: NDArray[np.bool_], **about: Any
+        cls, problem: Problem, nodes: NDArray[np.int32], suppressed: NDArray[np.bool_], **about: object
     ) -> Recoding:
         """All rows of a combination share one fate."""
         return cls(problem, np.arange(problem.combinations), problem.n, nodes, suppressed, about)

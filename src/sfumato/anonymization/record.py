@@ -80,7 +80,7 @@ def about_of(settled: FinalClasses, *, hidden: bool) -> str:
     )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Numbers of numpy as JSON has them."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}

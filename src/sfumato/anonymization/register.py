@@ -28,7 +28,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,9 @@ from sfumato.schema import Column, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.anonymization.request import Request
+
 _KEY = "register.key"
 _ROWS = "rows"
 _PERSONS = "persons"
@@ -64,7 +67,9 @@ class Register:
 
     folder: str | Path
 
-    def check(self, table: Table, settled: FinalClasses, asked: Any, key: Key | None = None) -> RegisterEntry:
+    def check(
+        self, table: Table, settled: FinalClasses, asked: Request, key: Key | None = None
+    ) -> RegisterEntry:
         """The entry of a release that may be made; refused with the reason otherwise."""
         entry = self._entry(table, settled, asked, key or Key.fresh())
         earlier = [*self._entries()]
@@ -183,7 +188,7 @@ class Register:
             except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
                 raise DataError(f"{path.name} in the register cannot be read.", hint="restore it") from None
 
-    def _entry(self, table: Table, settled: FinalClasses, asked: Any, key: Key) -> RegisterEntry:
+    def _entry(self, table: Table, settled: FinalClasses, asked: Request, key: Key) -> RegisterEntry:
         person = next(iter(table.schema.of_role(Role.PERSON)), None)
         counted = asked.by_value()
         writer = Writer.of(table, settled, key.derive("anonymization", "pieces"))

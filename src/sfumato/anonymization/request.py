@@ -74,7 +74,7 @@ class Request:
         """The table, columns that must be close to the whole without their bins."""
         return _by_value(self.table, self.criterion)
 
-    def plan(self, **more: Any) -> dict[str, Any]:
+    def plan(self, **more: object) -> dict[str, Any]:
         """What was asked, for the record."""
         return {
             "anonymize": {
@@ -89,7 +89,7 @@ class Request:
         }
 
 
-def described(value: Any) -> Any:
+def described(value: object) -> object:
     """A method and its settings as plain JSON."""
     if is_dataclass(value) and not isinstance(value, type):
         settings = {f.name: described(getattr(value, f.name)) for f in fields(value) if f.repr}
@@ -104,7 +104,7 @@ def described(value: Any) -> Any:
 def ask(
     table: Table,
     criterion: Criterion,
-    method: Any,
+    method: object,
     hierarchies: Mapping[str, Any] | str | Path,
     quasi_identifiers: Sequence[str] | None,
     weights: Mapping[str, float],
@@ -377,7 +377,7 @@ def _over(given: Any, levels: list[object]) -> Hierarchy:
     return found
 
 
-def refuse_posets(method: Any, criterion: Criterion, hierarchies: Mapping[str, Hierarchy]) -> None:
+def refuse_posets(method: object, criterion: Criterion, hierarchies: Mapping[str, Hierarchy]) -> None:
     """Posets without levels are for the searches that take them, and no population fits them."""
     without = [repr(c) for c, h in hierarchies.items() if isinstance(h, Numbered)]
     if without and not getattr(method, "takes_posets", False):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
 from sfumato.score import Score
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -67,8 +70,8 @@ class _People:
 
 
 def assess_aggregates(
-    table: Any,
-    reconstructed: Any,
+    table: Table | DataLike,
+    reconstructed: Table | DataLike,
     *,
     by: str | Sequence[str],
     value: str,
@@ -136,7 +139,14 @@ class _Groups:
     mean: Real
 
 
-def _read(table: Any, reconstructed: Any, by: tuple[str, ...], value: str, guess: str, what: str) -> _People:
+def _read(
+    table: Table | DataLike,
+    reconstructed: Table | DataLike,
+    by: tuple[str, ...],
+    value: str,
+    guess: str,
+    what: str,
+) -> _People:
     original = table if isinstance(table, Table) else scan(table, keep_text=True)
     other = reconstructed if isinstance(reconstructed, Table) else scan(reconstructed, keep_text=True)
     original.schema.require([*by, value])

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from sfumato.assessment.copies import Copies
     from sfumato.assessment.pictures import Pictures
     from sfumato.assessment.utility.models import Model
+    from sfumato.release import Release
+    from sfumato.sources import DataLike
+    from sfumato.table import Table
 
 __all__ = ["Assessment", "assess"]
 
@@ -52,16 +55,16 @@ _OVERLAPPING = {"original": 1e-3, "release": 1e-4}
 
 
 def assess(
-    original: Any,
-    released: Any,
+    original: Table | Release | DataLike,
+    released: Table | Release | DataLike,
     *,
-    control: Any = None,
+    control: Table | Release | DataLike | None = None,
     schema: Schema | str | Path | None = None,
     quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     target: str | None = None,
     weight: str | None = None,
-    population: Any = None,
+    population: int | Table | Release | DataLike | None = None,
     thresholds: Mapping[str, float] | None = None,
     hierarchies: Hierarchies | None = None,
     truth: str | None = None,

@@ -6,9 +6,8 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +66,11 @@ def _side(database: Database) -> _Side:
     return _Side(database, rows, above, person)
 
 
+_Mask = dict[str, NDArray[np.bool_]] | None  # the rows that count; None for all
+_Tables = dict[str, NDArray[np.float64]]
+_Measure = Callable[[_Side, _Mask, dict[str, pa.Array]], _Tables]
+
+
 def _half(side: _Side, first: bool, key: Key) -> dict[str, NDArray[np.bool_]]:
     """Which rows belong to a random half of the persons."""
     coin = key.generator("halves").random(side.database.people.count) < 0.5
@@ -81,7 +85,7 @@ def utilities(
     missing = [n for n in before.rows if n not in after.rows]
     if missing:
         skipped.append(f"tables that the release does not have: {listed(missing)}")
-    measures: dict[str, tuple[str, Any]] = {}
+    measures: dict[str, tuple[str, _Measure]] = {}
     for link in original.links:
         if link.child not in after.rows or link.parent not in before.rows or link.child in missing:
             continue
@@ -129,7 +133,7 @@ def _has(database: Database, place: str) -> bool:
     return name in database.tables and column in database[name].schema
 
 
-def _distance(a: dict[str, NDArray[np.float64]], b: dict[str, NDArray[np.float64]]) -> float | None:
+def _distance(a: _Tables, b: _Tables) -> float | None:
     """The mean total variation over the tables both have."""
     found = []
     for name in a.keys() & b.keys():
@@ -139,7 +143,7 @@ def _distance(a: dict[str, NDArray[np.float64]], b: dict[str, NDArray[np.float64
     return float(np.mean(found)) if found else None
 
 
-def _kept(side: _Side, mask: dict[str, NDArray[np.bool_]] | None, name: str) -> NDArray[np.bool_]:
+def _kept(side: _Side, mask: _Mask, name: str) -> NDArray[np.bool_]:
     return np.ones(len(side.person[name]), bool) if mask is None else mask[name]
 
 
@@ -164,8 +168,8 @@ def _columns(side: _Side, name: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _children(parent: str, child: str) -> Any:
-    def measure(side: _Side, mask: Any, _: Any) -> dict[str, NDArray[np.float64]]:
+def _children(parent: str, child: str) -> _Measure:
+    def measure(side: _Side, mask: _Mask, _: object) -> _Tables:
         rows = side.above[child][_kept(side, mask, child)]
         n = np.bincount(rows[rows >= 0], minlength=side.rows[parent].num_rows)[_kept(side, mask, parent)]
         return {"n": np.bincount(np.minimum(n, _MOST), minlength=_MOST + 1).astype(np.float64)}
@@ -173,10 +177,10 @@ def _children(parent: str, child: str) -> Any:
     return measure
 
 
-def _joint(upper: str, child: str) -> Any:
+def _joint(upper: str, child: str) -> _Measure:
     """Every categorical column of a row above with every one of the child."""
 
-    def measure(side: _Side, mask: Any, levels: dict[str, pa.Array]) -> dict[str, NDArray[np.float64]]:
+    def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         rows = np.flatnonzero(_kept(side, mask, child))
         name, at = child, rows
         while name != upper:
@@ -195,7 +199,7 @@ def _joint(upper: str, child: str) -> Any:
     return measure
 
 
-def _ordered(side: _Side, name: str, date: str, mask: Any) -> tuple[Ints, Ints, Ints]:
+def _ordered(side: _Side, name: str, date: str, mask: _Mask) -> tuple[Ints, Ints, Ints]:
     """Rows in order of person and day, with both."""
     days = side.rows[name][date].combine_chunks().cast(pa.timestamp("s")).cast(pa.int64())
     there = np.asarray(days.is_valid().to_numpy(zero_copy_only=False), bool) & _kept(side, mask, name)
@@ -205,8 +209,8 @@ def _ordered(side: _Side, name: str, date: str, mask: Any) -> tuple[Ints, Ints, 
     return rows[order], side.person[name][rows][order], day[order]
 
 
-def _gaps(name: str, date: str) -> Any:
-    def measure(side: _Side, mask: Any, _: Any) -> dict[str, NDArray[np.float64]]:
+def _gaps(name: str, date: str) -> _Measure:
+    def measure(side: _Side, mask: _Mask, _: object) -> _Tables:
         _, person, day = _ordered(side, name, date, mask)
         gap = np.diff(day)[person[1:] == person[:-1]]
         return {"gap": np.bincount(np.digitize(gap, _GAPS), minlength=len(_GAPS) + 1).astype(np.float64)}
@@ -214,8 +218,8 @@ def _gaps(name: str, date: str) -> Any:
     return measure
 
 
-def _again(name: str, date: str) -> Any:
-    def measure(side: _Side, mask: Any, _: Any) -> dict[str, NDArray[np.float64]]:
+def _again(name: str, date: str) -> _Measure:
+    def measure(side: _Side, mask: _Mask, _: object) -> _Tables:
         _, person, day = _ordered(side, name, date, mask)
         soon = (np.diff(day) <= 30) & (person[1:] == person[:-1])
         return {"again": np.array([soon.sum(), len(person) - soon.sum()], np.float64)}
@@ -223,8 +227,8 @@ def _again(name: str, date: str) -> Any:
     return measure
 
 
-def _succession(name: str, date: str) -> Any:
-    def measure(side: _Side, mask: Any, levels: dict[str, pa.Array]) -> dict[str, NDArray[np.float64]]:
+def _succession(name: str, date: str) -> _Measure:
+    def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         rows, person, _ = _ordered(side, name, date, mask)
         same, width = person[1:] == person[:-1], _LEVELS + 2
         out = {}
@@ -237,11 +241,11 @@ def _succession(name: str, date: str) -> Any:
     return measure
 
 
-def _code_pairs(place: str) -> Any:
+def _code_pairs(place: str) -> _Measure:
     """Which of the commonest values the persons have together."""
     name = place.partition(".")[0]
 
-    def measure(side: _Side, mask: Any, levels: dict[str, pa.Array]) -> dict[str, NDArray[np.float64]]:
+    def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         value, kept = _numbered(side, place, levels, _CODES), _kept(side, mask, name)
         rows = kept & (value < _CODES) & (side.person[name] >= 0)
         has = np.zeros((side.database.people.count, _CODES), np.float32)
@@ -252,11 +256,11 @@ def _code_pairs(place: str) -> Any:
     return measure
 
 
-def _repeats(place: str) -> Any:
+def _repeats(place: str) -> _Measure:
     """How many of a person's values stand in several records."""
     name = place.partition(".")[0]
 
-    def measure(side: _Side, mask: Any, levels: dict[str, pa.Array]) -> dict[str, NDArray[np.float64]]:
+    def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         coded = side.texts(place).dictionary_encode()
         value = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
         rows = _kept(side, mask, name) & (value >= 0) & (side.person[name] >= 0)

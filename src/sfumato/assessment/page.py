@@ -102,7 +102,7 @@ def _people(found: Assessment) -> Iterator[DataTable]:
     yield DataTable(columns, rows, caption, most=_OPEN)
 
 
-def _entry(value: Any) -> Cell:
+def _entry(value: object) -> Cell:
     if isinstance(value, list) and not value:
         return "none"
     return value if isinstance(value, str | int | float | bool | None) else cell(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,9 @@ from sfumato.cells.layout import Layout, coded, inner_cells, read_layouts, relat
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
 
 Real = NDArray[np.float64]
 
@@ -54,7 +57,7 @@ class TableRisk:
 
 
 def assess_tables(
-    data: Any,
+    data: Table | DataLike,
     tables: str | Iterable[str | Sequence[str | Sequence[str]] | Layout],
     *,
     minimum: int = 5,

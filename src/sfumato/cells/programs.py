@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from sfumato.cells.publication import Published
 
 Real = NDArray[np.float64]
@@ -32,7 +34,14 @@ def solver() -> Any:
 
 
 def load(
-    highs: Any, matrix: Any, cost: Real, low: Real, high: Real, least: Real, most: Real, whole: Any = None
+    highs: Any,
+    matrix: csr_matrix,
+    cost: Real,
+    low: Real,
+    high: Real,
+    least: Real,
+    most: Real,
+    whole: NDArray[np.bool_] | None = None,
 ) -> None:
     """Pass a program: minimize cost x, low <= x <= high, least <= matrix x <= most."""
     import highspy

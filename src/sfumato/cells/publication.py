@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -46,7 +49,14 @@ class Relations:
 
     @classmethod
     def of_entries(
-        cls, rows: int, cells: int, row: Any, column: Any, coefficient: Any, least: Real, most: Real
+        cls,
+        rows: int,
+        cells: int,
+        row: ArrayLike,
+        column: ArrayLike,
+        coefficient: ArrayLike,
+        least: Real,
+        most: Real,
     ) -> Relations:
         """From the entries that are not zero."""
         from scipy.sparse import csr_matrix

@@ -14,6 +14,8 @@ from sfumato.cli.scores import gathered, shown, without_details
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
     from sfumato.assessment.utility.models import Model
     from sfumato.release import Release
     from sfumato.table import Table
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 _LIMITS = "What is asked of the release (exit code 1 if it is not met)"
 
 
-def _columns(name: str, help_: str) -> Any:
-    return typer.Option(name, metavar="A,B,...", help=help_, show_default=False)
+def _columns(name: str, help_: str) -> OptionInfo:
+    made: OptionInfo = typer.Option(name, metavar="A,B,...", help=help_, show_default=False)
+    return made
 
 
 QuasiIdentifiers = Annotated[
@@ -35,9 +38,10 @@ Control = Annotated[
 ]
 
 
-def level_tables(help_: str) -> Any:
+def level_tables(help_: str) -> OptionInfo:
     """The option for a folder of level tables."""
-    return typer.Option("--hierarchies", metavar="DIR", exists=True, file_okay=False, help=help_)
+    made: OptionInfo = typer.Option("--hierarchies", metavar="DIR", exists=True, file_okay=False, help=help_)
+    return made
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -14,6 +14,8 @@ from typer.core import TyperCommand
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
     from sfumato.schema import Schema
     from sfumato.table import Table
 
@@ -42,8 +44,9 @@ KeepText = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
-def _said(name: str, metavar: str, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_FILES)
+def _said(name: str, metavar: str, help_: str) -> OptionInfo:
+    made: OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_FILES)
+    return made
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,7 @@ class _Shared:
     ] = False
 
 
+T = TypeVar("T")
 _CONTEXT = ("terminal", "reading")
 
 
@@ -185,12 +189,12 @@ def register(
     reads = "reading" in own
     parameters += [*(_options(ReadOptions) if reads else ()), *_options(_Shared)]
 
-    def command(**given: Any) -> None:
+    def command(**given: object) -> None:
         terminal = _taken(_Shared, given, Terminal)
         if reads:
-            given["reading"] = _taken(ReadOptions, given)
+            given["reading"] = _taken(ReadOptions, given, ReadOptions)
         for group, kind in groups.items():
-            given[group] = _taken(kind, given)
+            given[group] = _taken(kind, given, kind)
         if more:
             given["settings"] = {p.name: given.pop(p.name) for p in more}
         code = terminal.run(lambda: function(terminal=terminal, **given))
@@ -203,7 +207,7 @@ def register(
     app.command(name or function.__name__)(command)
 
 
-def _is_group(annotation: Any) -> bool:
+def _is_group(annotation: object) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation)
 
 
@@ -221,6 +225,6 @@ def _options(group: type) -> list[inspect.Parameter]:
     ]
 
 
-def _taken(group: type, given: dict[str, Any], make: type | None = None) -> Any:
-    """The options of a group, taken out of what was given; as the group, or as what `make` makes of them."""
-    return (make or group)(**{f.name: given.pop(f.name) for f in fields(group)})
+def _taken(group: type, given: dict[str, object], make: Callable[..., T]) -> T:
+    """The options of a group, taken out of what was given, as what `make` makes of them."""
+    return make(**{f.name: given.pop(f.name) for f in fields(group)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -11,6 +11,10 @@ from rich.text import Text
 
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import SfumatoError, printable
+
+if TYPE_CHECKING:
+    from sfumato.assessment.database import DatabaseAssessment
+    from sfumato.database import Database
 
 
 def is_database(data: str) -> bool:
@@ -42,7 +46,7 @@ def _differ(folder: Path) -> bool:
     return len(heads) > 1
 
 
-def opened(data: str) -> Any:
+def opened(data: str) -> Database:
     """A database from a folder, a DuckDB file, or a release."""
     from sfumato.io.databases import DECLARATION, scan_database
 
@@ -136,7 +140,7 @@ def assess_databases(terminal: Terminal, original: str, released: str) -> int:
     return 0
 
 
-def scores_grid(found: Any) -> Grid:
+def scores_grid(found: DatabaseAssessment) -> Grid:
     """Scores as lines: name, value, interval or what halves of the original differ by."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     grid.add_column("score", overflow="fold")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -15,7 +15,10 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import DataError, ParameterError, listed
 
 if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
     from sfumato.hierarchy import Hierarchy, Recipe
+    from sfumato.hierarchy.poset import Poset
 
 T = TypeVar("T")
 _RECIPES = "What the levels are (one of these)"
@@ -31,12 +34,18 @@ PosetName = Annotated[
 ]
 
 
-def _recipe(name: str, metavar: str | None, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_RECIPES, show_default=False)
+def _recipe(name: str, metavar: str | None, help_: str) -> OptionInfo:
+    made: OptionInfo = typer.Option(
+        name, metavar=metavar, help=help_, rich_help_panel=_RECIPES, show_default=False
+    )
+    return made
 
 
-def _more(name: str, metavar: str | None, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_MORE, show_default=False)
+def _more(name: str, metavar: str | None, help_: str) -> OptionInfo:
+    made: OptionInfo = typer.Option(
+        name, metavar=metavar, help=help_, rich_help_panel=_MORE, show_default=False
+    )
+    return made
 
 
 def build(
@@ -219,7 +228,7 @@ def _everything(file: Path, name: str | None) -> dict[str, Any]:
     return {called: p for called, p in posets.items() if name in (None, called, called.partition("/")[2])}
 
 
-def _only(found: dict[str, Any], file: Path) -> Any:
+def _only(found: Mapping[str, T], file: Path) -> T:
     if len(found) != 1:
         names = listed([repr(called) for called in found]) or "none"
         raise ParameterError(f"which poset of {file.name} is meant? There may be {names}.", hint="say --name")
@@ -235,7 +244,7 @@ def _read(file: Path, name: str | None) -> Hierarchy:
     return found if isinstance(found, Hierarchy) else found.levels()
 
 
-def _all_there(poset: Any, values: list[object]) -> None:
+def _all_there(poset: Poset[Any] | Recipe | None, values: list[object]) -> None:
     """Refuse values that have no node, all at once."""
     if poset is None:  # passes through: whatever the values are
         return
@@ -329,7 +338,7 @@ def _steps(text: str) -> tuple[str | int, ...]:
 # -- showing ---------------------------------------------------------------------------------------
 
 
-def _sizes(found: Any) -> str:
+def _sizes(found: object) -> str:
     from sfumato.hierarchy import Hierarchy, Matrix
 
     if isinstance(found, Matrix):

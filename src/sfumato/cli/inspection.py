@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
@@ -13,6 +13,11 @@ from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaF
 from sfumato.cli.databases import describe_database, is_database
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.counts import Counts
 
 
 def describe(
@@ -87,7 +92,7 @@ def counts(
     terminal.result([_cells(largest, limit), _summary(counted, limit)], plain)
 
 
-def _cells(cells: Any, limit: int) -> Grid:
+def _cells(cells: pa.Table, limit: int) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in cells.column_names[:-1]:
         grid.add_column(Text(printable(name)), overflow="fold")
@@ -101,7 +106,7 @@ def _cells(cells: Any, limit: int) -> Grid:
     return grid
 
 
-def _summary(counted: Any, limit: int) -> Text:
+def _summary(counted: Counts, limit: int) -> Text:
     hidden = max(0, counted.cells - limit)
     more = f", {hidden:,} smaller ones not shown (--limit)" if hidden else ""
     return Text(f"{counted.cells:,} cells{more}; total {counted.total:,}", "dim")

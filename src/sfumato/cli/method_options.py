@@ -148,7 +148,7 @@ def _metavar(shape: Shape) -> str:
 # -- from words to values ------------------------------------------------------------------------------
 
 
-def read(shape: Shape, given: Any, name: str) -> Any:
+def read(shape: Shape, given: bool | str | Sequence[str], name: str) -> object:
     """What was written on the command line as the plain value that a plan would have."""
     if isinstance(given, bool):
         return given
@@ -162,7 +162,7 @@ def read(shape: Shape, given: Any, name: str) -> Any:
         ) from None
 
 
-def _value(shape: Shape, texts: Sequence[str]) -> Any:
+def _value(shape: Shape, texts: Sequence[str]) -> object:
     if isinstance(shape, Either):
         return _value(_meant(shape, texts), texts)
     if isinstance(shape, ListOf):
@@ -214,7 +214,7 @@ def _cells(text: str) -> list[str]:
     return [cell.strip().strip('"') for cell in found if cell.strip()]
 
 
-def _scalar(shape: Shape, text: str) -> Any:
+def _scalar(shape: Shape, text: str) -> str | float:
     if isinstance(shape, Number):
         if not _is_number(text):
             raise ParameterError(f"must be a {'whole ' * shape.whole}number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -12,6 +12,9 @@ from rich.text import Text
 
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, offered
+
+if TYPE_CHECKING:
+    from sfumato.methods.declaration import Declaration
 
 
 def methods(
@@ -91,7 +94,7 @@ def _one(terminal: Terminal, name: str) -> None:
     terminal.result(lines, {**_plain(declared), "settings": rows})
 
 
-def _plain(declared: Any) -> dict[str, Any]:
+def _plain(declared: Declaration) -> dict[str, Any]:
     return {
         "name": declared.name, "does": str(declared.does), "summary": declared.summary, "page": declared.page,
         "command": declared.command, "claims": list(declared.claims),

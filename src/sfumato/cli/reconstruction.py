@@ -14,7 +14,15 @@ from sfumato.cli.commands import Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.assessment.aggregates import AggregateRisk
     from sfumato.reconstruction.aggregate import Aggregates
+    from sfumato.reconstruction.baselines import EcologicalRegression, MoorePenrose
+    from sfumato.reconstruction.cudia import CUDIA
+    from sfumato.reconstruction.ludia import LUDIA
+
+    _Method = MoorePenrose | EcologicalRegression | LUDIA | CUDIA
 
 _CHOSEN = ("rank", "sharing", "iterations", "clusters")
 _METHODS = "mp, er, er-corrected, ludia or cudia."
@@ -120,10 +128,11 @@ def reconstruct(
     result.save(out, overwrite=target.overwrite)
     people = fitted.grouping.rows
     uncertain = fitted.uncertainty() if fitted.rests is not None and len(fitted.rests[1]) > 2 else None
+    chosen = {k: v for k, v in fitted.chosen.items() if k in _CHOSEN}
     plain = {
         "written": str(out), "method": fitted.method, "people": people, "groups": len(fitted.grouping.sizes),
         "columns": list(result.values), "residual": fitted.residual,
-        "chosen": {k: v for k, v in fitted.chosen.items() if k in _CHOSEN},
+        "chosen": chosen,
         "pinned": None if uncertain is None else uncertain.pinned,
         "sigma": None if uncertain is None else uncertain.sigma.tolist(),
     }  # fmt: skip
@@ -133,8 +142,8 @@ def reconstruct(
             "green",
         )
     ]
-    if plain["chosen"]:
-        lines.append(Text("  " + ", ".join(f"{k} {v}" for k, v in plain["chosen"].items()), "dim"))
+    if chosen:
+        lines.append(Text("  " + ", ".join(f"{k} {v}" for k, v in chosen.items()), "dim"))
     if uncertain is not None:
         lines.append(
             Text(f"  the aggregates fix {uncertain.pinned:.2%} of what differs between people; "
@@ -209,7 +218,7 @@ def assess_aggregates(
     return 0 if found.met else 1
 
 
-def _shown(found: Any, too_few: int) -> list[Any]:
+def _shown(found: AggregateRisk, too_few: int) -> list[Any]:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     grid.add_column("", overflow="fold")
     for title in ("value", "group mean", "control"):
@@ -237,14 +246,14 @@ def _level(text: str) -> tuple[str, str]:
     return column, file
 
 
-def _method(name: str, known: str | None, partial: bool, seed: int | None) -> Any:
+def _method(name: str, known: str | None, partial: bool, seed: int | None) -> _Method:
     from sfumato.errors import ParameterError
     from sfumato.reconstruction.baselines import EcologicalRegression, MoorePenrose
     from sfumato.reconstruction.cudia import CUDIA
     from sfumato.reconstruction.ludia import LUDIA
 
     columns = None if known is None else _split(known)
-    makers: dict[str, Any] = {
+    makers: dict[str, Callable[[], _Method]] = {
         "mp": lambda: MoorePenrose(partial=partial),
         "er": lambda: EcologicalRegression(columns=columns, partial=partial),
         "er-corrected": lambda: EcologicalRegression(correction=True, columns=columns, partial=partial),

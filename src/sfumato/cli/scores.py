@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -47,7 +48,7 @@ def shown(found: Assessment, reports: list[Path], card: Path | None) -> list[Any
     return parts
 
 
-def _verdict(found: Assessment) -> Any:
+def _verdict(found: Assessment) -> RenderableType:
     if not found.thresholds:
         return Text("No threshold was set (--max-risk, --min-utility, --threshold).", "yellow")
     grid = Grid.grid(padding=(0, 2, 0, 0))

@@ -14,6 +14,8 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.privacy.signatures import Trust, TrustedKey
 
 Trusted = Annotated[
@@ -300,7 +302,7 @@ def _read(file: Path | None) -> Trust:
     return Trust.read(path) if path.exists() else Trust()
 
 
-def _changed(terminal: Terminal, file: Path | None, change: Any, words: str) -> None:
+def _changed(terminal: Terminal, file: Path | None, change: Callable[[Trust], Trust], words: str) -> None:
     """Change the trust file: whole or not at all."""
     from sfumato.io.atomic import write_text
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -23,6 +23,9 @@ from rich.text import Text
 from sfumato.cli.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER, OUR_FAULT
 from sfumato.errors import SfumatoError, SfumatoWarning, printable
 from sfumato.progress import listening
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 STOPPED = "stopped; nothing was written"
 _PATIENCE = 2.0  # seconds before a bar is drawn
@@ -66,7 +69,7 @@ class Terminal:
 
     # -- speaking --------------------------------------------------------------------------------
 
-    def result(self, shown: RenderableType | Sequence[RenderableType], plain: Any) -> None:
+    def result(self, shown: RenderableType | Sequence[RenderableType], plain: object) -> None:
         """A result: for people, or with --json for programs."""
         if self.json:
             text = json_.dumps(_finite(plain), indent=2, ensure_ascii=False, default=str, allow_nan=False)
@@ -154,13 +157,16 @@ class Terminal:
             warnings.simplefilter("always", SfumatoWarning)
             usual = warnings.showwarning
 
-            def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            def show(
+                message: Warning | str, category: type[Warning], filename: str, lineno: int,
+                file: TextIO | None = None, line: str | None = None,
+            ) -> None:  # fmt: skip
                 if issubclass(category, SfumatoWarning):
                     self.note(str(message))
                 else:
-                    usual(message, category, *rest)
+                    usual(message, category, filename, lineno, file, line)
 
-            warnings.showwarning = show  # type: ignore[assignment]
+            warnings.showwarning = show
             yield
 
 
@@ -193,7 +199,7 @@ class _Bar:
             self._tasks[label] = self._progress.add_task(label, total=total)
         self._progress.update(self._tasks[label], completed=done, total=total)
 
-    def _drawn(self) -> Any:
+    def _drawn(self) -> Progress:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         return Progress(
@@ -231,7 +237,7 @@ def as_options(text: str) -> str:
     return _PARAMETER.sub(option, text)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """What is no number, or has no end, is null: JSON has no word for it, and most readers refuse ours."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -14,6 +14,8 @@ from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.prediction.learner import Learner
+    from sfumato.prediction.structures import GrownTree
     from sfumato.table import Table
 
 
@@ -91,7 +93,7 @@ def _features(table: Table, target: str, columns: str | None) -> Table:
     return table.select([*(n for n in wanted if n != target), target])
 
 
-def _report(model: Any, path: Path, title: str, stamp: str, overwrite: bool) -> None:
+def _report(model: Learner, path: Path, title: str, stamp: str, overwrite: bool) -> None:
     from sfumato.io.atomic import write_text
 
     if path.suffix == ".svg":
@@ -100,13 +102,13 @@ def _report(model: Any, path: Path, title: str, stamp: str, overwrite: bool) -> 
     model.page(title, stamp).save(path, overwrite=overwrite)
 
 
-def _rules(tree: Any) -> list[dict[str, Any]]:
+def _rules(tree: GrownTree) -> list[dict[str, Any]]:
     from sfumato.prediction.tree_figures import rules
 
     return [{"rule": words, "rows": n.size, "share": n.chance} for words, n in rules(tree)]
 
 
-def _closing(model: Any, written: list[Path]) -> list[Any]:
+def _closing(model: object, written: list[Path]) -> list[Any]:
     lines: list[Any] = [""] if written or hasattr(model, "guarantee") else []
     if hasattr(model, "guarantee"):
         lines.append(Text(model.guarantee.text(), "yellow"))

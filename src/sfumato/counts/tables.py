@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 from sfumato.counts.codebook import Codebook
 from sfumato.errors import ParameterError, listed, offered
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _DENSE_LIMIT = 2**28  # cells a dense array may have
 
@@ -181,7 +185,18 @@ class Counts:
         arrays = [b.decode(self.codes[:, i]) for i, b in enumerate(self.codebooks)]
         return pa.Table.from_arrays([*arrays, pa.array(self.n)], names=[*self.columns, name])
 
-    def to_frame(self, library: Literal["arrow", "pandas", "polars"] = "arrow") -> Any:
+    @overload
+    def to_frame(self, library: Literal["arrow"] = "arrow") -> pa.Table: ...
+
+    @overload
+    def to_frame(self, library: Literal["pandas"]) -> pd.DataFrame: ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> pl.DataFrame: ...
+
+    def to_frame(
+        self, library: Literal["arrow", "pandas", "polars"] = "arrow"
+    ) -> pa.Table | pd.DataFrame | pl.DataFrame:
         """As `to_arrow`, in the library of your choice."""
         table = self.to_arrow()
         if library == "arrow":
@@ -191,7 +206,9 @@ class Counts:
         if library == "polars":
             import polars
 
-            return polars.from_arrow(table)
+            frame = polars.from_arrow(table)
+            assert isinstance(frame, polars.DataFrame), "a table is no single column"
+            return frame
         raise ParameterError("a library that is not known.", hint="to_frame('pandas'), 'polars' or 'arrow'")
 
     def _axes(self, columns: Sequence[str]) -> list[int]:

@@ -6,7 +6,7 @@ single columns the values can be tallied as they come, and the levels follow fro
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from sfumato.counts.codebook import Codebook
 from sfumato.counts.tables import Counts
 from sfumato.counts.values import canonical
 from sfumato.schema import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MERGE = 2**17  # values that may wait before they are merged: columns of ids have a value per row
 
@@ -33,7 +36,7 @@ class Tally:
         values, n = _dictionary_tally(array) if pa.types.is_dictionary(array.type) else _tally(array)
         self.include(canonical(self.column, values), n)
 
-    def include(self, values: pa.Array, n: Any) -> None:
+    def include(self, values: pa.Array, n: pa.Array | NDArray[np.int64]) -> None:
         """Canonical values, and how often each was seen."""
         self._parts.append(pa.table({"value": values, "n": n}))
         self._waiting += len(values)

@@ -7,9 +7,8 @@ categoricals, decimals and zoned timestamps are what they mean, not how they are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -168,7 +167,7 @@ def decimal_text(value: Decimal) -> str:
 def _canonical_codes(column: Column, array: pa.Array) -> pa.Array:
     """Cells with several codes as sorted, distinct codes joined by the separator."""
 
-    def cell(value: Any) -> str | None:
+    def cell(value: str | Iterable[object]) -> str | None:
         parts = (
             value.split(column.separator)
             if isinstance(value, str)

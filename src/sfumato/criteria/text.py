@@ -143,7 +143,7 @@ def form_of(name: str) -> CriterionForm | None:
     return found
 
 
-def _require_form(name: str, form: Any) -> None:
+def _require_form(name: str, form: object) -> None:
     if not isinstance(form, CriterionForm) or not form.example.startswith(f"{name}("):
         raise ParameterError(f"it is no CriterionForm with an example as {name}(...)", hint="docs/guests.md")
 

@@ -25,7 +25,7 @@ from sfumato.io.cells import clean, convert
 from sfumato.io.csv import TextFiles
 from sfumato.io.spark import is_spark
 from sfumato.schema import Column, Kind, Role, Schema
-from sfumato.sources import BatchSource, EngineSource, Source
+from sfumato.sources import BatchSource, DataLike, EngineSource, Source
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _number(n: int, word: str) -> str:
     return f"{n:,} {word}{'s' * (n != 1)}"
 
 
-def scan_as(data: Any, schema: Schema | None, **options: Any) -> Table:
+def scan_as(data: DataLike, schema: Schema | None, **options: Any) -> Table:
     """The data with the types of the schema where it names a column, and guesses for the rest.
 
     To compare the two, neither may refuse the other.

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,9 @@ from sfumato.schema.provenance import Checked
 from sfumato.schema.search_record import sealed, signed
 from sfumato.seeds import Key
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _LEVELS = (Kind.NOMINAL, Kind.ORDINAL, Kind.FLAG)
 _EDGES = (Kind.NUMERIC, Kind.DATE)
@@ -247,7 +250,9 @@ class DomainSearch:
 
     # -- drawing -----------------------------------------------------------------------------------
 
-    def _found(self, column: Column, counted: Any, grant: Grant, unit: Unit) -> tuple[Column, int]:
+    def _found(
+        self, column: Column, counted: tuple[Any, NDArray[np.int64]], grant: Grant, unit: Unit
+    ) -> tuple[Column, int]:
         epsilon = up(_in_units(self.epsilon, UNIT))
         paid = grant.account if isinstance(grant.account, Accounted) else None
         said = replace(

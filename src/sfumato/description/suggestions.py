@@ -9,11 +9,11 @@ All of it is marked as read off the data, and no promise of differential privacy
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,9 @@ from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.description.roles import roles_of
 from sfumato.schema import Column, Draw, Kind, Provenance, Role, Schema, Value
 from sfumato.table import Table, plain_column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_LEVELS = 1_000
 _READ_OFF = Provenance.read_off()
@@ -173,7 +176,9 @@ def _suggested(column: Column, counts: Counts) -> tuple[tuple[Value, ...], str]:
     return _numeric(column, numbers[kept], n[kept])
 
 
-def _numeric(column: Column, values: Any, n: Any) -> tuple[tuple[Value, ...], str]:
+def _numeric(
+    column: Column, values: NDArray[np.float64], n: NDArray[np.int64]
+) -> tuple[tuple[Value, ...], str]:
     low, high = float(values[0]), float(values[-1])
     if column.type == "integer" and high - low <= _SINGLE_BINS:
         single = list(range(int(low), int(high) + 2))
@@ -195,7 +200,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _outward(value: float, towards: Any) -> float:
+def _outward(value: float, towards: Callable[[float], int]) -> float:
     step = _step(value)
     return float(f"{towards(value / step) * step:.6e}")
 
@@ -208,7 +213,7 @@ def _typed(column: Column, edges: Sequence[float]) -> tuple[Value, ...]:
     return tuple(float(e) for e in edges)
 
 
-def _calendar(column: Column, low: Any, high: Any) -> tuple[tuple[Value, ...], str]:
+def _calendar(column: Column, low: date, high: date) -> tuple[tuple[Value, ...], str]:
     months = (high.year - low.year) * 12 + high.month - low.month + 1
     if months <= _MONTHS:
         first = low.year * 12 + low.month - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.hierarchy._markup import Element, attribute
@@ -17,11 +17,14 @@ from sfumato.hierarchy.matrix import Matrix
 from sfumato.hierarchy.ranges import Range
 from sfumato.hierarchy.rows import PassThrough, Suppression
 
+if TYPE_CHECKING:
+    from sfumato.hierarchy.poset import Poset
+
 DEFAULT = "Default"
 Named = tuple[str, str]  # namespace and name
 
 
-def poset_of(element: Element, space: str, known: Mapping[Named, Any]) -> Any:
+def poset_of(element: Element, space: str, known: Mapping[Named, Any]) -> Poset[Any] | None:
     """The poset of an element; None for one that passes through, whose role the columns must say."""
     given = element.attributes
     if element.tag == "RangePoset":
@@ -102,7 +105,7 @@ def _matrix(element: Element) -> Matrix:
     return Matrix.of(parents, names=names, values=values or None)
 
 
-def element_of(name: str, poset: Any, space: str, posets: Mapping[Any, Any]) -> list[str]:
+def element_of(name: str, poset: object, space: str, posets: Mapping[Any, Any]) -> list[str]:
     """The lines of a poset's element."""
     start = f"Name={attribute(name)}"
     if isinstance(poset, Hierarchy):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError
 from sfumato.hierarchy.codes import SparseCodes
 from sfumato.hierarchy.dsg import read_posets
 from sfumato.hierarchy.tables import read_levels
+
+if TYPE_CHECKING:
+    from sfumato.hierarchy.poset import Poset
 
 
 def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Any]:
@@ -30,7 +33,7 @@ def read_folder(folder: str | Path, columns: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _only_poset(file: Path) -> Any:
+def _only_poset(file: Path) -> Poset[Any]:
     posets = [p for p in read_posets(file).values() if p is not None]
     # The codes of sparse cells are a poset of the same file, which the column itself does not have.
     cells = [p for p in posets if isinstance(p, SparseCodes)]

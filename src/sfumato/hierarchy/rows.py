@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -182,7 +182,7 @@ class Product:
         """How many rows there can be."""
         return math.prod(p.domain for p in self._parts)
 
-    def node(self, value: Any) -> tuple[Hashable, ...]:
+    def node(self, value: Mapping[str, object] | Iterable[object]) -> tuple[Hashable, ...]:
         """The node of a row: its cells in the order of the columns, or by name."""
         if isinstance(value, Mapping):
             value = [value[name] for name in self.posets if name in value]

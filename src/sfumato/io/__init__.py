@@ -30,7 +30,7 @@ from sfumato.io.guests import guest_source
 from sfumato.io.native import to_native
 from sfumato.io.output import write
 from sfumato.schema import Kind, Schema
-from sfumato.sources import EngineSource, Source
+from sfumato.sources import DataLike, EngineSource, Source
 from sfumato.table import Table
 
 __all__ = ["Dialect", "scan", "to_native", "write"]
@@ -40,7 +40,7 @@ _ENGINE_SAMPLE_ROWS = 10_000  # an engine may be far away
 
 
 def scan(
-    data: Any,
+    data: DataLike,
     schema: Schema | str | Path | None = None,
     *,
     separator: str | None = None,
@@ -88,7 +88,7 @@ def scan(
     return Table(source, meant, memory_limit)
 
 
-def _require_schema(schema: Any) -> None:
+def _require_schema(schema: object) -> None:
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError(
             f"schema is a {type(schema).__name__}.", hint="give a Schema or the path of a TOML file"
@@ -99,7 +99,11 @@ def _require_schema(schema: Any) -> None:
 
 
 def _open(
-    data: Any, schema: Schema | None, written: Mapping[str, Any], table: str | None, sheet: str | int | None
+    data: object,
+    schema: Schema | None,
+    written: Mapping[str, Any],
+    table: str | None,
+    sheet: str | int | None,
 ) -> tuple[Source, Schema | None]:
     """The source, and what a file says about its columns. Options that have no meaning here are refused."""
     options = {**written, "table": table, "sheet": sheet}

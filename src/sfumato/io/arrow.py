@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -45,7 +44,9 @@ def _schema(path: Path) -> pa.Schema:
     return schema
 
 
-def _reader(file: pa.NativeFile, positions: list[int] | None = None) -> Any:
+def _reader(
+    file: pa.NativeFile, positions: list[int] | None = None
+) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
     """The form with a table of contents, or the one that is read from front to back."""
     options = pa.ipc.IpcReadOptions(included_fields=positions)
     has_contents = file.read(len(_FILE_MARK)) == _FILE_MARK

@@ -64,7 +64,7 @@ def read(
     *,
     schema: Schema | None = None,
     partitions: Partitions = NO_PARTITIONS,
-    **dialect: Any,
+    **dialect: object,
 ) -> tuple[BatchSource, None]:
     """A source over one file, or over several that are written alike. A schema's types decide.
 
@@ -200,7 +200,7 @@ class _Faults:
     def __bool__(self) -> bool:
         return bool(self.ragged or self.nameless or self.misfits)
 
-    def on_invalid_row(self, row: Any) -> str:
+    def on_invalid_row(self, row: object) -> str:
         """Count a row of the wrong width; its text is not kept."""
         self.ragged += 1
         return "skip"

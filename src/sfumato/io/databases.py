@@ -28,14 +28,14 @@ _TABLE_KEYS = {"data", "key", "persons", "columns"}
 
 
 def scan_database(
-    data: Any,
+    data: object,
     schema: str | Path | None = None,
     *,
     links: Sequence[Link | tuple[str, str]] = (),
     tables: Sequence[str] | None = None,
     keep_text: bool = False,
     check: bool = True,
-    **reading: Any,
+    **reading: object,
 ) -> Database:
     """A database over data wherever it is.
 
@@ -94,7 +94,7 @@ def database_toml(database: Database, data: Mapping[str, str] | None = None) -> 
 # -- what was declared ---------------------------------------------------------------------------
 
 
-def _declaration(data: Any, schema: str | Path | None) -> dict[str, Any]:
+def _declaration(data: object, schema: str | Path | None) -> dict[str, Any]:
     if schema is not None:
         return read_declaration(Path(schema))
     if isinstance(data, (str, Path)) and not (isinstance(data, str) and is_url(data)):
@@ -148,7 +148,7 @@ def _faults(document: dict[str, Any]) -> list[str]:
     return faults
 
 
-def _columns(columns: Any, table: str) -> Schema | None:
+def _columns(columns: object, table: str) -> Schema | None:
     if columns is None:
         return None
     if not isinstance(columns, dict) or not all(isinstance(c, dict) for c in columns.values()):
@@ -172,7 +172,7 @@ def _declared_links(declared: Mapping[str, Any]) -> list[Link]:
 
 
 def _sources(
-    data: Any, declared: Mapping[str, Any], tables: Sequence[str] | None
+    data: object, declared: Mapping[str, Any], tables: Sequence[str] | None
 ) -> dict[str, Callable[..., Table]]:
     """How to scan each table, by its name."""
     if isinstance(data, Mapping):
@@ -203,7 +203,7 @@ def _sources(
     return {n: _scanner(given, options) for n, (given, options) in found.items()}
 
 
-def _scanner(given: Any, options: Mapping[str, Any]) -> Callable[..., Table]:
+def _scanner(given: object, options: Mapping[str, Any]) -> Callable[..., Table]:
     from sfumato.io import scan
 
     def read(schema: Schema | None, reading: Mapping[str, Any]) -> Table:

@@ -94,7 +94,7 @@ class Dialect:
         return ", ".join(parts)
 
     @classmethod
-    def detect(cls, path: str | Path, **overrides: Any) -> Dialect:
+    def detect(cls, path: str | Path, **overrides: object) -> Dialect:
         """Look at the head of a file. An override that is not None wins over what is found."""
         path = Path(path)
         given = _checked_overrides(overrides)

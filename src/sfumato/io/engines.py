@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import narwhals as nw
@@ -20,6 +20,11 @@ from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
 from sfumato.io.addresses import filled
 from sfumato.io.file_checks import require_names
 from sfumato.sources import BatchSource, EngineFlavour, EngineSource, Source, engine_faults
+
+if TYPE_CHECKING:
+    import duckdb
+    import ibis
+    import pyspark.sql
 
 DATABASES = (
     "postgresql",
@@ -44,18 +49,19 @@ _FOLDING = {"mssql", "singlestoredb"}
 
 
 @engine_faults()
-def from_duckdb(relation: Any, origin: Any = None) -> EngineSource:
+def from_duckdb(relation: duckdb.DuckDBPyRelation, origin: object = None) -> EngineSource:
     """A DuckDB relation, in the connection it came from."""
     heed(getattr(relation, "_con", None))  # it has no public name
     inner = ", ".join(f"c{k}" for k in range(len(relation.columns)))
     frame = relation.query("sfumato_scan", f"SELECT * FROM sfumato_scan AS sfumato_scan({inner})")
+    assert frame is not None, "a query has rows"
     return _engine(
         frame, frame.limit(0).to_arrow_table().schema, relation.columns, "duckdb", origin or relation
     )
 
 
 @engine_faults()
-def from_ibis(table: Any, origin: Any = None) -> Source:
+def from_ibis(table: ibis.Table, origin: object = None) -> Source:
     """An Ibis table of any backend. One that takes different values for equal only hands over its rows."""
     names = list(table.columns)
     folded = [name.casefold() for name in names]
@@ -73,7 +79,7 @@ def from_ibis(table: Any, origin: Any = None) -> Source:
     return found
 
 
-def _told_apart(frame: Any) -> Any:
+def _told_apart(frame: ibis.Table) -> ibis.Table:
     """The table with its texts as bytes, where the engine takes different texts for the same.
 
     MySQL and MariaDB do by default: "P1", "p1" and "P1 " are one to them, and would count as one. SQLite does
@@ -92,14 +98,14 @@ def _told_apart(frame: Any) -> Any:
     return frame.alias("sfumato_text").sql(f"SELECT {', '.join(cells)} FROM sfumato_text")
 
 
-def _backend(table: Any) -> str:
+def _backend(table: ibis.Table) -> str:
     """The name of the engine behind an Ibis table; one in memory runs on the default one, DuckDB."""
     backends = table._find_backends()[0]
     return str(backends[0].name) if backends else "duckdb"
 
 
 @engine_faults()
-def from_spark(frame: Any) -> EngineSource:
+def from_spark(frame: pyspark.sql.DataFrame) -> EngineSource:
     """A Spark frame, classic or Connect."""
     names = list(frame.columns)
     renamed = frame.toDF(*[f"c{k}" for k in range(len(names))])
@@ -107,7 +113,7 @@ def from_spark(frame: Any) -> EngineSource:
 
 
 def _engine(
-    native: Any, inner: pa.Schema, names: list[str], flavour: EngineFlavour, origin: Any
+    native: Any, inner: pa.Schema, names: list[str], flavour: EngineFlavour, origin: object
 ) -> EngineSource:
     require_names(names)
     fields = [inner.field(k).with_name(name) for k, name in enumerate(names)]
@@ -153,7 +159,7 @@ def table_names(url: str) -> list[str]:
         connection.close()
 
 
-def _connection(url: str, scheme: str) -> Any:
+def _connection(url: str, scheme: str) -> ibis.BaseBackend:
     try:
         import ibis
     except ImportError:
@@ -216,7 +222,7 @@ def _chosen(table: str | None, names: list[str]) -> str:
     return table
 
 
-def _duckdb_connection(path: Path) -> Any:
+def _duckdb_connection(path: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     try:
@@ -228,7 +234,7 @@ def _duckdb_connection(path: Path) -> Any:
         ) from None
 
 
-def _duckdb_names(connection: Any) -> list[str]:
+def _duckdb_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
     tables = "SELECT table_name FROM duckdb_tables()"
     views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
     return [row[0] for row in connection.sql(f"{tables} UNION ALL {views}").fetchall()]
@@ -247,7 +253,7 @@ def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
         raise _bad_table(wanted, names, error) from None
 
 
-def _ibis_table(connection: Any, table: str | None) -> Any:
+def _ibis_table(connection: ibis.BaseBackend, table: str | None) -> ibis.Table:
     names = list(connection.list_tables())
     wanted = _chosen(table, names)
     try:

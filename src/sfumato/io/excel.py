@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +32,13 @@ from sfumato.io.file_checks import require_files
 from sfumato.io.merged_cells import require_unmerged
 from sfumato.io.workbook_checks import Merged, require_fitting
 from sfumato.sources import BatchSource
+
+if TYPE_CHECKING:
+    import fastexcel
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+    from sfumato.schema import Value
 
 MOST_ROWS = 1_048_575  # what a sheet holds below its header
 MOST_COLUMNS = 16_384
@@ -137,7 +144,7 @@ def _chosen(names: Sequence[str], sheet: str | int | None, path: Path) -> str:
 
 
 def _loaded(
-    workbook: Any, sheet: Sheet, header: int | None, units: bool | None, merged: Merged
+    workbook: fastexcel.ExcelReader, sheet: Sheet, header: int | None, units: bool | None, merged: Merged
 ) -> tuple[pa.RecordBatch, Sheet]:
     import fastexcel
 
@@ -168,7 +175,7 @@ def _loaded(
     return out, found
 
 
-def _first_rows(workbook: Any, sheet: str) -> list[layout.TextRow]:
+def _first_rows(workbook: fastexcel.ExcelReader, sheet: str) -> list[layout.TextRow]:
     """The rows at the top that hold cells, as text, with their number from 1."""
     most = layout.MOST_ABOVE + layout.LOOKED_AT
     head = workbook.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=most, dtypes="string")
@@ -266,7 +273,7 @@ def _letters(position: int) -> str:
     return text
 
 
-def _tell_errors(errors: Any, names: Sequence[str], where: str) -> None:
+def _tell_errors(errors: fastexcel.CellErrors, names: Sequence[str], where: str) -> None:
     counts: dict[int, int] = {}
     for error in errors.errors:
         counts[error.position[1]] = counts.get(error.position[1], 0) + 1
@@ -355,12 +362,12 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
     return list(column.to_pylist())
 
 
-def _visible(cell: Any) -> bool:
+def _visible(cell: object) -> bool:
     """Whether a cell is there for whoever reads the sheet."""
     return cell is not None and cell == cell and (not isinstance(cell, str) or cell.strip() != "")
 
 
-def _put(sheet: Any, row: int, column: int, cell: Any, day: Any, instant: Any) -> int:
+def _put(sheet: Worksheet, row: int, column: int, cell: Value, day: Format, instant: Format) -> int:
     """Write a cell by its type; what a sheet cannot hold exactly is written as text."""
     if isinstance(cell, str):
         return int(sheet.write_string(row, column, cell))

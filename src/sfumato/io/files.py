@@ -78,7 +78,7 @@ def _format(path: Path) -> str:
     return next((kind for kind, f in FORMATS.items() if name.endswith(f.suffixes)), "")
 
 
-def files_of(data: Any) -> tuple[list[Path], Partitions] | None:
+def files_of(data: object) -> tuple[list[Path], Partitions] | None:
     """The files meant by a path, a folder, a pattern or a list of them; None if it is something else."""
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
         several = [files_of(item) or ([], NO_PARTITIONS) for item in data]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,10 +17,15 @@ from sfumato.io.engines import from_duckdb, from_ibis, from_spark
 from sfumato.io.file_checks import require_names
 from sfumato.sources import BatchFlavour, BatchSource, Source
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow.dataset
+
 _BATCH = 262_144
 
 
-def from_frame(data: Any) -> Source | None:
+def from_frame(data: object) -> Source | None:
     """A source over any frame that is known; None for anything else."""
     data = _unwrapped(data)
     root, name = type(data).__module__.partition(".")[0], type(data).__name__
@@ -48,7 +53,7 @@ def from_frame(data: Any) -> Source | None:
     return None
 
 
-def _unwrapped(data: Any) -> Any:
+def _unwrapped(data: object) -> Any:
     if type(data).__module__.partition(".")[0] != "narwhals":
         return data
     import narwhals as nw
@@ -56,14 +61,14 @@ def _unwrapped(data: Any) -> Any:
     return nw.to_native(data, pass_through=True)
 
 
-def _refuse_reader(data: Any) -> Source:
+def _refuse_reader(data: object) -> Source:
     raise DataError(
         "a RecordBatchReader can be read only once, and a table is read several times.",
         hint="give reader.read_all(), or the dataset behind it",
     )
 
 
-def in_memory(table: pa.Table, flavour: BatchFlavour, origin: Any) -> BatchSource:
+def in_memory(table: pa.Table, flavour: BatchFlavour, origin: object) -> BatchSource:
     """A source over an Arrow table."""
 
     def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +81,7 @@ def in_memory(table: pa.Table, flavour: BatchFlavour, origin: Any) -> BatchSourc
 # -- pandas ----------------------------------------------------------------------------------------
 
 
-def from_pandas(frame: Any) -> BatchSource:
+def from_pandas(frame: pd.DataFrame) -> BatchSource:
     """A pandas frame. A named index becomes columns, an unnamed one is left out."""
     import pandas as pd
 
@@ -112,7 +117,7 @@ def from_pandas(frame: Any) -> BatchSource:
     return in_memory(table, "pandas", original)
 
 
-def _pandas_array(series: Any) -> pa.Array:
+def _pandas_array(series: pd.Series[Any]) -> pa.Array:
     """One column. Whole numbers in a float column with gaps are what pandas makes of integers with gaps."""
     array = pa.array(series, from_pandas=True)
     if isinstance(array, pa.ChunkedArray):
@@ -131,12 +136,12 @@ def _pandas_array(series: Any) -> pa.Array:
 # -- polars, Arrow datasets ------------------------------------------------------------------------
 
 
-def from_polars(frame: Any) -> BatchSource:
+def from_polars(frame: pl.DataFrame) -> BatchSource:
     """A polars frame, without a copy."""
     return in_memory(_polars_table(frame), "polars", frame)
 
 
-def from_lazy_polars(frame: Any) -> BatchSource:
+def from_lazy_polars(frame: pl.LazyFrame) -> BatchSource:
     """A lazy polars frame: each reading runs its query for the columns asked for."""
     schema = _collected(frame.head(0)).schema
     require_names(schema.names)
@@ -148,7 +153,7 @@ def from_lazy_polars(frame: Any) -> BatchSource:
     return BatchSource(schema, open_, "polars", None, frame)
 
 
-def _collected(frame: Any) -> pa.Table:
+def _collected(frame: pl.LazyFrame) -> pa.Table:
     try:
         return _polars_table(frame.collect(engine="streaming"))
     except Exception as error:  # of polars, or of a function in the query: the message may quote a cell
@@ -159,7 +164,7 @@ def _collected(frame: Any) -> pa.Table:
         ) from None
 
 
-def _polars_table(frame: Any) -> pa.Table:
+def _polars_table(frame: pl.DataFrame) -> pa.Table:
     try:
         table = frame.to_arrow()
     except pa.ArrowException:
@@ -171,7 +176,7 @@ def _polars_table(frame: Any) -> pa.Table:
     return table.cast(table.schema.remove_metadata())
 
 
-def from_dataset(dataset: Any) -> BatchSource:
+def from_dataset(dataset: pyarrow.dataset.Dataset) -> BatchSource:
     """An Arrow dataset, read in the order of its files."""
     require_names(dataset.schema.names)
 

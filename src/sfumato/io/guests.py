@@ -10,7 +10,6 @@ back a frame, a source of `sfumato.sources`, or a file's path.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from sfumato import plugins
 from sfumato.errors import DataError, ParameterError, SfumatoError
@@ -46,7 +45,7 @@ def guest_source(address: str, table: str | None) -> Source | None:
     return source
 
 
-def _source(found: Any) -> Source | None:
+def _source(found: object) -> Source | None:
     if isinstance(found, BatchSource | EngineSource):
         return found
     if isinstance(found, Path):
@@ -57,6 +56,6 @@ def _source(found: Any) -> Source | None:
     return from_frame(found)
 
 
-def _require_opener(name: str, opens: Any) -> None:
+def _require_opener(name: str, opens: object) -> None:
     if not callable(opens):
         raise ParameterError("it must be a function of an address", hint="docs/guests.md")

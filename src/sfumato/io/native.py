@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,9 @@ import pyarrow.compute as pc
 
 from sfumato.counts.duck import OFFLINE
 from sfumato.sources import Source, is_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def to_native(table: pa.Table, source: Source, *, every_level: bool = True) -> Any:
@@ -38,7 +41,7 @@ def to_native(table: pa.Table, source: Source, *, every_level: bool = True) -> A
     return table
 
 
-def _to_pandas(table: pa.Table, original: Any, every_level: bool) -> Any:
+def _to_pandas(table: pa.Table, original: Any, every_level: bool) -> pd.DataFrame:
     """Columns the user's frame has get the same family of dtype; new ones that of the frame's majority."""
     import pandas as pd
 
@@ -101,7 +104,7 @@ def _cast_or_keep(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArra
         return column
 
 
-def _to_categorical(column: pa.ChunkedArray, dtype: Any, every_level: bool) -> Any:
+def _to_categorical(column: pa.ChunkedArray, dtype: pd.CategoricalDtype, every_level: bool) -> Any:
     """The user's categories in the user's order, where the values are among them."""
     import pandas as pd
 

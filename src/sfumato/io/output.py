@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +29,9 @@ from sfumato.io.frames import from_frame
 from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, EngineSource, Source, is_text
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 __all__ = ["atomic_directory", "atomic_file", "owner_only", "suffixes", "write", "write_text"]
 
@@ -52,7 +55,7 @@ _Writer = Callable[[Iterator[pa.Table], pa.Schema, Path, "Schema | None", _Optio
 
 
 def write(
-    data: Any,
+    data: object,
     path: str | Path,
     schema: Schema | str | Path | None = None,
     overwrite: bool = False,
@@ -121,7 +124,7 @@ def _suffix(path: Path) -> str:
 # -- rows of any origin --------------------------------------------------------------------------
 
 
-def _stream(data: Any, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.RecordBatch], Schema | None]:
+def _stream(data: object, schema: Schema | None) -> tuple[pa.Schema, Iterator[pa.RecordBatch], Schema | None]:
     """Arrow schema, batches, and the data's own Sfumato schema if it has one."""
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data]), None
@@ -177,13 +180,13 @@ def _readable(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ) from None
 
 
-def _iterated(data: Any) -> Iterable[pa.RecordBatch]:
+def _iterated(data: object) -> Iterable[pa.RecordBatch]:
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
         return data
     raise _unknown(data)
 
 
-def _unknown(data: Any) -> OutputError:
+def _unknown(data: object) -> OutputError:
     return OutputError(
         f"a {type(data).__name__} cannot be written.", hint="give a frame, Arrow batches or a Sfumato table"
     )
@@ -279,7 +282,9 @@ def _csv(
             _csv_rows(chunks, arrow, sink, options)
 
 
-def _csv_rows(chunks: Iterator[pa.Table], arrow: pa.Schema, sink: Any, options: _Options) -> None:
+def _csv_rows(
+    chunks: Iterator[pa.Table], arrow: pa.Schema, sink: BinaryIO | gzip.GzipFile, options: _Options
+) -> None:
     empty = _as_text(arrow.empty_table(), options)
     settings = pyarrow.csv.WriteOptions(delimiter=options.delimiter, batch_size=8192)
     with pyarrow.csv.CSVWriter(sink, empty.schema, write_options=settings) as writer:

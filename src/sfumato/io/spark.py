@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import narwhals as nw
 import numpy as np
@@ -30,6 +30,10 @@ from sfumato.schema import Column, Schema
 from sfumato.sources import BatchSource, EngineSource, Pieces, Source, executor_fault
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    import pyspark.sql
+    from pyspark.sql.types import StructType
+
 PIECE = 262_144
 """Rows of a part at least: so many for any number of executors, that the files are the same for any."""
 
@@ -39,13 +43,13 @@ def is_spark(source: Source | None) -> TypeGuard[EngineSource]:
     return isinstance(source, EngineSource) and source.flavour == "spark"
 
 
-def engine(frame: Any, schema: Schema, origin: Any = None) -> Table:
+def engine(frame: pyspark.sql.DataFrame, schema: Schema, origin: object = None) -> Table:
     """A Spark frame whose columns are called c0, c1, ... as a table of this schema."""
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
     return Table(EngineSource(nw.from_native(frame).lazy(), arrow, "spark", origin or frame), schema)
 
 
-def struct(schema: Schema) -> Any:
+def struct(schema: Schema) -> StructType:
     """Spark's types of canonical columns, called c0, c1, ..."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -92,7 +96,7 @@ class _Maker:
 # -- rows written there --------------------------------------------------------------------------
 
 
-def write_parts(table: Table, folder: Path, watch: Any = None) -> list[Any]:
+def write_parts(table: Table, folder: Path, watch: object = None) -> list[Any]:
     """Have the executors write a Spark table into a folder, a Parquet file for each partition, in order.
 
     watch: looks at every batch (`watch.look(batch)`); a copy of it goes with each part.

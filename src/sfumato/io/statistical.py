@@ -93,7 +93,7 @@ class _Reader:
     keeps_codes: bool
     encoding: str | None
 
-    def __call__(self, **options: Any) -> tuple[dict[str, list[Any]], Any]:
+    def __call__(self, **options: object) -> tuple[dict[str, list[Any]], Any]:
         """Columns as lists, and the metadata; dates as the numbers the file holds."""
         if self.keeps_codes:
             options["user_missing"] = True
@@ -347,7 +347,7 @@ def _missing_codes(variable: _Variable) -> tuple[Value, ...]:
     return tuple(sorted(v for v in values if v is not None))
 
 
-def _value(raw: Any, variable: _Variable) -> Value | None:
+def _value(raw: str | float, variable: _Variable) -> Value | None:
     """A value as the data has it; None if it cannot be one."""
     if variable.content == "text":
         return str(raw)

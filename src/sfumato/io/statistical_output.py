@@ -14,7 +14,7 @@ import resource
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,10 @@ from sfumato.errors import MissingExtraError, OutputError, SfumatoWarning, liste
 from sfumato.io.statistical import EPOCH_DAYS, LISTED_RANGE, Content, Family, code_tag, unit_seconds
 from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import is_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _UNMARKED = "marks of missing codes, which stay as plain values"
 _IBM_LARGEST, _IBM_SMALLEST = 4.5e74, 5.4e-79  # beyond 16^62 what writes the file fails
@@ -297,7 +301,7 @@ def spss_missing(codes: Sequence[float]) -> list[Any] | None:
     return [{"lo": run[0], "hi": run[-1]} for run in sorted(runs, key=len, reverse=True)]
 
 
-def _parsed(key: str, content: Content) -> Any:
+def _parsed(key: str, content: Content) -> str | float | None:
     if content == "text":
         return key
     if content != "number":
@@ -332,7 +336,7 @@ def _tell_losses(plans: Sequence[_Plan], draft: Path) -> None:
         )
 
 
-def _frame(plans: Sequence[_Plan]) -> Any:
+def _frame(plans: Sequence[_Plan]) -> pd.DataFrame | pl.DataFrame:
     """A frame of pandas or polars: pyreadstat takes no other."""
     try:
         import pandas as pd
@@ -351,7 +355,7 @@ def _frame(plans: Sequence[_Plan]) -> Any:
     return pd.DataFrame(columns)
 
 
-def _polars_frame(plans: Sequence[_Plan]) -> Any:
+def _polars_frame(plans: Sequence[_Plan]) -> pl.DataFrame:
     try:
         import polars as pl
     except ImportError:

@@ -152,7 +152,7 @@ def declares(declaration: Declaration) -> Callable[[Kind], Kind]:
     return mark
 
 
-def declaration_of(method: Any) -> Declaration:
+def declaration_of(method: object) -> Declaration:
     """What a method, or its class, declares; a clear refusal for anything else."""
     found = getattr(method, "declaration", None)
     if isinstance(found, Declaration):
@@ -164,7 +164,7 @@ def declaration_of(method: Any) -> Declaration:
     )
 
 
-def spending_of(method: Any, rows: int | None) -> Spending:
+def spending_of(method: object, rows: int | None) -> Spending:
     """What a method spends on so many rows; nothing where it promises no differential privacy."""
     spends = getattr(method, "spends", None)
     found: Spending = spends(rows) if callable(spends) else NOTHING

@@ -89,7 +89,7 @@ def register(kind: type) -> type:
     return kind
 
 
-def _require_method(name: str, kind: Any) -> None:
+def _require_method(name: str, kind: object) -> None:
     """What an entry point must give: a class that declares the same name."""
     if not isinstance(kind, type):
         raise ParameterError("it must be a class", hint="name the class of the method")

@@ -60,17 +60,17 @@ class Field:
     required: bool
 
     @property
-    def plain_default(self) -> Any:
+    def plain_default(self) -> object:
         """The default as a plan would write it; None where there is none."""
         return None if self.required else plain_value(self.parameter, self.default)
 
 
-def plain_value(parameter: Parameter, value: Any) -> Any:
+def plain_value(parameter: Parameter, value: object) -> object:
     """A field's value as a plan writes it; an object without a plain form is given back as it is."""
     return _plain(value) if parameter.write is None else parameter.write(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def own_value(parameter: Parameter, value: Any, folder: Path) -> Any:
+def own_value(parameter: Parameter, value: object, folder: Path) -> object:
     """A plain value as the field has it: lists become tuples, which nobody changes later."""
     if parameter.read is not None:
         return parameter.read(value, folder)
@@ -120,14 +120,14 @@ def record_of(kind: type, doc: str = "") -> Record:
 def nested(kind: type, doc: str, *, beginner: bool = False) -> Parameter:
     """A field whose value is itself a small object with parameters, written as a table."""
 
-    def read(value: Any, folder: Path) -> Any:
+    def read(value: Mapping[str, object], folder: Path) -> object:
         declared = parameters(kind)
         return kind(**{n: own_value(declared[n].parameter, v, folder) for n, v in value.items()})
 
     return Parameter(record_of(kind, doc), beginner=beginner, read=read, write=changed)
 
 
-def changed(value: Any) -> Any:
+def changed(value: object) -> Any:
     """What sets an object apart from one made without settings, as plain values."""
     declared = parameters(type(value))
     if not declared:
@@ -141,7 +141,7 @@ def is_list(shape: Shape) -> bool:
     return isinstance(shape, ListOf) or (isinstance(shape, Either) and any(map(is_list, shape.shapes)))
 
 
-def _declared(hint: Any) -> Parameter | None:
+def _declared(hint: object) -> Parameter | None:
     if get_origin(hint) is not Annotated:
         return None
     return next((m for m in get_args(hint)[1:] if isinstance(m, Parameter)), None)

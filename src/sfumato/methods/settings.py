@@ -50,7 +50,7 @@ def faults_of(kind: type, settings: Mapping[str, Any]) -> Iterator[Fault]:
             yield (), f"needs '{field.name}'"
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a value is one that a plan could hold: text, numbers, lists and tables of such."""
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
@@ -59,7 +59,7 @@ def is_plain(value: Any) -> bool:
     return type(value) in (str, int, float, bool)
 
 
-def require_numbers(method: Any) -> None:
+def require_numbers(method: object) -> None:
     """Refuse what is no number where one is declared: in constructors, before it meets a bound."""
     faults = []
     for name, each in parameters(type(method)).items():
@@ -73,7 +73,7 @@ def require_numbers(method: Any) -> None:
         raise ParameterError(f"{type(method).__name__}: {'; '.join(faults)}.", hint=_hint(type(method)))
 
 
-def plain_settings(method: Any) -> dict[str, Any]:
+def plain_settings(method: object) -> dict[str, Any]:
     """The settings that set a method apart from its defaults; an object without a plain form stays itself."""
     given: dict[str, Any] = changed(method) if parameters(type(method)) else {}
     return given
@@ -87,7 +87,7 @@ def field_of(kind: type, name: str) -> Field:
     return declared[name]
 
 
-def _as_lists(value: Any) -> Any:
+def _as_lists(value: object) -> object:
     """TOML has lists; Python's tuples are taken for them."""
     if isinstance(value, list | tuple):
         return [_as_lists(v) for v in value]

@@ -21,7 +21,7 @@ class Shape(Protocol):
         """In a sentence, what the entry says."""
         ...
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """Everything wrong with a value, each with the place it is at."""
         ...
 
@@ -47,7 +47,7 @@ class Text:
     choices: tuple[str, ...] = ()
     empty: bool = False
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No text, an empty one, or none of the choices."""
         if not isinstance(value, str):
             yield at, f"must be {_one_of(self.choices) if self.choices else 'text'}"
@@ -80,7 +80,7 @@ class Number:
     whole: bool = False
     above: bool = False
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No number, or one out of bounds."""
         kinds = (int,) if self.whole else (int, float)
         if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
@@ -115,7 +115,7 @@ class Flag:
 
     doc: str = ""
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """Neither of the two."""
         if not isinstance(value, bool):
             yield at, "must be true or false"
@@ -135,7 +135,7 @@ class Plain:
 
     doc: str = ""
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """A table, or a number that is none."""
         several = value if isinstance(value, list) else [value]
         if not all(isinstance(v, (str, int, float, bool, date)) for v in several) or any(
@@ -158,7 +158,7 @@ class Day:
 
     doc: str = ""
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No day."""
         if as_day(value) is None and value != "":
             yield at, "must be a day, as 2026-03-01"
@@ -172,7 +172,7 @@ class Day:
         return {"type": "string"}
 
 
-def as_day(value: Any) -> date | None:
+def as_day(value: object) -> date | None:
     """A day of TOML, or a text that spells one."""
     if isinstance(value, date):
         return value
@@ -190,7 +190,7 @@ class ListOf:
     doc: str = ""
     least: int = 0
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No list, too short a one, or wrong items."""
         if not isinstance(value, list):
             yield at, "must be a list"
@@ -221,7 +221,7 @@ class TableOf:
     doc: str = ""
     known: Mapping[str, Shape] = field(default_factory=dict)
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No table, or wrong entries."""
         if not isinstance(value, Mapping):
             yield at, "must be a table"
@@ -247,7 +247,7 @@ class Record:
     doc: str = ""
     required: tuple[str, ...] = ()
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No table, entries nobody knows, entries that are missing, and what is wrong with the others."""
         if not isinstance(value, Mapping):
             yield at, "must be a table"
@@ -284,7 +284,7 @@ class Either:
     choice: str
     doc: str = ""
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """What is wrong under the shape of the value's own type; or that there is none."""
         fitting = [shape for shape in self.shapes if isinstance(value, _TYPES[type(shape)])]
         if isinstance(value, bool) or not fitting:
@@ -310,7 +310,7 @@ class Tagged:
     shared: Mapping[str, Shape] = field(default_factory=dict)
     doc: str = ""
 
-    def faults(self, value: Any, at: Path_) -> Iterator[Fault]:
+    def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """What is wrong with the tag, or with what goes with it."""
         if not isinstance(value, Mapping):
             yield at, "must be a table"

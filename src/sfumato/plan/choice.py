@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymization.explanation import loss_of, without
 from sfumato.anonymization.optimal import OptimalRecoding
@@ -21,6 +21,11 @@ from sfumato.plan.checks import hierarchies
 from sfumato.plan.document import PlanDocument
 from sfumato.plan.preparation import open_input, trimmed
 from sfumato.plan.production import parts_of
+
+if TYPE_CHECKING:
+    from sfumato.anonymization.anonymize import Search
+    from sfumato.anonymization.problem import Problem
+    from sfumato.anonymization.recoding import Recoding
 
 _DEAR = 2  # columns for which it is tried what the others would keep without them
 _NODES = 5_000  # ways to choose levels up to which the best of them is looked for
@@ -82,7 +87,7 @@ def choose(plan: PlanDocument, nodes: int, wanted: str | None = None) -> Choice:
     return Choice(best, losses, costs)
 
 
-def _searched(method: Any, problem: Any, asked: Request) -> Any:
+def _searched(method: Search, problem: Problem, asked: Request) -> Recoding | None:
     """What a method finds; None where nothing can be released that way. That it was stopped is as meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -92,7 +97,7 @@ def _searched(method: Any, problem: Any, asked: Request) -> Any:
             return None
 
 
-def _asked(plan: PlanDocument, request: GeneralizationRequest, method: Any) -> Request:
+def _asked(plan: PlanDocument, request: GeneralizationRequest, method: object) -> Request:
     table = trimmed(plan, open_input(plan).table)
     given = {n: h for n, h in hierarchies(plan).items() if n in table.schema}
     criterion = All(parts_of(request))
@@ -100,7 +105,7 @@ def _asked(plan: PlanDocument, request: GeneralizationRequest, method: Any) -> R
     return ask(table, criterion, method, given, known, request.weights, request.max_level, drop, False)
 
 
-def _costs(problem: Any, asked: Request, method: Any, now: Any) -> list[Without]:
+def _costs(problem: Problem, asked: Request, method: Search, now: Recoding) -> list[Without]:
     """The columns that lost most: what the others keep with them, and would keep without."""
     lost = [loss_of(now, [j]) for j in range(len(problem.columns))]
     dearest = sorted(range(len(lost)), key=lambda j: -lost[j])[:_DEAR]

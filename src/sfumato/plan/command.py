@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.description.domain_search import DomainSearch, FoundDomains
 from sfumato.errors import OutputError
@@ -181,14 +181,14 @@ def _purse(
     return Ledger.in_memory(budget, paid_by=paid_by)
 
 
-def _name(place: Workplace, asked: Any, table: Table, *more: Any) -> str:
+def _name(place: Workplace, asked: object, table: Table, *more: object) -> str:
     """What a result is called in the workplace: the same for the same that is asked of the same data."""
     text = json.dumps([asked, *more], sort_keys=True, default=str)
     whole = f"{text} {fingerprint(table, place.key)}"
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def _like(method: Any, table: Table) -> Budget:
+def _like(method: object, table: Table) -> Budget:
     """Unit and neighbours of what the method promises; the amount is asked for when it is known."""
     unit = method.unit(table.schema) if hasattr(method, "unit") else ROW
     return Budget(epsilon=1.0, unit=unit, neighbours=getattr(method, "neighbours", Neighbours.ADD_REMOVE))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -37,7 +37,7 @@ class PlanDocument:
     text: str = ""
     lines: Mapping[Place, int] = field(default_factory=dict, repr=False)
 
-    def refuse(self, faults: Any) -> None:
+    def refuse(self, faults: Iterable[Fault]) -> None:
         """Raise one error that lists these faults by line; do nothing if there are none."""
         found: list[Fault] = list(faults)
         if not found:
@@ -64,7 +64,7 @@ class PlanDocument:
         """Where data lies, as the plan means it: a file, or a database, which may be a file itself."""
         return from_folder(data, self.folder)
 
-    def source(self, given: Any = None) -> str | None:
+    def source(self, given: object = None) -> str | None:
         """Where a run reads from, as ledgers note it, without passwords; a frame comes from nowhere.
 
         given: what it reads instead of what the plan names, from where the run is started.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,9 @@ from sfumato.errors import DataError
 from sfumato.io.atomic import owner_only
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FILE = "profile.arrow"
 _BINS = 20
@@ -130,13 +133,14 @@ def _part(name: str, type_: str, binned: bool, counts: Counts) -> pa.Table:
     )  # fmt: skip
 
 
-def _numbers(levels: pa.Array) -> Any:
+def _numbers(levels: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_temporal(levels.type):
         levels = levels.cast(pa.int32() if pa.types.is_date32(levels.type) else pa.int64())
-    return levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    found: NDArray[np.float64] = levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return found
 
 
-def _edges(values: Any, n: Any) -> Any:
+def _edges(values: NDArray[np.float64], n: NDArray[Any]) -> NDArray[np.float64]:
     """Lower ends of bins that hold about equally many rows."""
     if not len(values):
         return np.empty(0)
@@ -146,7 +150,7 @@ def _edges(values: Any, n: Any) -> Any:
     return np.unique(values[order][np.minimum(marks, len(values) - 1)])
 
 
-def _place(edges: Any, values: Any) -> Any:
+def _place(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.maximum(np.searchsorted(edges, values, side="right") - 1, 0)
 
 
@@ -249,7 +253,7 @@ def _moved(name: str, before: dict[str, list[Any]], counts: Counts) -> tuple[Mov
     )  # fmt: skip
 
 
-def _chance(p: Any, q: Any, n: float, m: float) -> float:
+def _chance(p: NDArray[np.float64], q: NDArray[np.float64], n: float, m: float) -> float:
     """The mean distance of two samples of one law: half the sum of E|N(0, p(1-p)(1/n + 1/m))|."""
     pooled = (p * n + q * m) / (n + m)
     spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))

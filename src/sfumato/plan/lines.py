@@ -114,7 +114,7 @@ def _numbered(path: tuple[str, ...], arrays: dict[Place, int], *, new: bool) -> 
     return place
 
 
-def _paths(value: Any, at: Place = ()) -> Iterator[Place]:
+def _paths(value: object, at: Place = ()) -> Iterator[Place]:
     """All places within a value."""
     items: Iterator[tuple[str | int, Any]] = iter(())
     if isinstance(value, dict):

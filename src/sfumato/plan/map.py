@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.assessment.frontier import Candidate, Frontier
 from sfumato.assessment.frontier import frontier as draw
@@ -31,6 +31,9 @@ from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
+
 _K = 5  # asked of methods that make classes, where nothing else is
 _MOST_KNOWN = 6  # columns that are taken to be known where nobody said what is
 _NOTHING_KNOWN = (
@@ -40,7 +43,7 @@ _NAME_THEM = "Name those that matter: quasi_identifiers=[...]."
 
 
 def frontier(
-    table: Any,
+    table: Table | Release | DataLike,
     methods: Sequence[Any] | None = None,
     *,
     hierarchies: Mapping[str, Any] | str | Path | None = None,
@@ -123,7 +126,7 @@ class _Around:
         return found.hexdigest()
 
 
-def as_candidate(method: Any, around: _Around) -> Any:
+def as_candidate(method: object, around: _Around) -> Any:
     """A method, or a step, as something that the map can run; a candidate stays as it is."""
     if not isinstance(method, Step) and _runs_by_itself(method):
         return method
@@ -140,12 +143,12 @@ def as_candidate(method: Any, around: _Around) -> Any:
     return Candidate(one.method, partial(_made, method=one.method, around=around), dict(one.settings))
 
 
-def _runs_by_itself(method: Any) -> bool:
+def _runs_by_itself(method: object) -> bool:
     named = isinstance(getattr(method, "name", None), str)
     return named and isinstance(getattr(method, "settings", None), Mapping) and callable(method)
 
 
-def _made(table: Table, key: Key, *, method: str, around: _Around, **settings: Any) -> Release:
+def _made(table: Table, key: Key, *, method: str, around: _Around, **settings: object) -> Release:
     """One release of one step, as a run of a plan makes it."""
     one = Step(method, settings)
     proposed = False

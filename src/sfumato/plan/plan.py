@@ -66,7 +66,7 @@ class Plan(PlanDocument):
         *,
         schema: str | Path,
         folder: str | Path = ".",
-        **tables: Any,
+        **tables: object,
     ) -> Plan:
         """A plan of methods as they are in Python, checked like one that was written by hand.
 

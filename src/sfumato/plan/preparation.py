@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,8 +24,11 @@ from sfumato.io.addresses import require_consent
 from sfumato.io.cloud import one_copy
 from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.schema import Column, Kind, Role, Schema
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, DataLike
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.anonymization.preparation import Finding
 
 _CROSSED = 100  # levels up to which a column is held against the others
 
@@ -48,7 +51,7 @@ class Prepared:
     ratios: tuple[tuple[str, float], ...] = ()
 
 
-def open_input(plan: PlanDocument, data: Any = None) -> Opened:
+def open_input(plan: PlanDocument, data: DataLike | None = None) -> Opened:
     """The input under the plan's schema; everything in which they differ is listed at once.
 
     data: another file or database than the plan names, or a frame; what the plan says of files does not
@@ -68,12 +71,12 @@ def open_input(plan: PlanDocument, data: Any = None) -> Opened:
     return _opened(plan, plan.address(where) if data is None else where, options)
 
 
-def _opened(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+def _opened(plan: PlanDocument, data: object, options: dict[str, Any]) -> Opened:
     with one_copy():
         return _looked_at(plan, data, options)
 
 
-def _looked_at(plan: PlanDocument, data: Any, options: dict[str, Any]) -> Opened:
+def _looked_at(plan: PlanDocument, data: object, options: dict[str, Any]) -> Opened:
     given, schema = plan.table(INPUT), as_read(plan.schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)
@@ -154,7 +157,7 @@ def as_prepared(plan: PlanDocument, table: Table, like: Table) -> Table:
     return cut_off(plan, table.select([n for n in like.columns if n in table.schema]))
 
 
-def _one_hierarchy(plan: PlanDocument, finding: Any) -> bool:
+def _one_hierarchy(plan: PlanDocument, finding: Finding) -> bool:
     """Whether a finding is that columns say what others say which the plan has as one hierarchy anyway."""
     from sfumato.plan.checks import led
 

@@ -52,6 +52,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
+    from sfumato.sources import DataLike
 
 __all__ = ["Run", "run"]
 
@@ -62,7 +63,7 @@ def run(
     plan: PlanDocument,
     out: Path,
     *,
-    input: Any = None,
+    input: DataLike | None = None,
     previous: str | Path | None = None,
     against: Sequence[str | Path] = (),
     record: str | Path | None = None,

@@ -120,7 +120,7 @@ class Step:
             )
 
 
-def step(method: Any, **asked: Any) -> Step:
+def step(method: object, **asked: Any) -> Step:
     """A method and what is asked of it: k, rows, quasi_identifiers, a name, what it works on.
 
     method: an object such as sf.LocalRecoding(), or a name with its settings among the others.

@@ -17,7 +17,6 @@ import stat
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io.atomic import atomic_file
@@ -147,7 +146,7 @@ def _checksum(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _parsed(content: Any, spelled: bytes) -> ReleasedModel:
+def _parsed(content: object, spelled: bytes) -> ReleasedModel:
     model, faults = model_of(content)
     if model is None or faults:
         raise ArtefactError("the model", faults)
@@ -189,7 +188,7 @@ def _bytes(path: Path) -> bytes:
         raise ArtefactError("the model", ["the path cannot be read"], "correct the path") from None
 
 
-def _json(path: Path, raw: bytes) -> Any:
+def _json(path: Path, raw: bytes) -> object:
     """The document; lists in lists in lists, numbers of thousands of digits and NaN are refused."""
 
     def no_constant(_: str) -> None:

@@ -36,6 +36,7 @@ from sfumato.privacy.rounding import exact
 
 if TYPE_CHECKING:
     from sfumato.prediction.learner import Learner
+    from sfumato.schema import Value
 
 __all__ = ["NoisyModel", "load_confidential", "write"]
 
@@ -138,7 +139,7 @@ def _feature(v: TreeVariable) -> Feature:
     )  # fmt: skip
 
 
-def _code(v: TreeVariable, value: Any) -> int:
+def _code(v: TreeVariable, value: Value | None) -> int:
     """The code of a checked value; `TreeVariable.codes` for one cell, without a compiler."""
     if value is None:
         return v.cuts + 1

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.prediction.inputs import Feature
-from sfumato.prediction.models import AdditiveModel, ForestModel, LogisticModel, ReleasedModel
+from sfumato.prediction.models import AdditiveModel, ForestModel, LogisticModel, ReleasedModel, StoredTree
 from sfumato.privacy.differential import ApproxDP, PureDP
 from sfumato.privacy.guarantee import Guarantee
 
@@ -229,7 +229,7 @@ def _forest(parameters: Mapping[str, Any], shared: dict[str, Any]) -> tuple[Rele
     return ForestModel(base=float(parameters["base"]), trees=tuple(trees), **shared), []
 
 
-def _tree(entry: object, features: tuple[Feature, ...]) -> Any:
+def _tree(entry: object, features: tuple[Feature, ...]) -> StoredTree | None:
     """One tree, or None: each node leads on only, to a node that is there, so that every walk ends."""
     if not isinstance(entry, dict) or set(entry) != {"nodes", "values"}:
         return None

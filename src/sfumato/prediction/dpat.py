@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import ceil_units, exact, up
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from sfumato.prediction.sklearn_api import RowsLike
     from sfumato.report import Page
 
 _MOST = 1000  # the largest budget there is
@@ -45,7 +48,7 @@ class NoisyTrees(Learner):
     def _grown(self, codes: Codes, labels: NDArray[np.uint8], alpha: float) -> GrownTree:
         return zero_diff_structure(codes, labels, self.variables_, alpha, Stopping(self.max_depth))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.epsilon_per_call is not None
         return tags
@@ -55,7 +58,7 @@ class NoisyTrees(Learner):
         """No guarantee, and why."""
         return claim(self.epsilon_per_call, getattr(self, "variables_", ()))
 
-    def answer(self, X: Any, ledger: Ledger | None = None) -> NDArray[np.float64]:
+    def answer(self, X: RowsLike, ledger: Ledger | None = None) -> NDArray[np.float64]:
         """What the calls answer, one for each row: share plus Laplace noise; may lie outside [0, 1].
 
         ledger: debited the claimed epsilon of all rows, at once, before any noise is drawn; refused if it
@@ -92,7 +95,7 @@ class NoisyTrees(Learner):
             for rows in np.array_split(mine, math.ceil(len(mine) * epsilon / _MOST)):
                 yield i, rows, Fraction(ceil_units(epsilon * len(rows), UNIT), UNIT)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """The answers brought into [0, 1]; new noise at each call, and nobody counts the calls."""
         return self._as_classes(np.clip(self.answer(X), 0.0, 1.0))
 

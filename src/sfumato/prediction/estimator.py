@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,16 @@ from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
 from sfumato.prediction.rule import refuse, warn
-from sfumato.prediction.sklearn_api import SklearnApi
+from sfumato.prediction.sklearn_api import RowsLike, SklearnApi
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Payer
 from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Schema
 from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Floats = NDArray[np.float64]
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -70,7 +73,7 @@ class PrivateClassifier(SklearnApi):
         """What the fit costs, however many rows are scored."""
         return Spending(epsilon=float(self.epsilon), claimed=True)
 
-    def fit(self, X: Any, y: Any, *, ledger: Payer | FitAndCard | None = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike | str, *, ledger: Payer | FitAndCard | None = None) -> Self:
         """Learn from the rows, once, for `epsilon` in all.
 
         X: a data frame whose columns the schema names; an array, in the schema's order; or a `Table`, which
@@ -107,23 +110,23 @@ class PrivateClassifier(SklearnApi):
                 raise refuse(rows, float(self.epsilon))
             warn(rows, float(self.epsilon))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # Scores are poor on data as small as scikit-learn's checks use, at an epsilon this strict.
         tags.classifier_tags.poor_score = tags.input_tags.string = tags.non_deterministic = True
         return tags
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         """The probabilities of the two classes, (rows, 2)."""
         p = 1 / (1 + np.exp(-self.decision_function(X)))
         return np.column_stack([1 - p, p])
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: RowsLike) -> Floats:
         """The log-odds of the second class."""
         codes = self._merged(self._encoded(X))
         return self._log_odds(codes)
 
-    def explain(self, X: Any) -> list[ScoreExplanation]:
+    def explain(self, X: RowsLike) -> list[ScoreExplanation]:
         """For each row, what each feature adds to the log-odds; free."""
         codes = self._merged(self._encoded(X))
         return [self.model_.contributions(column.tolist()) for column in codes.T]
@@ -241,7 +244,7 @@ class PrivateClassifier(SklearnApi):
             raise DataError("features and outcomes have different numbers of rows.", hint="one outcome a row")
         return Training(grid, codes, outcome, classes, str(getattr(y, "name", None) or "outcome"), domains)
 
-    def _of_table(self, table: Table, target: Any) -> Training:
+    def _of_table(self, table: Table, target: object) -> Training:
         if not isinstance(target, str):
             raise ParameterError(
                 "with a Table the target is the name of its column.", hint="fit(table, 'sick')"
@@ -284,13 +287,13 @@ class PrivateClassifier(SklearnApi):
         return self._grid.encode_array(X)
 
 
-def _scanned(frame: Any, schema: Schema) -> Table:
+def _scanned(frame: object, schema: Schema) -> Table:
     from sfumato.io import scan
 
     return scan(frame, schema)
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: object) -> bool:
     return isinstance(X, pa.Table) or (hasattr(X, "columns") and hasattr(X, "__dataframe__"))
 
 

@@ -187,10 +187,10 @@ class Inputs:
             return self._refuse(row)
         return out
 
-    def _refuse(self, row: Any) -> list[int]:
+    def _refuse(self, row: object) -> list[int]:
         raise FeatureError(self.faults(row, 0) or [(0, "", "the row cannot be read")])
 
-    def faults(self, row: Any, place: int) -> list[Fault]:
+    def faults(self, row: object, place: int) -> list[Fault]:
         """Everything wrong with a row."""
         if not isinstance(row, Mapping):
             return [(place, "", "a row is a table of fields and values")]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.prediction.sklearn_api import SklearnApi
+from sfumato.prediction.sklearn_api import RowsLike, SklearnApi
 from sfumato.prediction.structures import GrownTree, distinct
 from sfumato.prediction.variables import Bounds, Codes, TreeVariable, variables_of
 from sfumato.schema import Column, Kind, Schema
@@ -57,7 +57,7 @@ class Learner(SklearnApi):
 
     # -- learning and answering --------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike | str | None = None) -> Self:
         """Learn from rows X and labels y, or from a table X and the name y of its target."""
         alphas = self._alphas()
         self._check()
@@ -66,7 +66,7 @@ class Learner(SklearnApi):
         self.tree_ = self.trees_[0]
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """The shares of the two classes in the leaf of each row; of several trees their mean."""
         codes = self._codes(X)  # says so, if it is not fitted
         return self._as_classes(np.mean([t.chances(codes) for t in self.trees_], axis=0))
@@ -97,7 +97,7 @@ class Learner(SklearnApi):
 
     # -- rows and labels ---------------------------------------------------------------------------
 
-    def _learn_from(self, x: Any, y: Any) -> tuple[Codes, NDArray[np.uint8]]:
+    def _learn_from(self, x: object, y: object) -> tuple[Codes, NDArray[np.uint8]]:
         """Codes (variables, rows) and labels of the training rows; sets the fitted attributes on the way."""
         _check_thresholds(self.thresholds)
         named = ""
@@ -122,7 +122,7 @@ class Learner(SklearnApi):
             self.n_features_in_ = len(self.schema_)
         return self._encoded(rows), labels
 
-    def _codes(self, x: Any) -> Codes:
+    def _codes(self, x: RowsLike) -> Codes:
         """Codes (variables, rows) of rows to be scored."""
         self._require_fit()
         if not self.named_:
@@ -134,7 +134,7 @@ class Learner(SklearnApi):
             np.stack([v.codes(rows[v.name].combine_chunks()) for v in self.variables_])
         )
 
-    def _array(self, x: Any, y: Any, *, fitting: bool) -> tuple[pa.Table, Schema]:
+    def _array(self, x: object, y: object, *, fitting: bool) -> tuple[pa.Table, Schema]:
         """Numbers without a schema, as scikit-learn checks them, but for words of its that quote a cell."""
         from sklearn.utils.validation import validate_data
 
@@ -157,7 +157,7 @@ class Learner(SklearnApi):
         columns = [pa.array(c, mask=np.isnan(c)) for c in np.ascontiguousarray(read.T)]
         return pa.table(columns, names=names), Schema(tuple(Column(n, Kind.NUMERIC) for n in names))
 
-    def _labels(self, y: Any, rows: int) -> NDArray[np.uint8]:
+    def _labels(self, y: object, rows: int) -> NDArray[np.uint8]:
         """0 and 1 for the two classes, in their order; sets `classes_`."""
         from sklearn.utils.multiclass import check_classification_targets
         from sklearn.utils.validation import column_or_1d
@@ -201,7 +201,7 @@ def _target(column: str, classes: NDArray[Any]) -> str:
     return column if classes.dtype.kind == "b" else f"{column} = {classes[-1]}"
 
 
-def _mixed(x: Any) -> bool:
+def _mixed(x: object) -> bool:
     """Whether a data frame has columns that are not numbers; arrays are for scikit-learn to judge."""
     if not hasattr(x, "columns") or not hasattr(x, "dtypes"):
         return hasattr(x, "column_names") or isinstance(x, Table)
@@ -211,12 +211,12 @@ def _mixed(x: Any) -> bool:
     return not all(getattr(d, "kind", "O") in "fiu" or _polars_number(d) for d in dtypes)
 
 
-def _polars_number(dtype: Any) -> bool:
+def _polars_number(dtype: object) -> bool:
     ask = getattr(dtype, "is_numeric", None)
     return bool(callable(ask) and ask())
 
 
-def _table(x: Any) -> Table:
+def _table(x: object) -> Table:
     """A table as it is, or a data frame as `sfumato.scan` reads it."""
     if isinstance(x, Table):
         return x
@@ -229,7 +229,7 @@ def _in_memory(table: Table) -> tuple[pa.Table, Schema]:
     return table.to_arrow(), table.schema
 
 
-def _for_scoring(x: Any, schema: Schema) -> Table:
+def _for_scoring(x: object, schema: Schema) -> Table:
     """The columns of the training rows, under the kinds they had there; others are left alone."""
     if isinstance(x, Table):
         x.schema.require(schema.names)

@@ -21,6 +21,8 @@ from sfumato.errors import ParameterError
 from sfumato.prediction.inputs import Fault, Feature, FeatureError, Inputs
 from sfumato.privacy.guarantee import Guarantee
 
+# A tree as it is written down: (feature, next nodes) of each inner node, and the values of all nodes.
+StoredTree = tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[float, ...]]
 _FARTHEST = 700.0  # log-odds beyond which exp overflows; the probability is 0 or 1 there to all digits
 
 
@@ -236,7 +238,7 @@ class ForestModel(ReleasedModel):
     """
 
     base: float = 0.0
-    trees: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[float, ...]], ...] = field(default=())
+    trees: tuple[StoredTree, ...] = field(default=())
 
     kind: ClassVar[str] = "alpha forest"
 

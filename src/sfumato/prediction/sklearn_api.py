@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Tags
+
+    from sfumato.sources import FrameLike
+    from sfumato.table import Table
+
+RowsLike: TypeAlias = "ArrayLike | Table | FrameLike"  # rows to learn from or to score
 
 
 class NoSuchParameter(ParameterError, ValueError):
@@ -35,7 +44,7 @@ class SklearnApi(ABC):
         """The parameters by name, as `clone` asks for them."""
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Change parameters; takes effect at the next fit."""
         unknown = sorted(set(params) - set(self._names()))
         if unknown:
@@ -52,7 +61,7 @@ class SklearnApi(ABC):
         settings = [f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n].default]
         return f"{type(self).__name__}({', '.join(settings)})"
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -71,15 +80,15 @@ class SklearnApi(ABC):
         check_is_fitted(self)
 
     @abstractmethod
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """The chance of each class, (rows, classes)."""
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """The likelier class of each row; the first one where both are as likely."""
         chances = self.predict_proba(X)
         return np.asarray(self.classes_[chances.argmax(axis=1)])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows whose class is predicted right."""
         from sklearn.metrics import accuracy_score
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, ParameterError
 from sfumato.prediction.variables import Codes, KernelLayout, TreeVariable
 from sfumato.progress import report
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 Labels: TypeAlias = NDArray[np.uint8]
 LEAF = -1
@@ -266,7 +269,12 @@ def _grown(
 
 
 def _sent(
-    kernels: Any, column: NDArray[np.int32], rows: NDArray[np.int64], test: int, cuts: int, ordered: bool
+    kernels: ModuleType,
+    column: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    test: int,
+    cuts: int,
+    ordered: bool,
 ) -> NDArray[np.bool_]:
     """Which rows pass a test: `passes` for each of the codes there are."""
     answers = [kernels.passes(code, test, cuts, ordered) for code in range(cuts + 2)]

@@ -155,13 +155,13 @@ def original(claim: ForeignClaim, ours: Collection[str]) -> Claim | None:
     return made
 
 
-def _require_claim(name: str, kind: Any) -> None:
+def _require_claim(name: str, kind: object) -> None:
     """What an entry point must give: a claim's class of that name."""
     if not isinstance(kind, type) or not issubclass(kind, Claim) or kind.__name__ != name:
         raise ParameterError("it is not a claim of that name", hint="name the class of the claim")
 
 
-def recounted(claim: ForeignClaim, table: Any, ours: Collection[str]) -> tuple[bool | None, str]:
+def recounted(claim: ForeignClaim, table: object, ours: Collection[str]) -> tuple[bool | None, str]:
     """Whether a file keeps the claim, by the word of its package; None where nobody here can say.
 
     A recount that breaks is a claim that was not found kept. Foreign errors may quote a cell: only their kind

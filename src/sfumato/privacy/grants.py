@@ -95,7 +95,7 @@ class Budget:
         return f"{self.kind} = {self.amount!r}{delta}, for {self.unit}, {self.neighbours} neighbours"
 
 
-def debit(budget: Budget, epsilon: Any, rho: Any, delta: Any) -> tuple[int, int]:
+def debit(budget: Budget, epsilon: object, rho: object, delta: object) -> tuple[int, int]:
     """What a request takes, in whole units, rounded up; refused where there is no sound answer."""
     if (epsilon is None) == (rho is None):
         raise ParameterError(

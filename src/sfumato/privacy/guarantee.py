@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from html import escape
 from typing import Any
@@ -197,7 +197,7 @@ def _read_claim(entry: object) -> Claim:
 # -- composition -------------------------------------------------------------------------------------
 
 
-def _lost(reason: str, guarantee: Guarantee, gone: Any) -> tuple[Claim, ...]:
+def _lost(reason: str, guarantee: Guarantee, gone: Callable[[Claim], bool]) -> tuple[Claim, ...]:
     """One entry for each claim that no longer holds."""
     return tuple(
         NoGuarantee(

@@ -16,7 +16,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,10 @@ from sfumato.errors import BudgetError, ParameterError, SfumatoError
 from sfumato.privacy.base import Neighbours
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.rounding import ceil_units, exact, sqrt_up, up
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 __all__ = [
     "AboveThreshold",
@@ -247,7 +251,7 @@ def gaussian_cost(sensitivity: float, scale: float) -> float:
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
     """OpenDP, loaded when first needed. Its flag for contributed mechanisms guards all of those used here."""
     import opendp.prelude as dp
 
@@ -264,7 +268,7 @@ def _require(grant: object) -> None:
         )
 
 
-def _integers(dp: Any) -> Any:
+def _integers(dp: ModuleType) -> Any:
     return dp.vector_domain(dp.atom_domain(T="i64"))
 
 
@@ -313,7 +317,7 @@ def _covers(grant: Grant, measurement: Any, sensitivity: float) -> bool:
     return math.isfinite(cost) and Fraction(cost) <= grant.loss
 
 
-def _drawn(measurement: Any, values: Any, grant: Grant) -> Any:
+def _drawn(measurement: Any, values: object, grant: Grant) -> Any:
     """Burn the grant, then draw. What OpenDP says of a failure may tell of the data: not passed on."""
     from opendp.mod import OpenDPException
 

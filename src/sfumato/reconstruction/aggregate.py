@@ -21,7 +21,7 @@ from sfumato.counts import canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
 from sfumato.io import scan
 from sfumato.schema import Column, Kind, Schema
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, DataLike
 from sfumato.table import Table
 
 Statistic = Literal["mean", "sum", "count", "mean_log"]
@@ -88,7 +88,7 @@ class Aggregates:
     @classmethod
     def of(
         cls,
-        data: Any,
+        data: Table | DataLike,
         by: str | Sequence[str],
         values: str | Sequence[str] | Mapping[str, str],
         *,

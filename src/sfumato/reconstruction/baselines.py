@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from sfumato.reconstruction.moments import Filler, Moments, moments_of
 from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
+
 Real = NDArray[np.float64]
 
 
@@ -34,7 +37,7 @@ class MoorePenrose:
 
     partial: bool = False
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
+    def fit(self, individuals: Table | DataLike, aggregates: Aggregates) -> FittedReconstruction:
         """Match the aggregates with the people."""
         table = opened(individuals)
         grouping = match(aggregates, table, partial=self.partial)
@@ -67,7 +70,7 @@ class EcologicalRegression:
         require_known(common_faults(self.columns, self.missing), "EcologicalRegression")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
+    def fit(self, individuals: Table | DataLike, aggregates: Aggregates) -> FittedReconstruction:
         """One reading for the sums, then a regression on as many rows as there are groups."""
         table, grouping, moments = gathered(individuals, aggregates, self.columns, self.missing, self.partial)
         problem = LinearProblem.of(moments, grouping)
@@ -92,14 +95,14 @@ class EcologicalRegression:
 # -- what the linear methods share -------------------------------------------------------------------
 
 
-def opened(individuals: Any) -> Table:
+def opened(individuals: Table | DataLike) -> Table:
     """A table of anything that can be scanned."""
     from sfumato.io import scan
 
     return individuals if isinstance(individuals, Table) else scan(individuals, keep_text=True)
 
 
-def common_faults(columns: Any, missing: Any) -> list[str]:
+def common_faults(columns: object, missing: object) -> list[str]:
     """What can be wrong with the parameters that all methods have."""
     faults = []
     if isinstance(columns, str):
@@ -110,7 +113,11 @@ def common_faults(columns: Any, missing: Any) -> list[str]:
 
 
 def gathered(
-    individuals: Any, aggregates: Aggregates, columns: Sequence[str] | None, missing: Missing, partial: bool
+    individuals: Table | DataLike,
+    aggregates: Aggregates,
+    columns: Sequence[str] | None,
+    missing: Missing,
+    partial: bool,
 ) -> tuple[Table, Grouping, Moments]:
     """The aggregates matched, X laid out, its moments summed."""
     table = opened(individuals)

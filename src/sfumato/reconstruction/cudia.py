@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,10 @@ from sfumato.reconstruction.fitted_model import FittedReconstruction, require_kn
 from sfumato.reconstruction.groups import Grouping, match
 from sfumato.reconstruction.mixture import Individuals, MixtureFit, Theta, greedy, monte_carlo
 from sfumato.seeds import Key
+
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
+    from sfumato.table import Table
 
 Real = NDArray[np.float64]
 
@@ -124,7 +128,7 @@ class CUDIA:
         require_known(faults, "CUDIA")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
+    def fit(self, individuals: Table | DataLike, aggregates: Aggregates) -> FittedReconstruction:
         """The people are read into memory: unlike LUDIA's, this model needs each of them in every round."""
         table = opened(individuals)
         if len(aggregates.levels) > 1:

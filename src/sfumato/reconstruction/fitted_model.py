@@ -22,7 +22,7 @@ from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
 from sfumato.reconstruction.uncertainty import Noise, Uncertainty, uncertainty
 from sfumato.schema import Column, Kind, Role, Schema
-from sfumato.sources import BatchSource, EngineSource, engine_fault
+from sfumato.sources import BatchSource, DataLike, EngineSource, engine_fault
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
@@ -157,7 +157,7 @@ class FittedReconstruction:
         return dict(zip(self.rule.filler.names, self.rule.slopes, strict=True))
 
     def reconstruct(
-        self, table: Any = None, *, natural: bool = False, interval: float | None = None
+        self, table: Table | DataLike | None = None, *, natural: bool = False, interval: float | None = None
     ) -> Reconstructed:
         """Each person with the values they may have had.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ from sfumato.reconstruction.fitted_model import FittedReconstruction, require_kn
 from sfumato.reconstruction.multilevel import effects_of
 from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.seeds import Key
+
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
+    from sfumato.table import Table
 
 Real = NDArray[np.float64]
 
@@ -88,7 +92,7 @@ class LUDIA:
         require_known(faults, "LUDIA")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Any, aggregates: Aggregates) -> FittedReconstruction:
+    def fit(self, individuals: Table | DataLike, aggregates: Aggregates) -> FittedReconstruction:
         """One reading for X'X and A X; from there on the number of people does not matter."""
         table, grouping, moments = gathered(individuals, aggregates, self.columns, self.missing, self.partial)
         problem = LinearProblem.of(moments, grouping)

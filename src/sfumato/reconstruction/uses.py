@@ -14,7 +14,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from sfumato.reconstruction.design import MOST_LEVELS, as_numbers
 from sfumato.reconstruction.fitted_model import Reconstructed
 from sfumato.schema import Column, Kind
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
 
 Real = NDArray[np.float64]
 
@@ -63,19 +66,21 @@ class Selected:
     coding: _Coding = field(repr=False)
     model: Any = field(repr=False)
 
-    def predict(self, data: Any) -> Real:
+    def predict(self, data: Table | Reconstructed | DataLike) -> Real:
         """The response of other people; a level that was not seen counts as none."""
         table = _opened(data)
         table.schema.require(self.coding.columns)
         out: Real = self.model.predict(self.coding.matrix(table.select(self.coding.columns).to_arrow()))
         return out
 
-    def error(self, data: Any, response: str) -> float:
+    def error(self, data: Table | Reconstructed | DataLike, response: str) -> float:
         """The mean absolute error on people whose true response is known."""
         return float(np.abs(self.predict(data) - _numbers(_opened(data), response)).mean())
 
 
-def fit_random_intercepts(data: Any, response: str, columns: Sequence[str], *, by: str) -> Intercepts:
+def fit_random_intercepts(
+    data: Table | Reconstructed | DataLike, response: str, columns: Sequence[str], *, by: str
+) -> Intercepts:
     """A random-intercept model by restricted maximum likelihood (statsmodels).
 
     response: the reconstructed column, or the true one.  columns: the fixed part.  by: the groups.
@@ -102,7 +107,14 @@ def fit_random_intercepts(data: Any, response: str, columns: Sequence[str], *, b
     return Intercepts(slopes, effects, spread, math.sqrt(float(fitted.scale)))
 
 
-def fit_lasso(data: Any, response: str, columns: Sequence[str], *, folds: int = 5, seed: int = 0) -> Selected:
+def fit_lasso(
+    data: Table | Reconstructed | DataLike,
+    response: str,
+    columns: Sequence[str],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+) -> Selected:
     """A Lasso whose penalty is chosen by cross-validation (scikit-learn)."""
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
@@ -116,7 +128,9 @@ def fit_lasso(data: Any, response: str, columns: Sequence[str], *, folds: int = 
     return Selected(weights, float(model.alpha_), coding, model)
 
 
-def average_of(data: Any, columns: Sequence[str], function: Callable[..., Any]) -> float:
+def average_of(
+    data: Table | Reconstructed | DataLike, columns: Sequence[str], function: Callable[..., Any]
+) -> float:
     """The mean over people of a function of some columns, batch by batch: memory does not grow with them.
 
         average_of(result, ["charge", "stay"], lambda charge, stay: charge / stay)
@@ -186,7 +200,7 @@ class _Coding:
         return x
 
 
-def _opened(data: Any) -> Table:
+def _opened(data: Table | Reconstructed | DataLike) -> Table:
     from sfumato.io import scan
 
     if isinstance(data, Reconstructed):
@@ -195,7 +209,7 @@ def _opened(data: Any) -> Table:
 
 
 def _laid_out(
-    data: Any, response: str, columns: Sequence[str], by: str | None
+    data: Table | Reconstructed | DataLike, response: str, columns: Sequence[str], by: str | None
 ) -> tuple[Table, _Coding, Real]:
     """The columns that are needed, in memory, and X."""
     table = _opened(data)

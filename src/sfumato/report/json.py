@@ -69,7 +69,7 @@ def _table(table: DataTable) -> dict[str, Any]:
     return {"block": "table", "caption": table.caption, "columns": table.columns, "rows": table.rows}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Values JSON has a word for: numpy's numbers become Python's, other objects their text."""
     if isinstance(value, Mapping):
         return {clean(k): plain(v) for k, v in value.items()}

@@ -7,7 +7,7 @@ diabetes, which no measurement settles. The coefficients are made up, estimated 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from sfumato.samples._common import (
     simulated_column,
 )
 from sfumato.schema import Column, Draw, Kind, Role, Schema
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SEXES = ("female", "male")
 SMOKING = ("never", "former", "current")
@@ -88,7 +91,7 @@ def diabetes_rows(n: int, seed: int) -> tuple[pa.Table, Schema]:
 def _block(rng: np.random.Generator, block: int) -> dict[str, Any]:
     n = BLOCK
 
-    def noise() -> Any:
+    def noise() -> NDArray[np.float64]:
         return rng.standard_normal(n)
 
     age = np.minimum(20 + 5 * _AGE.draw(rng.random(n)) + rng.integers(0, 5, n), 90)
@@ -134,9 +137,11 @@ def _block(rng: np.random.Generator, block: int) -> dict[str, Any]:
     }
 
 
-def _whole(values: Any, low: int, high: int, missing: Any = None) -> pa.Array:
+def _whole(
+    values: NDArray[np.float64], low: int, high: int, missing: NDArray[np.bool_] | None = None
+) -> pa.Array:
     return numbers_column(np.clip(np.rint(values), low, high).astype(np.int64), missing)
 
 
-def _chance(log_odds: Any) -> Any:
+def _chance(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 / (1.0 + np.exp(-log_odds))

@@ -73,16 +73,16 @@ def _column(name: str, kind: Kind, role: Role, description: str, **more: Any) ->
     return Column(name, kind, role, description=f"Simulated. {description}", **more)
 
 
-def _nominal(name: str, role: Role, levels: tuple[str, ...], description: str, **more: Any) -> Column:
+def _nominal(name: str, role: Role, levels: tuple[str, ...], description: str, **more: object) -> Column:
     return _column(name, Kind.NOMINAL, role, description, levels=levels, **more)
 
 
-def _ordinal(name: str, role: Role, levels: tuple[int, ...], description: str, **more: Any) -> Column:
+def _ordinal(name: str, role: Role, levels: tuple[int, ...], description: str, **more: object) -> Column:
     return _column(name, Kind.ORDINAL, role, description, type="integer", levels=levels, **more)
 
 
 def _number(
-    name: str, role: Role, edges: tuple[int, ...], unit: str, description: str, **more: Any
+    name: str, role: Role, edges: tuple[int, ...], unit: str, description: str, **more: object
 ) -> Column:
     return _column(
         name, Kind.NUMERIC, role, description,

@@ -7,7 +7,7 @@ that health, age, insurance and income move. The coefficients are made up, estim
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,10 @@ from sfumato.samples._common import (
     numbers_column,
 )
 from sfumato.samples._common import simulated_column as _column
-from sfumato.schema import Column, Draw, Kind, Role, Schema
+from sfumato.schema import Column, Draw, Kind, Role, Schema, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SEXES = ("female", "male")
 RACES = ("white", "black", "asian", "other")
@@ -87,12 +90,17 @@ def member_schema() -> Schema:
 
 
 def _levels(
-    name: str, role: Role, levels: tuple[str, ...], description: str, kind: Kind = Kind.NOMINAL, **more: Any
+    name: str,
+    role: Role,
+    levels: tuple[str, ...],
+    description: str,
+    kind: Kind = Kind.NOMINAL,
+    **more: object,
 ) -> Column:
     return _column(name, kind, role, description, levels=levels, **more)
 
 
-def _number(name: str, role: Role, edges: Any, description: str, **more: Any) -> Column:
+def _number(name: str, role: Role, edges: Iterable[Value], description: str, **more: Any) -> Column:
     more = {"draw": Draw.INTEGER, **more}
     return _column(name, Kind.NUMERIC, role, description, type="integer", edges=tuple(edges), **more)
 

@@ -33,7 +33,7 @@ def column_to_dict(column: Column) -> dict[str, Any]:
     return out
 
 
-def _to_toml_value(value: Any) -> Any:
+def _to_toml_value(value: object) -> object:
     if isinstance(value, Provenance):
         return value.to_dict()
     if isinstance(value, StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -98,7 +98,7 @@ def build(service: Service) -> Middleware:
     )
 
 
-def _static(route: str, content: bytes, kind: str) -> Any:
+def _static(route: str, content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         request.scope[NOTE].route = route
         return Response(content, media_type=kind)

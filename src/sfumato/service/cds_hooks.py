@@ -179,7 +179,7 @@ def _require_features(mapping: Mapping, served: Served | None) -> None:
         )
 
 
-def _hook_request(body: Any) -> tuple[str, dict[str, Any] | None]:
+def _hook_request(body: object) -> tuple[str, dict[str, Any] | None]:
     """The patient's id and the prefetch of a request; every fault of its form at once."""
     if not isinstance(body, dict):
         raise Refusal("invalid", [Fault(0, "", "a CDS Hooks request is an object")])

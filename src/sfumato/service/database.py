@@ -18,13 +18,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import OutputError, VerificationError
 from sfumato.privacy.postgres import is_postgres, postgres_address
 from sfumato.service import logs
 from sfumato.service.answers import FREE_SHARE, MOST_BYTES, PAID_SHARE, Answers, FileAnswers, Kept
 from sfumato.service.keys import ApiKey
+
+if TYPE_CHECKING:
+    import psycopg
 
 _WAIT = 20  # seconds for a lock
 _NOW = "extract(epoch FROM clock_timestamp())"
@@ -74,7 +77,7 @@ class Server:
                 hint="give every machine a copy of the same file of keys, or name other answers: #other",
             )
 
-    def connection(self) -> Any:
+    def connection(self) -> psycopg.Connection[Any]:
         """This thread's own. While it holds locks it is never replaced: they went with it."""
         found = getattr(self._here, "connection", None)
         if found is not None and (found.closed or found.broken):
@@ -85,7 +88,7 @@ class Server:
             found = self._connect()
         return found
 
-    def _connect(self) -> Any:
+    def _connect(self) -> psycopg.Connection[Any]:
         try:
             made = self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
             made.execute(
@@ -193,8 +196,9 @@ class SharedAnswers(Answers):
         """Refuse before anything is paid for, if an answer could not be kept."""
         with self._server.faults_named():
             sql = "SELECT pg_total_relation_size(%s::regclass)"
-            (size,) = self._server.connection().execute(sql, (self._table,)).fetchone()
-        if size > MOST_BYTES * (PAID_SHARE if paid else FREE_SHARE):
+            row = self._server.connection().execute(sql, (self._table,)).fetchone()
+        assert row is not None, "a SELECT without FROM gives one row"
+        if row[0] > MOST_BYTES * (PAID_SHARE if paid else FREE_SHARE):
             raise OutputError(f"{self._server.name} is full.", hint="keep answers for fewer hours")
 
     def keep(self, answers: Mapping[bytes, Kept]) -> None:
@@ -221,7 +225,7 @@ class SharedAnswers(Answers):
             )
         return bool(done.rowcount == 1)
 
-    def _tidy(self, connection: Any) -> None:
+    def _tidy(self, connection: psycopg.Connection[Any]) -> None:
         if time.monotonic() - self._tidied > _TIDY:
             connection.execute(f"DELETE FROM {self._table} WHERE expires <= {_NOW}")
             self._tidied = time.monotonic()
@@ -290,7 +294,9 @@ class SharedRates:
         interval = 1 / key.rate
         ask = self._server.connection().execute
         table = f"{self._server.schema}.rates"
-        now = ask(f"SELECT {_NOW}").fetchone()[0]
+        row = ask(f"SELECT {_NOW}").fetchone()
+        assert row is not None, "a SELECT without FROM gives one row"
+        now = row[0]
         passed = ask(
             f"INSERT INTO {table} AS r VALUES (%(id)s, %(now)s + %(cost)s) ON CONFLICT (holder) DO UPDATE "
             "SET due = greatest(r.due, %(now)s) + %(cost)s "

@@ -66,7 +66,7 @@ class FeatureBins:
         """How many bins there are, missing among them."""
         return (len(self.levels) or len(self.edges) + 1) + 1
 
-    def place(self, value: Any) -> int:
+    def place(self, value: object) -> int:
         """The bin of a value; what is not there, or not known, is missing."""
         if self.levels:
             return self.levels.index(value) if value in self.levels else self.size - 1

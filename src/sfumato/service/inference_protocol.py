@@ -11,7 +11,7 @@ import functools
 import json
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +26,9 @@ from sfumato.service.replies import REFUSALS, Fault, Refusal, dumps
 from sfumato.service.request_parts import Row
 from sfumato.service.scores import Question
 from sfumato.service.worker import Route, Service, as_json
+
+if TYPE_CHECKING:
+    from sfumato.prediction.inputs import Feature
 
 _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
 _REAL = ("FP16", "FP32", "FP64", "BF16")
@@ -232,7 +235,7 @@ def _invalid(field: str, rule: str) -> Refusal:
     return Refusal("invalid", [Fault(0, field, rule)])
 
 
-def _datatype(feature: Any) -> str:
+def _datatype(feature: Feature) -> str:
     if feature.kind == "number":
         return "FP64"
     level = feature.levels[0]
@@ -278,7 +281,7 @@ def _rows(inputs: list[Any], served: Served, most: int) -> list[Row]:
     ]
 
 
-def _tensor(tensor: Any, place: int, faults: list[Fault]) -> tuple[str | None, list[int], list[Any]]:
+def _tensor(tensor: object, place: int, faults: list[Fault]) -> tuple[str | None, list[int], list[Any]]:
     """Name, shape and flat values; a fault is noted, and None given in place of a name."""
     wrong: tuple[None, list[int], list[Any]] = (None, [], [])
     if not isinstance(tensor, dict) or set(tensor) - _TENSOR or not isinstance(tensor.get("name"), str):
@@ -309,7 +312,7 @@ def _tensor(tensor: Any, place: int, faults: list[Fault]) -> tuple[str | None, l
     return name, shape, data
 
 
-def _fits(value: Any, datatype: str) -> bool:
+def _fits(value: object, datatype: str) -> bool:
     if value is None:
         return True
     if datatype == "BOOL":

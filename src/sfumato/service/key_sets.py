@@ -17,12 +17,15 @@ import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sfumato.errors import DataError, OutputError
 from sfumato.service import logs
 from sfumato.service.access import Party
+
+if TYPE_CHECKING:
+    from jwt.algorithms import AllowedPublicKeys
 
 _MOST_BYTES = 1 << 20
 _MOST_KEYS = 100
@@ -33,7 +36,7 @@ _LEAST_RSA = 2048
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
+    def redirect_request(self, *_: object, **__: object) -> None:
         return None  # an answer from elsewhere is not the answer of who was named
 
 
@@ -77,13 +80,13 @@ class KeySet:
             except (OSError, ValueError, RecursionError, DataError) as error:
                 logs.event("keys_not_fetched", logging.WARNING, issuer=self._party.name, **logs.fault(error))
 
-    def find(self, key_id: str) -> Any:
+    def find(self, key_id: str) -> PublicKey | None:
         """The key of this id, or None; without an id the only one there is."""
         if self.remote and time.monotonic() - self._fetched > max(_STALE, 2 * self._party.refresh):
             raise OutputError("the keys of an issuer cannot be fetched.", hint="try again")
         return self._found(key_id)
 
-    def _found(self, key_id: str) -> Any:
+    def _found(self, key_id: str) -> PublicKey | None:
         if key_id:
             return self._keys.get(key_id)
         return next(iter(self._keys.values())) if len(self._keys) == 1 else None
@@ -141,7 +144,7 @@ class KeySet:
 class PublicKey:
     """One key and the algorithms it may verify: what a token says of its algorithm is held against this."""
 
-    def __init__(self, key: Any, algorithms: tuple[str, ...], mark: str) -> None:
+    def __init__(self, key: AllowedPublicKeys, algorithms: tuple[str, ...], mark: str) -> None:
         self.key, self.algorithms, self.public_numbers_mark = key, algorithms, mark
 
 

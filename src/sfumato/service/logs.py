@@ -47,7 +47,7 @@ def fault(error: BaseException) -> dict[str, Any]:
     return {"fault": type(error).__name__, "at": [f"{Path(f.filename).name}:{f.lineno}" for f in frames]}
 
 
-def event(name: str, level: int = logging.INFO, **fields: Any) -> None:
+def event(name: str, level: int = logging.INFO, **fields: object) -> None:
     """Log one event; its fields are ours to choose, never the caller's."""
     if not LOGGER.isEnabledFor(level):
         return

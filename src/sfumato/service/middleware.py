@@ -95,7 +95,7 @@ class Middleware:
                 await _refuse(answer, Refusal("fault"))
         finally:
             seconds = time.perf_counter() - start
-            if self._telemetry is not None:
+            if self._telemetry is not None and span is not None:
                 self._telemetry.end(span, scope["method"], note, seconds)
             self._account(note, seconds, "" if span is None else trace_of(span))
 

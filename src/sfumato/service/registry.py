@@ -8,13 +8,18 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.service import logs
 from sfumato.service.installation import Installation
 from sfumato.service.request_parts import NAME
 from sfumato.service.settings import Settings
+
+if TYPE_CHECKING:
+    from sfumato.prediction.confidential import NoisyModel
+    from sfumato.prediction.inputs import Feature
+    from sfumato.prediction.models import ReleasedModel
 
 CURRENT = "current"
 
@@ -97,7 +102,7 @@ class Served:
         return about
 
 
-def _tried(model: Any) -> None:
+def _tried(model: ReleasedModel) -> None:
     """Score and explain once before anybody asks; what cannot answer is not served."""
     row = middle(model.features)
     if not 0 <= model.score([row])[0].probability <= 1 or not model.explain(row):
@@ -119,13 +124,13 @@ UNPROVED = (
 )
 
 
-def level_type(feature: Any) -> str:
+def level_type(feature: Feature) -> str:
     """Of what type the levels are, for who is not told them."""
     level = feature.levels[0]
     return "boolean" if isinstance(level, bool) else "string" if isinstance(level, str) else "number"
 
 
-def feature_document(feature: Any) -> dict[str, Any]:
+def feature_document(feature: Feature) -> dict[str, Any]:
     """A feature with its public bounds; what does not apply is left out."""
     about = {
         name: getattr(feature, name, None)
@@ -240,7 +245,7 @@ def _files(given: Sequence[str]) -> list[Path]:
     return found
 
 
-def _load(path: Path, settings: Settings) -> Any:
+def _load(path: Path, settings: Settings) -> ReleasedModel | NoisyModel:
     if path.suffix == ".dpat":
         from sfumato.prediction.confidential import load_confidential
 

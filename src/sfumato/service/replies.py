@@ -74,6 +74,6 @@ class Refusal(Exception):
         return Response(self.body(), self.status, self.headers, "application/json")
 
 
-def dumps(content: Any) -> bytes:
+def dumps(content: object) -> bytes:
     """JSON without NaN, in ASCII, so that any name can be sent."""
     return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()

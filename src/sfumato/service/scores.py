@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BudgetError, SfumatoError
 from sfumato.privacy import Ledger
@@ -26,6 +26,9 @@ from sfumato.service.keys import ApiKey
 from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
 from sfumato.service.request_parts import Row
+
+if TYPE_CHECKING:
+    from sfumato.prediction.models import ReleasedModel
 
 Outcomes = dict[str, int]  # how many scores were released, drawn, repeated
 
@@ -78,7 +81,7 @@ def coarse(number: float, decimals: int | None) -> float:
     return number if decimals is None else round(number, decimals)
 
 
-def explanation(model: Any, row: Row, decimals: int | None = None) -> dict[str, Any]:
+def explanation(model: ReleasedModel, row: Row, decimals: int | None = None) -> dict[str, Any]:
     """What each feature contributed to a score; free, as the score is."""
     explained = model.explain(row)
     return {

@@ -8,10 +8,15 @@ with the answer.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sfumato.errors import MissingExtraError
 from sfumato.service.metrics import ROUTES
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from sfumato.service.middleware import Note
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -45,7 +50,7 @@ class Telemetry:
         self._scores = meter.create_counter("sfumato.scores", "1", "Scores by how they came about.")
         self._carried = TraceContextTextMapPropagator()
 
-    def begin(self, headers: list[tuple[bytes, bytes]]) -> tuple[Any, list[tuple[bytes, bytes]]]:
+    def begin(self, headers: list[tuple[bytes, bytes]]) -> tuple[Span, list[tuple[bytes, bytes]]]:
         """A span for a request, within the caller's trace if there is one; and the header that goes back."""
         from opentelemetry.trace import SpanKind, set_span_in_context
 
@@ -56,13 +61,15 @@ class Telemetry:
         self._carried.inject(back, set_span_in_context(span))
         return span, [(b"traceparent", back["traceparent"].encode())] if "traceparent" in back else []
 
-    def end(self, span: Any, method: str, note: Any, seconds: float) -> None:
+    def end(self, span: Span, method: str, note: Note, seconds: float) -> None:
         """What may be told of a request."""
         from opentelemetry.trace import StatusCode
 
         method = method if method in _METHODS else "other"
         route = note.route if note.route in ROUTES else "other"
-        told = {"http.request.method": method, "http.route": route, "http.response.status_code": note.status}
+        told: dict[str, str | int] = {
+            "http.request.method": method, "http.route": route, "http.response.status_code": note.status
+        }  # fmt: skip
         self._seconds.record(seconds, told)
         span.update_name(f"{method} {route}")
         named = {"error.type": note.code, "sfumato.model": note.model, "sfumato.version": note.version}
@@ -81,6 +88,6 @@ class Telemetry:
         self._meters.shutdown(timeout_millis=3000)
 
 
-def trace_of(span: Any) -> str:
+def trace_of(span: Span) -> str:
     """The id of the trace a span belongs to, for the log."""
     return format(span.get_span_context().trace_id, "032x")

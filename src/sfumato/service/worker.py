@@ -323,6 +323,6 @@ class Service:
         ]
 
 
-def as_json(content: Any) -> Response:
+def as_json(content: object) -> Response:
     """An answer."""
     return Response(dumps(content), media_type="application/json")

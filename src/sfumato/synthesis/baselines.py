@@ -287,7 +287,7 @@ class ContingencyTable:
         return Guarantee.of(*found)
 
 
-def _domain(method: Any, table: Table) -> Domain:
+def _domain(method: ContingencyTable | MarginalBootstrap, table: Table) -> Domain:
     if method.domain == "data":
         return Domain.of_data(table, method.columns, method.constraints, weight=method.weight)
     domain = Domain.of(table.schema, method.columns, method.constraints, weight=method.weight)
@@ -295,7 +295,7 @@ def _domain(method: Any, table: Table) -> Domain:
     return domain
 
 
-def _unit(method: Any) -> int:
+def _unit(method: ContingencyTable | MarginalBootstrap) -> int:
     """How much a row counts at most: 1, or the parts of the largest weight."""
     return 1 if method.weight is None else WEIGHT_UNITS
 
@@ -305,7 +305,7 @@ def _promised(claim: PureDP, domain: Domain) -> Guarantee:
     return Guarantee.of(with_search(claim, domain.search_cost(claim.neighbours)))
 
 
-def _shared(method: Any, domain: Domain) -> list[str]:
+def _shared(method: ContingencyTable | MarginalBootstrap, domain: Domain) -> list[str]:
     """What the promise rests on."""
     out = [*grounds(domain.columns)]
     if method.constraints:

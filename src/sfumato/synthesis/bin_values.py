@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook, canonical_type
 from sfumato.schema import Draw, Kind
 from sfumato.seeds import Key, uniform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FAR = 2**62  # stands for an unbounded end among whole numbers
 
@@ -108,7 +111,7 @@ def ends(book: Codebook) -> tuple[NDArray[Any], NDArray[Any], bool]:
     return np.where(np.isinf(low), 0.0, low), np.where(np.isinf(high), 0.0, high), False
 
 
-def _whole(rounded: Any, edge: Any) -> int:
+def _whole(rounded: Callable[[float], int], edge: float) -> int:
     if math.isinf(edge):
         return _FAR if edge > 0 else -_FAR
     return int(rounded(edge))

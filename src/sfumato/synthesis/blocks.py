@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from sfumato.sources import BatchSource
 from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.counts.tables import Countable
 
 _IN_MEMORY = 2**29  # codes: a table up to this size is read once, encoded, and counted from memory
 _NOTE = "internal: counts of people, must not leave the house"
@@ -227,7 +230,7 @@ def _values(block: Block, key: NDArray[np.uint32]) -> list[str]:
     ]
 
 
-def _once(table: Table, source: Table, domain: Domain) -> Any:
+def _once(table: Table, source: Table, domain: Domain) -> Countable:
     """Codes in memory where they fit, so that the source is read once; otherwise it is read twice."""
     rows = table.source.rows if isinstance(table.source, BatchSource) else None
     fits = rows is not None and rows * len(domain.names) <= _IN_MEMORY

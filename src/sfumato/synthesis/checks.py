@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsIndex
 
 from sfumato.errors import ParameterError
 from sfumato.privacy import Neighbours
@@ -21,7 +21,7 @@ _MOST = 1000.0  # epsilon of one row: more is a slip of the pen
 _LARGEST_ALPHA = 1e9
 
 
-def whole(name: str, number: Any) -> int:
+def whole(name: str, number: SupportsIndex) -> int:
     """A whole number, at least 1."""
     try:
         found = operator.index(number) if not isinstance(number, bool) else 0

@@ -204,11 +204,11 @@ def compile_zeros(constraints: Sequence[Constraint], books: Sequence[Codebook]) 
     return tuple(zero for c in constraints for zero in c.zeros(places, books))
 
 
-def _mask(book: Codebook, wanted: Any) -> Bools:
+def _mask(book: Codebook, wanted: object) -> Bools:
     """The codes of some values; a number or a day stands for the bin it lies in."""
-    several = isinstance(wanted, (list, tuple, set, frozenset))
+    several = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     mask = np.zeros(book.size, bool)
-    for one in wanted if several else [wanted]:
+    for one in several:
         mask[book.code_of(one)] = True
     return mask
 

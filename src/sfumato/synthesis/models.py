@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +77,7 @@ class BinScale:
         return cls(edges[:-1], edges[1:], 1.0)
 
 
-def check(models: Mapping[str, str], domain: Domain, parents: Any) -> None:
+def check(models: Mapping[str, str], domain: Domain, parents: object) -> None:
     """Columns that cannot have a model, all at once, before any data are read."""
     faults = []
     books = {b.name: b for b in domain.books}
@@ -102,7 +101,7 @@ def check(models: Mapping[str, str], domain: Domain, parents: Any) -> None:
         raise ParameterError(f"models: {'; '.join(faults)}.", hint=f"{{column: {' or '.join(FAMILIES)}}}")
 
 
-def _most_keys(name: str, books: Mapping[str, Codebook], parents: Any) -> int:
+def _most_keys(name: str, books: Mapping[str, Codebook], parents: object) -> int:
     if isinstance(parents, Mapping):
         return math.prod(books[p].size for p in parents.get(name, ()) if p in books)
     others = sorted((b.size for n, b in books.items() if n != name), reverse=True)

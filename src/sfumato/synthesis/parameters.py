@@ -72,7 +72,7 @@ _RULES = Record(
 )
 
 
-def _read_constraints(value: Any, folder: Path) -> tuple[Constraint, ...]:
+def _read_constraints(value: str | Mapping[str, Any], folder: Path) -> tuple[Constraint, ...]:
     return read_file(folder / value) if isinstance(value, str) else from_document(value, folder)
 
 

@@ -10,7 +10,7 @@ Tested by: tests/synthesis/test_paying.py
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import spending_of
@@ -21,9 +21,18 @@ from sfumato.seeds import Key
 from sfumato.synthesis.debits import require_same
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.synthesis.synthesize import SynthesisMethod
+
 
 def paid(
-    table: Table, method: Any, rows: int | None, ledger: Payer, *, key: Key | None, seed: int | None
+    table: Table,
+    method: SynthesisMethod,
+    rows: int | None,
+    ledger: Payer,
+    *,
+    key: Key | None,
+    seed: int | None,
 ) -> Release:
     """So many rows, debited from the ledger; methods that promise no epsilon are refused."""
     from sfumato.synthesis.baselines import ContingencyTable, MarginalBootstrap
@@ -54,7 +63,9 @@ def paid(
     return _by_the_row(table, method, rows, ledger, key)
 
 
-def _of_a_guest(table: Table, method: Any, rows: int | None, ledger: Payer, key: Key | None) -> Release:
+def _of_a_guest(
+    table: Table, method: SynthesisMethod, rows: int | None, ledger: Payer, key: Key | None
+) -> Release:
     """A method of another package draws by itself: what it says that it spends is debited before it looks."""
     amounts = spending_of(method, rows).amounts()
     if not amounts:

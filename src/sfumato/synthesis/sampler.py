@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.synthesis import _kernels
+
+T = TypeVar("T")
 
 CHUNK = 131_072  # rows that are drawn and decoded together
 _DIGITS = 2**40  # sizes whose product stays below share a word of the seed
@@ -149,9 +151,11 @@ class _Remote:
         return "_Remote(...)"  # not its key
 
 
-def _ahead(pool: ThreadPoolExecutor, work: Any, items: Sequence[int], ahead: int) -> Iterator[Any]:
+def _ahead(
+    pool: ThreadPoolExecutor, work: Callable[[int], T], items: Sequence[int], ahead: int
+) -> Iterator[T]:
     """Results in order, with a few computed ahead; not all at once, which would fill the memory."""
-    waiting: list[Any] = []
+    waiting: list[Future[T]] = []
     for item_ in items:
         waiting.append(pool.submit(work, item_))
         if len(waiting) > ahead:

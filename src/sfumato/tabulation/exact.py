@@ -10,7 +10,6 @@ keeps.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +117,12 @@ def _rounded(value: float, costs: Real) -> float:
 
 
 def _master(
-    cost: Real, sensitive: Any, kept: Any, cuts: list[tuple[Real, float]], whole: bool, end: float
+    cost: Real,
+    sensitive: NDArray[np.bool_],
+    kept: NDArray[np.bool_],
+    cuts: list[tuple[Real, float]],
+    whole: bool,
+    end: float,
 ) -> tuple[Real | None, float, bool]:
     """Choose cells that keep all cuts: the choice, a bound on its cost, and whether it is the best one."""
     from scipy.sparse import csr_matrix

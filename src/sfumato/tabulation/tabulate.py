@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from sfumato.tabulation.rounding import ControlledRounding
 from sfumato.tabulation.rules import Dominance, MinimumCount, PPercent
 from sfumato.tabulation.suppression import CellSuppression, Pattern
 
+if TYPE_CHECKING:
+    from sfumato.sources import DataLike
+
 Flags = NDArray[np.bool_]
 Real = NDArray[np.float64]
 
@@ -32,7 +35,7 @@ _WIDTH = 0.2  # of a sum with too few contributors: how far a reader is left in 
 
 
 def tabulate(
-    table: Any,
+    table: Table | DataLike,
     tables: str | Iterable[str | Sequence[str | Sequence[str]] | Layout],
     rule: MinimumCount | int = 5,
     *,

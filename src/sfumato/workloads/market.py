@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.workloads.features import Aligned, Coding, align, numbers
 from sfumato.workloads.shift import Weights, fit_weighted, from_aligned
+
+if TYPE_CHECKING:
+    from sfumato.methods.estimators import Estimator
 
 Floats = NDArray[np.float64]
 _CONFIDENCE = 0.95
@@ -74,7 +77,7 @@ def market_risk(
     factor: float = 1.0,
     clip: float | None = None,
     weight: str | None = None,
-    estimator: Any = None,
+    estimator: Estimator | None = None,
     actual: Table | None = None,
     repeats: int = 200,
     seed: int = 0,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import DataError, ParameterError
 from sfumato.table import Table
 from sfumato.workloads.features import Aligned, Coding, align
+
+if TYPE_CHECKING:
+    from sfumato.methods.estimators import Estimator
 
 Floats = NDArray[np.float64]
 Method = Literal["counts", "logistic"]
@@ -143,7 +146,7 @@ def effective_size(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def fit_weighted(estimator: Any, x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Any:
+def fit_weighted(estimator: Estimator, x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Estimator:
     """A fitted clone of any scikit-learn estimator that takes sample weights.
 
     Also a pipeline whose last step takes them, a search over parameters of one, a regression of a
@@ -158,7 +161,8 @@ def fit_weighted(estimator: Any, x: ArrayLike, y: ArrayLike, weights: ArrayLike)
             f"{type(fresh).__name__} takes no sample weights.",
             hint="an estimator with fit(X, y, sample_weight=...)",
         )
-    return fresh.fit(x, y, **{keyword: np.asarray(weights, np.float64)})
+    fitted: Estimator = fresh.fit(x, y, **{keyword: np.asarray(weights, np.float64)})
+    return fitted
 
 
 def _keyword(estimator: Any) -> str | None:

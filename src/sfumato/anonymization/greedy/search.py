@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,7 +180,7 @@ def _closed(
     return checked(pieces(problem, parts, claim="classes"), check)
 
 
-def pieces(problem: Problem, parts: Sequence[Part], **about: Any) -> Recoding:
+def pieces(problem: Problem, parts: Sequence[Part], **about: object) -> Recoding:
     """Classes as a recoding: in the order of the combinations, without pieces that are empty."""
     if not parts:
         empty = np.zeros((0, len(problem.columns)), np.int32)

@@ -69,7 +69,7 @@ class Grouped:
         return int(self.clusters.sizes.min())
 
     def released(
-        self, columns: Mapping[str, pa.Array], guarantee: Guarantee, about: str, **plan: Any
+        self, columns: Mapping[str, pa.Array], guarantee: Guarantee, about: str, **plan: object
     ) -> Release:
         """The file: quasi-identifiers replaced, the rest as it was, in a secret random order."""
         data = self.data

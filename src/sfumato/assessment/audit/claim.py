@@ -123,8 +123,8 @@ class Audit:
 
 def audit(
     mechanism: Mechanism,
-    data: Any,
-    neighbour: Any,
+    data: object,
+    neighbour: object,
     *,
     claim: DifferentialPrivacy | float | None = None,
     delta: float | None = None,

@@ -64,7 +64,7 @@ class Source:
         self._watch(rows, side)
         return rows
 
-    def _numbers(self, raw: Any, n: int) -> Floats:
+    def _numbers(self, raw: object, n: int) -> Floats:
         try:
             array = np.asarray(raw)
         except ValueError:

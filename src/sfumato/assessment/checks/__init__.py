@@ -12,7 +12,6 @@ It says what is run on a case, and judges nothing: limits and verdicts are left 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from sfumato import plugins
 from sfumato.assessment.checks import attacks, copies, knowledge, risk, utility
@@ -37,7 +36,7 @@ def guest_checks() -> tuple[AssessmentCheck, ...]:
     return tuple(replace(c, package=plugins.package(Group.CHECKS, name)) for name, c in found.items())
 
 
-def _require_check(name: str, check: Any) -> None:
+def _require_check(name: str, check: object) -> None:
     """What an entry point must give: a check of that name, whose scores have names of their own."""
     if not isinstance(check, AssessmentCheck) or check.name != name or not callable(check.run):
         raise ParameterError("it is no AssessmentCheck of that name", hint="docs/guests.md")

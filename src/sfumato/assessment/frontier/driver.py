@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,7 @@ from sfumato.errors import DataError, ParameterError, listed
 from sfumato.release import Release
 from sfumato.schema import Role, Schema
 from sfumato.seeds import Key
-from sfumato.sources import BatchSource
+from sfumato.sources import BatchSource, DataLike
 from sfumato.table import Table
 
 _FEWEST = 20  # people below which a control says nothing
@@ -39,13 +38,13 @@ _NO_CONTROL = (
 
 
 def frontier(
-    table: Any,
+    table: Table | Release | DataLike,
     methods: Sequence[Runnable],
     *,
     risk: str | Measure | None = None,
     utility: str | Measure | None = None,
     repeats: int = 3,
-    control: Any = None,
+    control: Table | Release | DataLike | None = None,
     holdout: float | None = None,
     quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,

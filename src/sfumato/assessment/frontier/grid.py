@@ -202,7 +202,7 @@ def plain_settings(method: Runnable) -> str:
     return json.dumps(_finite(dict(method.settings)), sort_keys=True, default=as_text, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """JSON has no word for an epsilon without end: it is told as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -211,8 +211,9 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _is_method(method: Any) -> bool:
-    named = isinstance(getattr(method, "name", None), str) and bool(method.name)
+def _is_method(method: object) -> bool:
+    name = getattr(method, "name", None)
+    named = isinstance(name, str) and bool(name)
     return named and isinstance(getattr(method, "settings", None), Mapping) and callable(method)
 
 
@@ -280,7 +281,7 @@ def _score(entry: dict[str, Any]) -> Score:
     return Score(**kept)
 
 
-def _identity(thing: Any) -> list[Any]:
+def _identity(thing: object) -> list[Any]:
     """What a callable is, for the cache: where it lives and what its code says, not what it closes over."""
     if isinstance(thing, Candidate):
         return _identity(thing.make)

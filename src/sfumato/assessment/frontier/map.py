@@ -23,6 +23,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.report import Figure, Page
+    from sfumato.sources import DataLike
 
 CHOSEN_ON_THE_DATA = (
     "The method and its settings were chosen by looking at how they did on the confidential file itself; "
@@ -71,7 +72,9 @@ class Frontier:
 
     # -- choosing --------------------------------------------------------------------------------
 
-    def choose(self, point: int | Point, table: Any = None, *, key: Key | None = None) -> Release:
+    def choose(
+        self, point: int | Point, table: Table | Release | DataLike | None = None, *, key: Key | None = None
+    ) -> Release:
         """A new release by the method and settings of a point, with its guarantee.
 
         It is drawn anew, from a key of its own and of the whole table: the runs behind the map were judged

@@ -58,7 +58,7 @@ class Point:
         }  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A setting as JSON has it; an epsilon without end is told in words."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

@@ -93,7 +93,9 @@ def _plan(data: object) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def meanings(given: Any, released: object, columns: Sequence[str]) -> Meanings:
+def meanings(
+    given: Mapping[str, object] | str | Path | None, released: object, columns: Sequence[str]
+) -> Meanings:
     """For each column that was generalized, the leaves of each value.
 
     given: a folder of level tables, or by column a Hierarchy or {value: its leaves}; None if nobody said.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from sfumato.assessment.reading.same_values import same_text
 from sfumato.assessment.risk.intervals import exact_interval
@@ -274,5 +274,5 @@ def _numbers(cells: pa.Array) -> NDArray[np.float64]:
     return out
 
 
-def _stacked(columns: list[Any], rows: int, kind: Any) -> NDArray[Any]:
+def _stacked(columns: list[Any], rows: int, kind: DTypeLike) -> NDArray[Any]:
     return np.stack(columns).astype(kind) if columns else np.empty((0, rows), kind)

@@ -36,7 +36,7 @@ def score(
     return Score(name, "utility", float(inside), (bottom, top), better, meaning, **more)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Details as JSON has them: what is not a number becomes None."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}

@@ -22,6 +22,8 @@ from sfumato.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sfumato.methods.estimators import Estimator
+
 Float = NDArray[np.float64]
 _MOST_CATEGORIES = 200  # gradient boosting has at most 255 bins per column
 
@@ -31,7 +33,7 @@ def train_on_released(
     target: str,
     test: Table,
     *,
-    estimator: Any = None,
+    estimator: Estimator | None = None,
     most_rows: int = 50_000,
     resamples: int = 200,
     confidence: float = 0.95,
@@ -150,7 +152,9 @@ def _area(positive: NDArray[np.bool_], values: Float) -> float:
     return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(values) - n)))
 
 
-def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, seed: int, stops: Any) -> Any:
+def _pipeline(
+    pair: Pair, features: list[str], numeric: bool, estimator: Estimator | None, seed: int, stops: object
+) -> Estimator:
     """Columns made ready for the estimator: as codes for trees, one-hot and scaled for any other."""
     skl = {
         n: importlib.import_module(f"sklearn.{n}")
@@ -159,6 +163,7 @@ def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, se
     numbers = [c for c in features if is_numeric(pair, c)]
     names = [c for c in features if c not in numbers]
     pre = skl["preprocessing"]
+    made: Estimator
     if estimator is None:
         few = [c for c in names if pair.leaves[c].size <= _MOST_CATEGORIES]
         kind = (
@@ -176,12 +181,15 @@ def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, se
         chosen = kind(
             categorical_features=list(range(len(few))), random_state=seed, max_iter=100, early_stopping=stops
         )
-        return skl["pipeline"].make_pipeline(columns, chosen)
+        made = skl["pipeline"].make_pipeline(columns, chosen)
+        return made
     impute = importlib.import_module("sklearn.impute").SimpleImputer(keep_empty_features=True)
     ready = skl["pipeline"].make_pipeline(impute, pre.StandardScaler())
     hot = pre.OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     columns = skl["compose"].ColumnTransformer([("names", hot, names), ("numbers", ready, numbers)])
-    return skl["pipeline"].make_pipeline(columns, importlib.import_module("sklearn.base").clone(estimator))
+    fresh = importlib.import_module("sklearn.base").clone(estimator)
+    made = skl["pipeline"].make_pipeline(columns, fresh)
+    return made
 
 
 # -- telling the files apart -----------------------------------------------------------------------
@@ -190,7 +198,7 @@ def _pipeline(pair: Pair, features: list[str], numeric: bool, estimator: Any, se
 def propensity(
     pair: Pair,
     *,
-    estimator: Any = None,
+    estimator: Estimator | None = None,
     model: Literal["tree", "logistic"] = "tree",
     permutations: int = 50,
     most_rows: int = 10_000,
@@ -247,16 +255,19 @@ def _propensity_scores(observed: float, null: Float, rows: tuple[int, int]) -> l
     ]  # fmt: skip
 
 
-def _classifier(estimator: Any, model: str, seed: int) -> Any:
+def _classifier(estimator: Estimator | None, model: str, seed: int) -> Estimator:
+    made: Estimator
     if estimator is not None:
-        return importlib.import_module("sklearn.base").clone(estimator)
-    if model == "tree":
+        made = importlib.import_module("sklearn.base").clone(estimator)
+    elif model == "tree":
         tree = importlib.import_module("sklearn.tree")
-        return tree.DecisionTreeClassifier(min_samples_leaf=20, max_depth=10, random_state=seed)
-    return importlib.import_module("sklearn.linear_model").LogisticRegression(C=1e4, max_iter=200)
+        made = tree.DecisionTreeClassifier(min_samples_leaf=20, max_depth=10, random_state=seed)
+    else:
+        made = importlib.import_module("sklearn.linear_model").LogisticRegression(C=1e4, max_iter=200)
+    return made
 
 
-def _pmse(classifier: Any, x: Float, labels: NDArray[np.int64], share: float) -> float:
+def _pmse(classifier: Estimator, x: Float, labels: NDArray[np.int64], share: float) -> float:
     guesses = importlib.import_module("sklearn.base").clone(classifier).fit(x, labels).predict_proba(x)[:, 1]
     return measures.propensity_error(guesses, share)
 

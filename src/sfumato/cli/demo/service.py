@@ -17,6 +17,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from sfumato.cli.demo.stage import Stage
 
@@ -50,7 +51,7 @@ def serve(stage: Stage) -> str:
 
 
 @contextmanager
-def _running(folder: Any) -> Iterator[int]:
+def _running(folder: Path) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])

@@ -53,7 +53,7 @@ class PatientFeatures:
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-def resources_of(content: Any) -> list[Entry]:
+def resources_of(content: object) -> list[Entry]:
     """The resources of a resource, a Bundle, or a list of either; what is none of these is refused."""
     found: list[Entry] = []
     for one in content if isinstance(content, list) else [content]:
@@ -317,7 +317,7 @@ def _number(value: object) -> float:
     return number
 
 
-def _level(rule: FeatureRule, part: Resource) -> Any:
+def _level(rule: FeatureRule, part: Resource) -> object:
     if isinstance(part.get("valueBoolean"), bool):
         text = "true" if part["valueBoolean"] else "false"
         if text in rule.levels:

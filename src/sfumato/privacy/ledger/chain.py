@@ -69,7 +69,7 @@ def read_meta(connection: Connection, name: str) -> dict[str, str]:
     return meta
 
 
-def _rows(connection: Connection, meta: dict[str, str], rest: str, *given: Any) -> list[Row]:
+def _rows(connection: Connection, meta: dict[str, str], rest: str, *given: object) -> list[Row]:
     columns = COLUMNS_1 if meta["version"] == "1" else COLUMNS
     return [
         Row(*row) for row in connection.execute(f"SELECT {columns} FROM entries {rest}", given).fetchall()

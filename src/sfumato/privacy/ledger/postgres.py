@@ -20,7 +20,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import (
     BudgetError,
@@ -31,6 +31,9 @@ from sfumato.errors import (
 )
 from sfumato.privacy.ledger.tables import Connection
 from sfumato.privacy.postgres import postgres_address
+
+if TYPE_CHECKING:
+    import psycopg
 
 _WAIT = 60  # seconds to wait for others who are writing
 _PATIENCE = 90.0  # seconds after which a server that does not answer is given up
@@ -51,7 +54,7 @@ class PostgresStore:
 
     # -- connections -----------------------------------------------------------------------------
 
-    def _connect(self) -> Any:
+    def _connect(self) -> psycopg.Connection[Any]:
         # Prepared statements would not survive a pooler between us and the server.
         try:
             return self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
@@ -99,7 +102,7 @@ class PostgresStore:
                 asking.end()
                 self._give_back(asking.connection)
 
-    def _give_back(self, connection: Any) -> None:
+    def _give_back(self, connection: psycopg.Connection[Any]) -> None:
         idle = connection.info.transaction_status == self._psycopg.pq.TransactionStatus.IDLE
         if idle and len(self._idle) < _IDLE and self._process == os.getpid():
             self._idle.append(connection)
@@ -206,20 +209,20 @@ class _Asking:
     since the last question, and hangs up when it was too long; the question then fails.
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self._until = time.monotonic() + _PATIENCE
         self._ended = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def execute(self, sql: str, parameters: tuple[Any, ...] = (), /) -> Any:
+    def execute(self, sql: str, parameters: tuple[Any, ...] = (), /) -> psycopg.Cursor[Any]:
         """Run one statement within the transaction."""
         self._until = time.monotonic() + _PATIENCE
         if not parameters:  # then several statements may be sent at once
             return self.connection.execute(sql)
         return self.connection.execute(_signs(sql), tuple(parameters))
 
-    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> Any:
+    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> None:
         """Run one statement many times."""
         self._until = time.monotonic() + _PATIENCE
         return self.connection.cursor().executemany(_signs(sql), many)

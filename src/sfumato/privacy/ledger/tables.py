@@ -79,14 +79,33 @@ UPGRADE = (
 )
 
 
+class Cursor(Protocol):
+    """What a statement gave back: SQLite's cursor, or that of psycopg."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were written."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+
 class Connection(Protocol):
     """What the log needs of a database: SQL with question marks, within a transaction."""
 
-    def execute(self, sql: str, parameters: tuple[Any, ...] = ..., /) -> Any:
-        """Run one statement; the cursor has fetchone, fetchall and rowcount."""
+    def execute(self, sql: str, parameters: tuple[Any, ...] = ..., /) -> Cursor:
+        """Run one statement."""
+        ...
 
-    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> Any:
+    def executemany(self, sql: str, many: Sequence[tuple[Any, ...]], /) -> object:
         """Run one statement many times."""
+        ...
 
 
 class LedgerState(NamedTuple):

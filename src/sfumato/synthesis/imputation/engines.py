@@ -11,7 +11,7 @@ import importlib
 import inspect
 import warnings
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from sfumato.errors import ParameterError
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number
 from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights, chi_square, normals, places
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 _PATH = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # shares of the penalty that leaves no coefficient
 _FLOOR = 1e-9  # probability of a class that a fold has not seen
@@ -278,7 +282,7 @@ def _logistic(c: float, mix: float) -> Any:
     return _saga(linear, c, mix)
 
 
-def _saga(linear: Any, c: float, mix: float) -> Any:
+def _saga(linear: ModuleType, c: float, mix: float) -> Any:
     settings: dict[str, Any] = {"C": c, "solver": "saga", "l1_ratio": mix, "max_iter": 200, "tol": 1e-3}
     known = inspect.signature(linear.LogisticRegression).parameters
     if "penalty" in known and known["penalty"].default != "deprecated":  # later ones read it off the ratio

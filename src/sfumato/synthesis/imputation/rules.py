@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +80,7 @@ class Rules:
         return np.asarray(~possible[codes], np.bool_)
 
 
-def _has(variable: ModelVariable, values: Floats, wanted: Any) -> Bools:
+def _has(variable: ModelVariable, values: Floats, wanted: object) -> Bools:
     """Which cells hold one of the values; a number stands for the bin it lies in, where there are bins."""
     several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     book = variable.book
@@ -142,7 +141,7 @@ def draw_rows(
     )
 
 
-def refuse(constraints: Any, weight: Any, schema: Schema) -> None:
+def refuse(constraints: object, weight: str | None, schema: Schema) -> None:
     """A weight that is none, before any data are read."""
     if weight is not None and schema[weight].kind is not Kind.NUMERIC:
         raise SchemaError(f"weight column '{weight}' is not a number.", hint="kind = 'numeric'")
@@ -181,7 +180,7 @@ def effective(weights: Floats) -> Floats:
     return np.asarray(weights * (weights.sum() / (weights**2).sum())) if len(weights) else weights
 
 
-def faults(constraints: Any, weight: Any) -> list[str]:
+def faults(constraints: object, weight: object) -> list[str]:
     """Parameters that are no constraints or no name."""
     out = []
     if not isinstance(constraints, (list, tuple)) or not all(isinstance(c, Constraint) for c in constraints):

@@ -20,7 +20,7 @@ from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights
 _BOTH = ("numbers", "levels")
 
 
-def _counted(what: str, **numbers: Any) -> None:
+def _counted(what: str, **numbers: object) -> None:
     wrong = [n for n, v in numbers.items() if isinstance(v, bool) or not isinstance(v, int) or v < 1]
     if wrong:
         raise ParameterError(

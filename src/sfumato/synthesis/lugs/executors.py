@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ from sfumato.synthesis.imputation.rules import checked
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    import pyspark.sql
+
     from sfumato.synthesis.lugs.parallel import Job
 
 Codes = NDArray[np.uint16]
@@ -28,7 +30,7 @@ Cells = NDArray[np.void]
 _WORDS = 4_194_304  # of the order of the rows, looked at together
 
 
-def on_executors(frame: Any, domain: Domain, job: Job) -> Table:
+def on_executors(frame: pyspark.sql.DataFrame, domain: Domain, job: Job) -> Table:
     """The rows of PLUGS as a Spark table.  frame: the columns of the domain, in their order."""
     rows = sum(job.shares)
     stretches = max(1, -(-rows // PIECE))

@@ -21,7 +21,7 @@ Tested by: tests/synthesis/test_lugs.py::test_laws_have_the_entropy_asked_for,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -358,7 +358,7 @@ def about(method: LUGS) -> str:
     )
 
 
-def table_of(domain: Domain, draw: Any, key: Key, rows: int) -> Table:
+def table_of(domain: Domain, draw: Callable[[], Iterable[Codes]], key: Key, rows: int) -> Table:
     """A table that draws its rows anew, alike, whenever it is read."""
     arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in domain.books])
 

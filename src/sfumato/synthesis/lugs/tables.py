@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,11 +58,11 @@ def learn(
 def _tables(
     codes: Codes,
     sizes: tuple[int, ...],
-    keys: Any,
+    keys: _kernels.Keys,
     log_l: float,
     floor: float,
     weights: NDArray[np.int64] | None,
-) -> Any:
+) -> _kernels.Tables:
     """Algorithm 1, steps 1 and 2."""
     from sfumato.synthesis.lugs import _kernels
 
@@ -131,7 +131,7 @@ def lifted(
 
 def _index(
     codes: Codes, reach: int, most: int, draw: np.random.Generator, weights: NDArray[np.int64] | None
-) -> Any:
+) -> _kernels.Index:
     """Bands for each variable and distance: hash all columns but the variable and d others."""
     from sfumato.synthesis.lugs import _kernels
 

@@ -21,7 +21,7 @@ from sfumato.errors import DataError, SfumatoError
 _MODULE = "sfumato.synthesis.lugs.workers"
 
 
-def in_processes(job: Any, tasks: Sequence[tuple[Any, ...]], workers: int | None) -> Iterator[Any]:
+def in_processes(job: object, tasks: Sequence[tuple[Any, ...]], workers: int | None) -> Iterator[Any]:
     """`job.draw(*task)` for each task, in their order, by at most so many processes."""
     number = max(1, min(workers or os.cpu_count() or 1, len(tasks)))
     started = [_start(job) for _ in range(number)]
@@ -47,7 +47,7 @@ def in_processes(job: Any, tasks: Sequence[tuple[Any, ...]], workers: int | None
             process.communicate()
 
 
-def _start(job: Any) -> subprocess.Popen[bytes]:
+def _start(job: object) -> subprocess.Popen[bytes]:
     places = os.pathsep.join(p for p in sys.path if p)
     command = [sys.executable, "-P", "-m", _MODULE]  # nothing of the folder it is started in
     process = subprocess.Popen(

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.purse import Measurement
 from sfumato.synthesis.private.variables import DomainVariables, Variable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _VERSION = 2
 _READ = (1, 2)  # in version 1 every column was by itself
@@ -172,7 +175,7 @@ def _variables(
     return DomainVariables(tuple(every[:graph]), zeros, tuple(every[graph:])), tuple(classes[:graph])
 
 
-def _places(values: Any, size: int) -> None:
+def _places(values: NDArray[Any], size: int) -> None:
     if values.dtype != np.int64 or values.ndim != 1 or not len(values):
         raise ValueError
     if values.min() < 0 or values.max() >= size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -286,7 +286,9 @@ class PrivateModel:
     def _arrow(self) -> pa.Schema:
         return self.domain.decode(np.empty((len(self.columns), 0), np.uint16), Key.from_seed(0)).schema
 
-    def _reader(self, rows: int, key: Key, codes: Codes | None, threads: int) -> Any:
+    def _reader(
+        self, rows: int, key: Key, codes: Codes | None, threads: int
+    ) -> Callable[[Sequence[str]], Iterator[pa.RecordBatch]]:
         def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for start in range(0, rows, CHUNK):
                 size = min(CHUNK, rows - start)
@@ -310,7 +312,7 @@ class PrivateModel:
         """Read a saved model."""
         return cls(*load(Path(path)))
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         # A model fitted to an engine's table holds on to the engine, to give rows back to it.
         raise SfumatoError("a model is not pickled: the data might travel with it.", hint="model.save(path)")
 

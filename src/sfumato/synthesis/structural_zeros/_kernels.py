@@ -43,7 +43,7 @@ class Zeros(NamedTuple):
 
 
 @compiled
-def _slot(k: np.uint64, mask: Any) -> Any:
+def _slot(k: np.uint64, mask: int) -> np.int64:
     return np.int64((k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & mask
 
 
@@ -58,7 +58,7 @@ def fill_slots(keys: Words, mask: int, slot_keys: Words, slot_laws: Ints) -> Non
 
 
 @compiled
-def find_law(k: np.uint64, slots: Slots, i: int, unseen: Any) -> Any:
+def find_law(k: np.uint64, slots: Slots, i: int, unseen: int) -> Any:
     """The law of a key of variable i; `unseen` if no row had it."""
     first, mask = slots.first[i], slots.mask[i]
     if mask < 0:
