@@ -71,7 +71,7 @@ def test_rows_of_other_people_are_no_copies(three) -> None:  # type: ignore[no-u
     original, control, rest = three
     clean = found(original, rest, control)
     assert clean.p > 0.01 and clean.because == ""
-    assert clean.named_by_chance == pytest.approx(0.47, abs=0.01)
+    assert clean.named_by_chance == pytest.approx(1, abs=0.01)
     share = clean.scores[0]
     assert share.name == "copied rows" and share.low == 0 and share.value < 0.02
 
@@ -177,7 +177,7 @@ def test_few_and_common_columns_are_no_overlap_and_no_copies() -> None:
         assert found(original, rest, None, known=["a"]).p > 1e-3
 
 
-@pytest.mark.parametrize("share", [0.02, 0.9])
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.9])
 def test_rows_of_the_original_in_the_control_are_found(three, share: float) -> None:  # type: ignore[no-untyped-def]
     original, control, _ = three
     columns = list(original)
@@ -185,8 +185,8 @@ def test_rows_of_the_original_in_the_control_are_found(three, share: float) -> N
     mixed = joined(rows_of(control, np.arange(ROWS - many)), rows_of(original, np.arange(many)[::-1]))
     mixed = rows_of(mixed, np.random.default_rng(0).permutation(ROWS))
     seen = overlap(table(original), table(mixed), columns, KEY)
-    assert seen.p < 1e-4 and abs(seen.rows - many) <= 0.02 * ROWS
-    assert overlap(table(original), table(control), columns, KEY).p > 1e-4
+    assert seen.p < (1e-3 if share < 0.02 else 1e-6) and abs(seen.rows - many) <= 0.02 * ROWS
+    assert overlap(table(original), table(control), columns, KEY).p > 1e-3
 
 
 def test_the_tail_test_keeps_its_level_and_sees_few() -> None:
@@ -267,4 +267,5 @@ def test_people_of_few_columns_who_agree_by_chance_are_no_copies() -> None:
         overlaps.append(overlap(files[0], files[1], columns, KEY).p)
         copies.append(equal_rows(files[0], files[1], None, columns, 0.01, KEY).tail.p)
     assert min(overlaps) > 1e-4
+    assert sum(p <= 0.05 for p in overlaps) <= 10  # of 30, exact: more happens less than once in a million
     assert sum(p <= 0.01 for p in copies) <= 2

@@ -97,7 +97,7 @@ def _people(found: Assessment) -> Iterator[DataTable]:
     rows = [tuple(_entry(record.get(name)) for name in columns) for record in found.people]
     many = len(rows)
     chance = [s.details["named by chance"] for s in found.scores if "named by chance" in s.details]
-    expected = f" (about {chance[0]:.2g} in a release that holds nobody)" if chance else ""
+    expected = f" (at most {chance[0]:.2g} on average in a release that holds nobody)" if chance else ""
     caption = f"People who can be found: {many:,} original row{'s' * (many > 1)}, the worst first{expected}"
     yield DataTable(columns, rows, caption, most=_OPEN)
 

@@ -168,11 +168,17 @@ class CountedRows:
         less: how many of them do not count for a row: itself, and, where it was met among them, the one it
         was met in.
         """
+        return self.rarities(people, less)[0]
+
+    def rarities(self, people: Ints, *less: float) -> list[Floats]:
+        """The same with several numbers of people who do not count."""
         there = people > 0
         tree = RowTree.fit(self.codes[there], people[there], self.sizes)
-        out = np.empty(len(self.codes))
-        out[there] = -tree.log_probability(self.codes[there], less=less)
-        out[~there] = -tree.log_probability(self.codes[~there], less=0.0)
+        rare = -tree.log_probability(self.codes[~there], less=0.0)
+        out = [np.empty(len(self.codes)) for _ in less]
+        for each, many in zip(out, less, strict=True):
+            each[there] = -tree.log_probability(self.codes[there], less=many)
+            each[~there] = rare
         return out
 
 

@@ -39,7 +39,7 @@ class Copies:
     p: the chance of as much copying where nothing was copied; every test is paid for.
     because: one sentence on what weighs most, where the chance is below the error; else nothing.
     people: originals whom single released rows give away, the clearest first.
-    named_by_chance: how many people would be named on average in a release that holds nobody (`clearness`).
+    named_by_chance: how many people are named on average, at most, in a release that holds nobody.
     """
 
     scores: list[Score]
@@ -174,16 +174,15 @@ def _near(
     candidates, people = found.files[1][:, kept], found.files[0]
     clear: tuple[Floats, Floats] | None = None
     if not len(kept):
-        inside = CopyEvidence(np.full(people.shape[1], -np.inf), np.zeros(people.shape[1], np.int64))
-        others = np.full(max(1, found.files[-1].shape[1]), -np.inf)
+        inside, outside = (_nothing(f.shape[1]) for f in (people, found.files[-1]))
     else:
         inside = evidence(found, people, candidates)
         if control is not None:
             outside = evidence(found, found.files[2], candidates)
             clear = clearness(found, (people, found.files[2]), candidates, (inside, outside))
-            others = outside.score
         else:  # the originals among themselves: how near people come to others by chance
-            others = evidence(found, people, people, itself=np.arange(people.shape[1])).score
+            outside = evidence(found, people, people, itself=np.arange(people.shape[1]))
+    others = outside.score
     against = tail(inside.score, others)
     if control is None and len(kept):
         rows_of = np.arange(original.rows()) if drawn[0] is None else drawn[0]
@@ -191,13 +190,20 @@ def _near(
             against,
             p=near_in_pool((original, released), rows_of, drawn[1], kept, sample.columns, meanings, key),
         )
-    told = named(*((clear[0], inside.row, clear[1]) if clear else (inside.score, inside.row, others)))
+    equal = (
+        (people == candidates[:, inside.row]).all(axis=0) if len(kept) else np.zeros(len(inside.score), bool)
+    )
+    told = named((inside, outside), clear, equal)
     seen = detectable(own(found, people), others, found.files[1].shape[1], error)
     inside = CopyEvidence(inside.score, kept[inside.row] if len(kept) else inside.row)
     chance = by_chance(len(inside.score), len(others))
     single = _single(inside, others)
     shared = not len(kept)
     return _Near(found, inside, against, seen, told, chance, (drawn[0], drawn[1]), single, shared)
+
+
+def _nothing(people: int) -> CopyEvidence:
+    return CopyEvidence(np.full(max(1, people), -np.inf), np.zeros(max(1, people), np.int64))
 
 
 def _telling(table: Table, columns: Sequence[str]) -> list[str]:

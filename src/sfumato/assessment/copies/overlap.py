@@ -43,8 +43,9 @@ def overlap(original: Table, control: Table, columns: Sequence[str], key: Key) -
     drawn = key.generator("pairs").hypergeometric(n[many], m[many], 2) if len(many) else np.array([], int)
     sizes = int(n.sum()), int(m.sum())
     share = 2 * sizes[0] * sizes[1] / max(1, sum(sizes) * (sum(sizes) - 1))
-    rarity = rows.rarity(n + m, less=2.0)[many]
-    return Overlap(_shared(rows)[0], sizes[1], _too_often(rarity, drawn == 1, share))
+    rarity = rows.rarity(n + m, less=2.0)
+    p = _too_often(rarity[many], drawn == 1, share)
+    return Overlap(_about(rows, rarity), sizes[1], p)
 
 
 def shared_with_release(original: Table, released: Table, control: Table, columns: Sequence[str]) -> Overlap:
@@ -55,13 +56,15 @@ def shared_with_release(original: Table, released: Table, control: Table, column
     release with the share of its rows. The chance is the larger of the two.
     """
     rows = counted_rows([released, control, original], columns)
-    found, against = _shared(rows)
+    once, again = rows.rarities(rows.n[0], 1.0, 2.0)  # as rare as among the others, all but itself
+    met, twins = np.where(rows.n[0] > 0, once, -np.inf), np.where(rows.n[0] > 1, again, -np.inf)
+    against = tail(met, twins, (rows.n[1], rows.n[0]))
     here, elsewhere = ((rows.n[i] > 0) & (rows.n[1] > 0) for i in (0, 2))
     one = here ^ elsewhere
     share = float(rows.n[0].sum() / (rows.n[0].sum() + rows.n[2].sum()))
     rarity = rows.rarity(rows.n[0] + rows.n[1] + rows.n[2], less=2.0)
     more = _too_often(rarity[one], here[one], share)
-    return Overlap(found, int(rows.n[1].sum()), max(against.p, more))
+    return Overlap(_about(rows, once), int(rows.n[1].sum()), max(against.p, more))
 
 
 def _too_often(rarity: NDArray[np.float64], joins: NDArray[np.bool_], share: float) -> float:
@@ -75,12 +78,8 @@ def _too_often(rarity: NDArray[np.float64], joins: NDArray[np.bool_], share: flo
     return min(1.0, len(cuts) * float(binom.sf(running[cuts - 1] - 1, cuts, share).min()))
 
 
-def _shared(rows: CountedRows) -> tuple[int, Tail]:
-    """About how many rows of the second file are rows of the first; both beside how often the rows of the
-    first equal each other. A row is as rare as among the others: for another row all but itself."""
-    n = rows.n[0], rows.n[1]
-    once = rows.rarity(n[0])
-    twins = np.where(n[0] > 1, rows.rarity(n[0], less=2.0), -np.inf)
-    found = tail(np.where(n[0] > 0, once, -np.inf), twins, (n[1], n[0]))
-    share = EqualRows((n[0], n[1], None), once, found, 1.0).copied()[0]
-    return round(share * int(n[1].sum())), found
+def _about(rows: CountedRows, rarity: NDArray[np.float64]) -> int:
+    """How many rows of the second file are rows of the first, beyond how often those equal each other."""
+    nothing = Tail(1.0, 0, 0, 1, 1)
+    share = EqualRows((rows.n[0], rows.n[1], None), rarity, nothing, 1.0).copied()[0]
+    return round(share * int(rows.n[1].sum()))
