@@ -90,7 +90,9 @@ class Server:
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            made = self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
+            made: psycopg.Connection[Any] = self._psycopg.connect(
+                **self._settings, autocommit=True, prepare_threshold=None
+            )
             made.execute(
                 f"SET synchronous_commit = on; SET lock_timeout = '{_WAIT}s'; "
                 f"SET statement_timeout = '{_WAIT + 10}s'"

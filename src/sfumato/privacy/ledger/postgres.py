@@ -57,7 +57,10 @@ class PostgresStore:
     def _connect(self) -> psycopg.Connection[Any]:
         # Prepared statements would not survive a pooler between us and the server.
         try:
-            return self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
+            made: psycopg.Connection[Any] = self._psycopg.connect(
+                **self._settings, autocommit=True, prepare_threshold=None
+            )
+            return made
         except self._psycopg.Error:  # its words may hold names and addresses
             raise OutputError(
                 f"ledger {self.name}: no connection to the server. Nothing was granted.",
