@@ -43,6 +43,7 @@ from releases import released
 from sfumato.errors import SfumatoError
 from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
 from sfumato.release import Outcome, Standing, manifest, sign, verify
+from sfumato.release.document import sign_document, signatures_of, verify_document
 
 SIGNATURES = manifest.SIGNATURES
 
@@ -319,3 +320,37 @@ def test_a_signing_key_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SfumatoError, match="Ed25519"):
         Trust.of(tmp_path / "p256.pub")
     assert SigningKey.fresh().public != SigningKey.fresh().public
+
+
+# -- files that are made to stop or deceive who checks --------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [CARD, GUARANTEE, SCHEMA, "manifest.json", "SHA256SUMS"])
+def test_a_file_too_large_to_be_read_is_not_read(tmp_path: Path, saved: Path, name: str) -> None:
+    """Sparse, so that it takes no room here; to read it would take all memory there is."""
+    public = shutil.copytree(saved / "one" / "public", tmp_path / "received")
+    with (public / name).open("r+b") as file:
+        file.truncate(1 << 40)
+    found = verify(public, trusted=TRUST)
+    assert found.standing is Standing.ALTERED and [c.subject for c in found.failures] == [name]
+
+
+@pytest.mark.parametrize("trusted", ["", "keys = []\n"])
+def test_a_document_is_not_passed_by_a_trust_file_of_nobody(tmp_path: Path, trusted: str) -> None:
+    document = tmp_path / "determination.html"
+    document.write_text("<p>It is anonymous.</p>")
+    (tmp_path / "trust.toml").write_text(trusted)
+    found = verify_document(document, trusted=tmp_path / "trust.toml")
+    assert found.standing is W and not found.ok
+    sign_document(document, FORGER, "B. Forger")
+    assert not verify_document(document, trusted=tmp_path / "trust.toml").ok
+    assert not verify_document(document, trusted=Trust()).ok
+
+
+def test_signatures_in_a_pipe_keep_nobody_waiting(tmp_path: Path) -> None:
+    document = tmp_path / "determination.html"
+    document.write_text("<p>It is anonymous.</p>")
+    os.mkfifo(signatures_of(document))
+    assert verify_document(document, trusted=TRUST).standing is Standing.ALTERED
+    with pytest.raises(SfumatoError, match="no ordinary file"):
+        sign_document(document, OFFICER, "A. Miller")

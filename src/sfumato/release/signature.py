@@ -116,10 +116,20 @@ def hashes(public: Path, listing: manifest.Listing, measured: Callable[[Path], s
         raise DataError("a file of the release cannot be read.", hint="ask for a fresh copy") from None
 
 
+def asks_for_signature(trusted: object, trust: Trust, log: object) -> bool:
+    """Whether who asks wants a signature: who names a file does, also where nobody is in it.
+
+    Else an empty file would let everything pass.
+    """
+    return bool(trust) or log is not None or trusted not in (None, [], ())
+
+
 def read_envelopes(path: Path) -> list[Envelope]:
     """The signatures in a file; none where there is no such file."""
     if not path.exists() and not path.is_symlink():
         return []
+    if path.exists() and not path.is_file():  # to read a pipe would wait for ever
+        raise DataError(f"{path.name} is no ordinary file.", hint="ask for a fresh copy")
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST + 1)

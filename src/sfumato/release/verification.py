@@ -27,7 +27,7 @@ from sfumato.release.database import is_linked, linked_card, read_database
 from sfumato.release.dictionary import DRAFT_NOTE
 from sfumato.release.linked_verification import check_data, check_linked_claim
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
-from sfumato.release.signature import Signed, check_signatures, hashes
+from sfumato.release.signature import Signed, asks_for_signature, check_signatures, hashes
 from sfumato.schema import Origin, Schema
 from sfumato.schema.declaration import fits, refusal
 from sfumato.table import Table
@@ -37,6 +37,7 @@ _RECORD = "checked against the internal record"
 _SAID = "as the internal record says"
 _ABSENT = "not here: without a signature, a change of both a file and its hash stays unseen"
 _ODD = "no ordinary file: nothing was read"
+_LARGE = "larger than anything that is written there: nothing was read"
 _WORDS = "recomputed from schema and guarantee"
 _DOMAIN = "who answers for it"
 T = TypeVar("T")
@@ -59,12 +60,14 @@ def verify(
         release of somebody else's must not decide which code runs here.
     """
     trust = Trust.of(trusted)
-    # Who names a file asks for a signature, also where nobody is in it: else an empty one would let all pass.
-    asked = bool(trust) or log is not None or trusted not in (None, [], ())
+    asked = asks_for_signature(trusted, trust, log)
     logged = None if log is None else ReleaseLog.at(log).digests()  # a broken log is no fault of the release
     public, internal = parts(Path(directory))
-    if odd := manifest.specials(public if internal is None else public.parent):
-        return Verification(tuple(VerificationCheck(n, Outcome.FAILED, _HASH, _ODD) for n in odd), (), ())
+    odd = dict.fromkeys(manifest.specials(public if internal is None else public.parent), _ODD)
+    if odd := odd or dict.fromkeys(manifest.oversized(public), _LARGE):
+        return Verification(
+            tuple(VerificationCheck(n, Outcome.FAILED, _HASH, why) for n, why in odd.items()), (), ()
+        )
     measure = cache(manifest.measure)  # a large file is read once, however many lists have it
     files = [*_public_files(public, measure), *_beside(Path(directory), public)]
     if internal is None:
