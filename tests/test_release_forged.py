@@ -40,8 +40,8 @@ from alterations import (
 )
 from releases import released
 
-from sfumato.errors import SfumatoError
-from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
+from sfumato.errors import SfumatoError, VerificationError
+from sfumato.privacy.signatures import Purpose, SigningKey, Statement, Trust, TrustedKey, canonical
 from sfumato.release import Outcome, Standing, manifest, sign, verify
 from sfumato.release.document import sign_document, signatures_of, verify_document
 
@@ -354,3 +354,38 @@ def test_signatures_in_a_pipe_keep_nobody_waiting(tmp_path: Path) -> None:
     assert verify_document(document, trusted=TRUST).standing is Standing.ALTERED
     with pytest.raises(SfumatoError, match="no ordinary file"):
         sign_document(document, OFFICER, "A. Miller")
+
+
+@pytest.mark.parametrize("name", ["original.csv", "data.parquet.bak", ".data.parquet"])
+def test_a_file_that_no_claim_is_about_is_neither_signed_nor_authentic(tmp_path: Path, name: str) -> None:
+    """Listed, with its hash, but not as data: whoever signs the list would sign rows that nobody counted."""
+    folder = released(3).save(tmp_path / "one")
+    public = shutil.move(folder / "public", tmp_path / "received")
+    shutil.copy(public / DATA, public / name)
+    details, _ = manifest.read_manifest(public / "manifest.json")
+    manifest.write_public(public, details)
+    with pytest.raises(VerificationError, match="not those of the manifest"):
+        sign(public, OFFICER, "A. Miller")
+    subjects = {p.name: manifest.measure(p).sha256 for p in public.iterdir()}
+    says = {"guarantee": manifest.read_json(public / GUARANTEE)}
+    line = (
+        Statement(Purpose.RELEASE, subjects, "A. Miller", date(2026, 3, 31), says).signed(OFFICER).to_line()
+    )
+    (public / SIGNATURES).write_text(line)
+    found = verify(public, trusted=TRUST)
+    assert found.standing is Standing.ALTERED and name in {c.subject for c in found.failures}
+
+
+@pytest.mark.parametrize("name", ["_raw.parquet", ".raw.parquet", "more/_part.parquet"])
+def test_files_that_who_reads_a_folder_leaves_out_are_not_signed(tmp_path: Path, name: str) -> None:
+    folder = released(3).save(tmp_path / "one")
+    public = shutil.move(folder / "public", tmp_path / "received")
+    (public / DATA).rename(public / "whole.parquet")
+    (public / DATA / "more").mkdir(parents=True)
+    (public / "whole.parquet").rename(public / DATA / "part-0.parquet")
+    shutil.copy(public / DATA / "part-0.parquet", public / DATA / name)
+    details, _ = manifest.read_manifest(public / "manifest.json")
+    manifest.write_public(public, details)
+    with pytest.raises(VerificationError, match="not those of the manifest"):
+        sign(public, OFFICER, "A. Miller")
+    assert not verify(public, trusted=[]).ok

@@ -75,6 +75,19 @@ def specials(root: Path) -> list[str]:
     return [p.relative_to(root).as_posix() for p in found]
 
 
+def unexplained(listing: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Listed files that are neither words of a release nor its data: signed, and counted by nobody.
+
+    Of data in a folder those too that who reads the folder leaves out.
+    """
+    names = set(known)
+    inner = {n: Path(n).parts for n in listing}
+    return sorted(
+        n for n, parts in inner.items()
+        if parts[0] not in names or any(part.startswith((".", "_")) for part in parts)
+    )  # fmt: skip
+
+
 def oversized(public: Path) -> list[str]:
     """Files that are read as a whole, and are too large for that: whoever sent them may want just this."""
     found = [p for p in public.glob("*") if p.suffix in _READ_WHOLE or p.name == SUMS]

@@ -27,6 +27,7 @@ from sfumato.privacy.signatures.log import ReleaseLog
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.core import parts, read_guarantee
+from sfumato.release.database import words_of
 
 _HOW = "signature"
 _MOST = 1 << 24  # bytes of all signatures
@@ -57,6 +58,7 @@ def sign(
         raise ParameterError("a release is signed with a SigningKey.", hint="SigningKey.load(path)")
     wrong = [n for n, entry in listing.items() if not _as_listed(public / n, entry)]
     wrong += [] if _sums_fit(public, listing) else [manifest.SUMS]
+    wrong += manifest.unexplained(listing, words_of(public, details) | set(manifest.data_names(details)))
     wrong += manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES})
     if wrong:
         raise VerificationError(
