@@ -125,3 +125,11 @@ def ran(folder: Path, plan: str = PLAN, out: str = "release", **options: Any) ->
 def public_bytes(folder: Path) -> bytes:
     """The released data, as the file has it."""
     return (folder / "public" / "data.parquet").read_bytes()
+
+
+def card(folder: Path) -> str:
+    return (folder / "public" / "card.md").read_text(encoding="utf-8")
+
+
+def hidden(folder: Path) -> list[str]:
+    return [p.name for p in folder.iterdir() if p.name.startswith(".")]

@@ -18,8 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from releases import released
-from test_release_altered import (
+from alterations import (
     CARD,
     DATA,
     FORGER,
@@ -32,19 +31,26 @@ from test_release_altered import (
     enclosed,
     envelope,
     listing,
-    lists,
     raw,
     rows,
     said,
-    saved,  # noqa: F401
+    signed_pair,
     text,
+    tried,
 )
+from releases import released
 
 from sfumato.errors import SfumatoError, VerificationError
-from sfumato.privacy.signatures import Purpose, SigningKey, Trust, TrustedKey, canonical
+from sfumato.privacy.signatures import Purpose, SigningKey, Statement, Trust, TrustedKey, canonical
 from sfumato.release import Outcome, Standing, manifest, sign, verify
+from sfumato.release.document import sign_document, signatures_of, verify_document
 
 SIGNATURES = manifest.SIGNATURES
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_pair(tmp_path_factory.mktemp("signed"))
 
 
 def renamed(name: str, new: str) -> Callable[[Path], None]:
@@ -189,29 +195,13 @@ def test_the_ways_are_others() -> None:
 
 
 @pytest.mark.parametrize("case", FORGED, ids=lambda case: case.name)
-def test_no_forgery_is_authentic(tmp_path: Path, saved: Path, case: Case) -> None:  # noqa: F811
-    for whole in (True, False):
-        for covered in (False, True) if case.cover else (False,):
-            folder = tmp_path / f"{whole}{covered}"
-            shutil.copytree(saved, folder, symlinks=True)
-            if not whole:
-                shutil.rmtree(folder / "one" / "internal")
-            case.do(folder / "one" / "public")
-            if covered:
-                lists(folder / "one" / "public")
-            try:
-                found = verify(folder / "one", trusted=TRUST)
-            except SfumatoError as error:
-                assert "no release" in error.message
-                continue
-            assert found.standing is not Standing.AUTHENTIC and not found.ok, str(found)
-            if case.left is Standing.ALTERED and not covered:
-                assert found.standing is Standing.ALTERED, str(found)
-            with pytest.raises(VerificationError):
-                found.require()
+def test_no_forgery_is_authentic(tmp_path: Path, saved: Path, case: Case) -> None:
+    for found, _, covered in tried(case, saved, tmp_path):
+        if case.left is Standing.ALTERED and not covered:
+            assert found.standing is Standing.ALTERED, str(found)
 
 
-def test_what_lies_beside_public_is_nobodys(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+def test_what_lies_beside_public_is_nobodys(tmp_path: Path, saved: Path) -> None:
     """A reader may open the nearest file: what lies beside the signed folder is named, and two lists are one
     too many."""
     folder = shutil.copytree(saved / "one", tmp_path / "received")
@@ -228,7 +218,7 @@ def test_what_lies_beside_public_is_nobodys(tmp_path: Path, saved: Path) -> None
 # -- whose signature -------------------------------------------------------------------------------
 
 
-def test_a_trust_file_of_nobody_makes_nothing_authentic(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+def test_a_trust_file_of_nobody_makes_nothing_authentic(tmp_path: Path, saved: Path) -> None:
     for content in ("", "keys = []\n", "# nobody yet\n"):
         (tmp_path / "trust.toml").write_text(content)
         found = verify(saved / "one", trusted=tmp_path / "trust.toml")
@@ -236,7 +226,7 @@ def test_a_trust_file_of_nobody_makes_nothing_authentic(tmp_path: Path, saved: P
     assert verify(saved / "one", trusted=Trust()).standing is W
 
 
-def test_two_signatures_of_which_one_is_trusted(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+def test_two_signatures_of_which_one_is_trusted(tmp_path: Path, saved: Path) -> None:
     """A stranger who signs the same files beside takes nothing away; one who signs others does."""
     folder = shutil.copytree(saved / "one", tmp_path / "both")
     sign(folder, FORGER, "B. Forger")
@@ -262,7 +252,7 @@ def test_two_signatures_of_which_one_is_trusted(tmp_path: Path, saved: Path) -> 
         ({"signs": (Purpose.MODEL, Purpose.DECLARATION, Purpose.CLAIM, Purpose.DETERMINATION)}, False),
     ],
 )
-def test_days_of_the_key(saved: Path, entries: dict[str, object], counts: bool) -> None:  # noqa: F811
+def test_days_of_the_key(saved: Path, entries: dict[str, object], counts: bool) -> None:
     trust = Trust((replace(TRUST.keys[0], **entries),))  # type: ignore[arg-type]
     assert (verify(saved / "one", trusted=trust).standing is Standing.AUTHENTIC) == counts
 
@@ -307,7 +297,7 @@ def of_small_order() -> set[int]:
     return found
 
 
-def test_a_key_that_signs_anything_is_no_key(tmp_path: Path, saved: Path) -> None:  # noqa: F811
+def test_a_key_that_signs_anything_is_no_key(tmp_path: Path, saved: Path) -> None:
     """For points of small order anybody can make signatures: they are nobody's keys, trusted or not."""
     points = of_small_order()
     assert len(points) == 5  # of the eight points, four share theirs by sign
@@ -330,3 +320,72 @@ def test_a_signing_key_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SfumatoError, match="Ed25519"):
         Trust.of(tmp_path / "p256.pub")
     assert SigningKey.fresh().public != SigningKey.fresh().public
+
+
+# -- files that are made to stop or deceive who checks --------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [CARD, GUARANTEE, SCHEMA, "manifest.json", "SHA256SUMS"])
+def test_a_file_too_large_to_be_read_is_not_read(tmp_path: Path, saved: Path, name: str) -> None:
+    """Sparse, so that it takes no room here; to read it would take all memory there is."""
+    public = shutil.copytree(saved / "one" / "public", tmp_path / "received")
+    with (public / name).open("r+b") as file:
+        file.truncate(1 << 40)
+    found = verify(public, trusted=TRUST)
+    assert found.standing is Standing.ALTERED and [c.subject for c in found.failures] == [name]
+
+
+@pytest.mark.parametrize("trusted", ["", "keys = []\n"])
+def test_a_document_is_not_passed_by_a_trust_file_of_nobody(tmp_path: Path, trusted: str) -> None:
+    document = tmp_path / "determination.html"
+    document.write_text("<p>It is anonymous.</p>")
+    (tmp_path / "trust.toml").write_text(trusted)
+    found = verify_document(document, trusted=tmp_path / "trust.toml")
+    assert found.standing is W and not found.ok
+    sign_document(document, FORGER, "B. Forger")
+    assert not verify_document(document, trusted=tmp_path / "trust.toml").ok
+    assert not verify_document(document, trusted=Trust()).ok
+
+
+def test_signatures_in_a_pipe_keep_nobody_waiting(tmp_path: Path) -> None:
+    document = tmp_path / "determination.html"
+    document.write_text("<p>It is anonymous.</p>")
+    os.mkfifo(signatures_of(document))
+    assert verify_document(document, trusted=TRUST).standing is Standing.ALTERED
+    with pytest.raises(SfumatoError, match="no ordinary file"):
+        sign_document(document, OFFICER, "A. Miller")
+
+
+@pytest.mark.parametrize("name", ["original.csv", "data.parquet.bak", ".data.parquet"])
+def test_a_file_that_no_claim_is_about_is_neither_signed_nor_authentic(tmp_path: Path, name: str) -> None:
+    """Listed, with its hash, but not as data: whoever signs the list would sign rows that nobody counted."""
+    folder = released(3).save(tmp_path / "one")
+    public = shutil.move(folder / "public", tmp_path / "received")
+    shutil.copy(public / DATA, public / name)
+    details, _ = manifest.read_manifest(public / "manifest.json")
+    manifest.write_public(public, details)
+    with pytest.raises(VerificationError, match="not those of the manifest"):
+        sign(public, OFFICER, "A. Miller")
+    subjects = {p.name: manifest.measure(p).sha256 for p in public.iterdir()}
+    says = {"guarantee": manifest.read_json(public / GUARANTEE)}
+    line = (
+        Statement(Purpose.RELEASE, subjects, "A. Miller", date(2026, 3, 31), says).signed(OFFICER).to_line()
+    )
+    (public / SIGNATURES).write_text(line)
+    found = verify(public, trusted=TRUST)
+    assert found.standing is Standing.ALTERED and name in {c.subject for c in found.failures}
+
+
+@pytest.mark.parametrize("name", ["_raw.parquet", ".raw.parquet", "more/_part.parquet"])
+def test_files_that_who_reads_a_folder_leaves_out_are_not_signed(tmp_path: Path, name: str) -> None:
+    folder = released(3).save(tmp_path / "one")
+    public = shutil.move(folder / "public", tmp_path / "received")
+    (public / DATA).rename(public / "whole.parquet")
+    (public / DATA / "more").mkdir(parents=True)
+    (public / "whole.parquet").rename(public / DATA / "part-0.parquet")
+    shutil.copy(public / DATA / "part-0.parquet", public / DATA / name)
+    details, _ = manifest.read_manifest(public / "manifest.json")
+    manifest.write_public(public, details)
+    with pytest.raises(VerificationError, match="not those of the manifest"):
+        sign(public, OFFICER, "A. Miller")
+    assert not verify(public, trusted=[]).ok

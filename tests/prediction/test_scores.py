@@ -90,6 +90,7 @@ def test_estimators_copy_pickle_and_say_their_parameters(kind: type[PrivateClass
 
 @KINDS
 @pytest.mark.filterwarnings("ignore:nothing useful can be published")  # as the noise falls
+@pytest.mark.filterwarnings("ignore:one of the two outcomes hardly occurs")  # few rows: as the noise falls
 def test_the_epsilon_is_claimed_and_debited_once(kind: type[PrivateClassifier]) -> None:
     ledger = Ledger.in_memory(5.0)
     model = small(kind, 4.0).fit(mixed(300), "sick", ledger=ledger)
@@ -137,6 +138,7 @@ def test_bad_input_is_refused_before_anything_is_spent(kind: type[PrivateClassif
 
 
 @KINDS
+@pytest.mark.filterwarnings("ignore:one of the two outcomes hardly occurs")  # few rows: as the noise falls
 def test_a_hopeless_fit_that_is_paid_for_is_kept_and_said_to_be_hopeless(
     kind: type[PrivateClassifier],
 ) -> None:

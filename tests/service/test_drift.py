@@ -15,8 +15,9 @@ import pytest
 from serving import WHOLE
 
 from sfumato.cli import main
+from sfumato.errors import OutputError
 from sfumato.prediction.inputs import Feature
-from sfumato.privacy import Ledger
+from sfumato.privacy import Accounted, Guarantee, Ledger, PureDP, Unaccounted
 from sfumato.service import drift
 from sfumato.service.drift import Histogram, Histograms, Recorder, axes_of, compared, report
 
@@ -186,4 +187,48 @@ def test_without_a_ledger_nothing_is_counted(serve: Callable, tmp_path: Path) ->
 
 def test_a_report_of_nothing_is_empty(tmp_path: Path) -> None:
     with closing(Histograms(tmp_path / "drift")) as histograms:
-        assert report(histograms, "m") == {"model": "m", "periods": []}
+        assert report(histograms, "m")["periods"] == []
+
+
+def test_every_period_says_who_paid_and_all_of_them_their_sum(tmp_path: Path, clock: SimpleNamespace) -> None:
+    with closing(recorder(tmp_path)) as worker:
+        worker.tick([served()])
+        for _ in range(3):
+            clock.now += DAY
+            worker.tick([served()])
+    ledger = Ledger.open(tmp_path / "drift.ledger")
+    with closing(Histograms(tmp_path / "drift")) as histograms:
+        periods = histograms.of("m")
+        whole = Guarantee.from_json(json.dumps(report(histograms, "m")["guarantee"]))
+    assert [next(c.total for c in p.promised if isinstance(c, Accounted)) for p in periods] == [1.0, 2.0, 3.0]
+    assert ledger.check_against(*(p.promised for p in periods)) == (3, 0, 0)
+    (claim,) = (c for c in whole if isinstance(c, PureDP))
+    (account,) = (c for c in whole if isinstance(c, Accounted))
+    assert claim.epsilon == account.total == ledger.spent == 3.0
+
+
+def test_a_period_of_an_older_file_says_unaccounted(tmp_path: Path) -> None:
+    with closing(Histograms(tmp_path / "drift")) as histograms:
+        histograms.keep(histogram(0, [5] * 11, 2.0))
+        histograms._connection.execute("DELETE FROM guarantees")
+        (period,) = histograms.of("m")
+        assert any(isinstance(c, Unaccounted) for c in period.promised)
+
+
+def test_a_full_disk_loses_no_period_that_was_paid_for(
+    tmp_path: Path, clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OutputError("the disk is full.")
+
+    with closing(recorder(tmp_path)) as worker:
+        worker.tick([served()])
+        with monkeypatch.context() as patch:
+            patch.setattr(Histograms, "keep", full)
+            clock.now += DAY
+            worker.tick([served()])
+            worker._thread.submit(lambda: None).result()
+        assert worker.ledger.spent == 1.0 and worker.histograms.of("m") == []
+        worker.tick([served()])  # there is room again
+        worker._thread.submit(lambda: None).result()
+        assert len(worker.histograms.of("m")) == 1 and worker.ledger.spent == 1.0

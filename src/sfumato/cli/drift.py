@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ def drift(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="One model only.")] = "",
 ) -> None:
     """Show how what a service is asked changes from period to period, from noisy histograms alone."""
+    from sfumato.privacy import Guarantee
     from sfumato.service.drift import Histograms, report
 
     if not file.exists():
@@ -61,4 +63,6 @@ def drift(
                     name, f"{found['distance']:.2f}", _WORDS[found["changed"]],
                 )  # fmt: skip
         lines.append(grid)
+        whole = Guarantee.from_json(json.dumps(about["guarantee"]))
+        lines.append(Text(f"All periods together: {'; '.join(c.title for c in whole)}."))
     terminal.result(lines or Text("No period has ended yet."), told)

@@ -165,7 +165,7 @@ def _promise(bench: Workbench, step: Step, own: Guarantee) -> Guarantee:
     Because: a step on top of another looks at the other's result only. What was differentially private stays
     so (post-processing). An epsilon of the later step is about rows of the earlier result, and one person may
     have moved many of those: it promises nothing about persons, and is not claimed.
-    Tested by: tests/plan/test_run.py::test_a_chain_promises_what_holds_of_the_input
+    Tested by: tests/plan/test_run_steps.py::test_a_chain_promises_what_holds_of_the_input
     """
     before = bench.plan.before(step)
     if not before:

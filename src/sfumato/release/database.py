@@ -27,7 +27,7 @@ from sfumato.release.core import (
     write_data,
     write_words,
 )
-from sfumato.release.dictionary import database_card
+from sfumato.release.dictionary import DRAFT_NOTE, database_card
 from sfumato.release.record import InternalRecord
 from sfumato.schema import Role
 from sfumato.table import Table
@@ -114,6 +114,13 @@ class DatabaseRelease:
             str(details.get("about", "")),
             manifest.draft_of(details),
         )
+
+
+def words_of(public: Path, details: Mapping[str, Any]) -> set[str]:
+    """The files of a release beside its data and its lists."""
+    described = DECLARATION if is_linked(public) else "schema.toml"
+    draft = {DRAFT_NOTE} if manifest.draft_of(details) else set()
+    return {described, "guarantee.json", "card.md", *draft}
 
 
 def is_linked(public: Path) -> bool:

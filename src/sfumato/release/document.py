@@ -14,7 +14,12 @@ from sfumato.io.atomic import write_text
 from sfumato.privacy.signatures import Purpose, ReleaseLog, SigningKey, Statement, Trust
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.manifest import measure
-from sfumato.release.signature import check_signatures, read_envelopes, statement_digest
+from sfumato.release.signature import (
+    asks_for_signature,
+    check_signatures,
+    read_envelopes,
+    statement_digest,
+)
 
 _DOCUMENTS = (Purpose.DETERMINATION, Purpose.CLAIM)
 
@@ -47,9 +52,8 @@ def verify_document(
     found = {path.name: _digest(path)}
     signed = check_signatures(signatures_of(path), found, {}, trust, logged, purpose)
     file = VerificationCheck(path.name, Outcome.PASSED, "reading")
-    return Verification(
-        (file,), (), (), "", signed.checks, signed.by, signed.doubts, bool(trust) or logged is not None
-    )
+    asked = asks_for_signature(trusted, trust, log)
+    return Verification((file,), (), (), "", signed.checks, signed.by, signed.doubts, asked)
 
 
 def signatures_of(path: Path) -> Path:

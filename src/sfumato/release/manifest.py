@@ -29,6 +29,8 @@ MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 SIGNATURES = "signatures.intoto.jsonl"  # signs the lists, so it is in none of them
 _BLOCK = 1 << 20
+_MOST_WORDS = 1 << 28  # bytes of a file that is read as a whole
+_READ_WHOLE = (".json", ".toml", ".md")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,25 @@ def specials(root: Path) -> list[str]:
     ordinary = (stat.S_IFREG, stat.S_IFDIR)
     found = sorted(p for p in root.rglob("*") if p.exists() and stat.S_IFMT(p.stat().st_mode) not in ordinary)
     return [p.relative_to(root).as_posix() for p in found]
+
+
+def unexplained(listing: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Listed files that are neither words of a release nor its data: signed, and counted by nobody.
+
+    Of data in a folder those too that who reads the folder leaves out.
+    """
+    names = set(known)
+    inner = {n: Path(n).parts for n in listing}
+    return sorted(
+        n for n, parts in inner.items()
+        if parts[0] not in names or any(part.startswith((".", "_")) for part in parts)
+    )  # fmt: skip
+
+
+def oversized(public: Path) -> list[str]:
+    """Files that are read as a whole, and are too large for that: whoever sent them may want just this."""
+    found = [p for p in public.glob("*") if p.suffix in _READ_WHOLE or p.name == SUMS]
+    return sorted(p.name for p in found if p.is_file() and p.stat().st_size > _MOST_WORDS)
 
 
 # -- the public list -----------------------------------------------------------------------------

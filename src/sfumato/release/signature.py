@@ -27,6 +27,7 @@ from sfumato.privacy.signatures.log import ReleaseLog
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.core import parts, read_guarantee
+from sfumato.release.database import words_of
 
 _HOW = "signature"
 _MOST = 1 << 24  # bytes of all signatures
@@ -57,6 +58,7 @@ def sign(
         raise ParameterError("a release is signed with a SigningKey.", hint="SigningKey.load(path)")
     wrong = [n for n, entry in listing.items() if not _as_listed(public / n, entry)]
     wrong += [] if _sums_fit(public, listing) else [manifest.SUMS]
+    wrong += manifest.unexplained(listing, words_of(public, details) | set(manifest.data_names(details)))
     wrong += manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES})
     if wrong:
         raise VerificationError(
@@ -116,10 +118,20 @@ def hashes(public: Path, listing: manifest.Listing, measured: Callable[[Path], s
         raise DataError("a file of the release cannot be read.", hint="ask for a fresh copy") from None
 
 
+def asks_for_signature(trusted: object, trust: Trust, log: object) -> bool:
+    """Whether who asks wants a signature: who names a file does, also where nobody is in it.
+
+    Else an empty file would let everything pass.
+    """
+    return bool(trust) or log is not None or trusted not in (None, [], ())
+
+
 def read_envelopes(path: Path) -> list[Envelope]:
     """The signatures in a file; none where there is no such file."""
     if not path.exists() and not path.is_symlink():
         return []
+    if path.exists() and not path.is_file():  # to read a pipe would wait for ever
+        raise DataError(f"{path.name} is no ordinary file.", hint="ask for a fresh copy")
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST + 1)

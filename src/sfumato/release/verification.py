@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from sfumato.counts import type_name
 from sfumato.errors import DataError, SfumatoError
-from sfumato.io.databases import DECLARATION
 from sfumato.privacy import Claim, Guarantee, NoGuarantee, Unaccounted
 from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
@@ -23,11 +22,10 @@ from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
 from sfumato.release.contents import read_once
 from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
-from sfumato.release.database import is_linked, linked_card, read_database
-from sfumato.release.dictionary import DRAFT_NOTE
+from sfumato.release.database import is_linked, linked_card, read_database, words_of
 from sfumato.release.linked_verification import check_data, check_linked_claim
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
-from sfumato.release.signature import Signed, check_signatures, hashes
+from sfumato.release.signature import Signed, asks_for_signature, check_signatures, hashes
 from sfumato.schema import Origin, Schema
 from sfumato.schema.declaration import fits, refusal
 from sfumato.table import Table
@@ -37,6 +35,8 @@ _RECORD = "checked against the internal record"
 _SAID = "as the internal record says"
 _ABSENT = "not here: without a signature, a change of both a file and its hash stays unseen"
 _ODD = "no ordinary file: nothing was read"
+_UNEXPLAINED = "neither data nor words of a release: no claim is about it"
+_LARGE = "larger than anything that is written there: nothing was read"
 _WORDS = "recomputed from schema and guarantee"
 _DOMAIN = "who answers for it"
 T = TypeVar("T")
@@ -59,12 +59,14 @@ def verify(
         release of somebody else's must not decide which code runs here.
     """
     trust = Trust.of(trusted)
-    # Who names a file asks for a signature, also where nobody is in it: else an empty one would let all pass.
-    asked = bool(trust) or log is not None or trusted not in (None, [], ())
+    asked = asks_for_signature(trusted, trust, log)
     logged = None if log is None else ReleaseLog.at(log).digests()  # a broken log is no fault of the release
     public, internal = parts(Path(directory))
-    if odd := manifest.specials(public if internal is None else public.parent):
-        return Verification(tuple(VerificationCheck(n, Outcome.FAILED, _HASH, _ODD) for n in odd), (), ())
+    odd = dict.fromkeys(manifest.specials(public if internal is None else public.parent), _ODD)
+    if odd := odd or dict.fromkeys(manifest.oversized(public), _LARGE):
+        return Verification(
+            tuple(VerificationCheck(n, Outcome.FAILED, _HASH, why) for n, why in odd.items()), (), ()
+        )
     measure = cache(manifest.measure)  # a large file is read once, however many lists have it
     files = [*_public_files(public, measure), *_beside(Path(directory), public)]
     if internal is None:
@@ -155,9 +157,10 @@ def _public_files(public: Path, measure: Measure) -> Iterator[VerificationCheck]
     details, listing = read
     names, faults = _attempt(manifest.MANIFEST, lambda: manifest.data_names(details))
     yield from faults
-    described = DECLARATION if is_linked(public) else "schema.toml"
-    wanted = {described, "guarantee.json", "card.md", *(names or ())}
-    wanted |= {DRAFT_NOTE} if manifest.draft_of(details) else set()
+    words = words_of(public, details)
+    for name in manifest.unexplained(listing, {*words, *(names or ())}) if names else ():
+        yield VerificationCheck(name, Outcome.FAILED, _HASH, _UNEXPLAINED)
+    wanted = {*words, *(names or ())}
     wanted -= {*listing, *(name.partition("/")[0] for name in listing)}  # data may be a folder of parts
     for name in sorted(wanted):
         yield VerificationCheck(name, Outcome.FAILED, _HASH, "not listed")

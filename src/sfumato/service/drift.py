@@ -34,8 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import BudgetError
-from sfumato.privacy import Ledger
+from sfumato.errors import BudgetError, SfumatoError
+from sfumato.privacy import Guarantee, Ledger, PureDP
 from sfumato.privacy.noise import laplace
 from sfumato.service import logs
 from sfumato.service._sqlite import connect, faults_named, writing
@@ -48,8 +48,12 @@ _LAYOUT = """
 CREATE TABLE IF NOT EXISTS histograms (
     model TEXT NOT NULL, version TEXT NOT NULL, start INTEGER NOT NULL, seconds INTEGER NOT NULL,
     epsilon REAL NOT NULL, scale REAL NOT NULL, bins TEXT NOT NULL, counts TEXT NOT NULL,
+    PRIMARY KEY (model, version, start)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS guarantees (
+    model TEXT NOT NULL, version TEXT NOT NULL, start INTEGER NOT NULL, guarantee TEXT NOT NULL,
     PRIMARY KEY (model, version, start)) WITHOUT ROWID
 """
+_ASSUMED = "Bounds and levels of the features, and the hours at which periods end, are public"
 _WORD = struct.Struct("<q")
 
 
@@ -99,7 +103,10 @@ def axes_of(features: Sequence[Any]) -> tuple[FeatureBins, ...]:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The noisy counts of one period: of each feature, of each bin. scale: of the noise in each count."""
+    """The noisy counts of one period: of each feature, of each bin. scale: of the noise in each count.
+
+    guarantee: what is promised, and which ledger has paid; of a period that says nothing of it, unaccounted.
+    """
 
     model: str
     version: str
@@ -109,6 +116,12 @@ class Histogram:
     scale: float
     bins: dict[str, list[str]]
     counts: dict[str, list[int]]
+    guarantee: Guarantee | None = None
+
+    @property
+    def promised(self) -> Guarantee:
+        """What it costs, and who paid."""
+        return self.guarantee or Guarantee.of(PureDP(self.epsilon)).accounted()
 
     @property
     def requests(self) -> float:
@@ -144,17 +157,24 @@ class Histograms:
         h = histogram
         texts = json.dumps(h.bins), json.dumps(h.counts)
         row = (h.model, h.version, h.start, h.seconds, h.epsilon, h.scale, *texts)
+        says = (h.model, h.version, h.start, h.promised.to_json())
         with self._lock, faults_named(self.name), writing(self._connection):
             self._connection.execute("INSERT OR IGNORE INTO histograms VALUES (?,?,?,?,?,?,?,?)", row)
+            self._connection.execute("INSERT OR IGNORE INTO guarantees VALUES (?,?,?,?)", says)
 
     def of(self, model: str, version: str = "") -> list[Histogram]:
         """All periods of a model, oldest first."""
-        sql = "SELECT * FROM histograms WHERE model = ? AND (? = '' OR version = ?) ORDER BY start, version"
+        sql = (
+            "SELECT h.*, g.guarantee FROM histograms h LEFT JOIN guarantees g USING (model, version, start) "
+            "WHERE model = ? AND (? = '' OR version = ?) ORDER BY start, version"
+        )
         with self._lock, faults_named(self.name):
             rows = self._connection.execute(sql, (model, version, version)).fetchall()
         return [
-            Histogram(a, b, c, d, e, f, json.loads(bins), json.loads(counts))
-            for a, b, c, d, e, f, bins, counts in rows
+            Histogram(
+                a, b, c, d, e, f, json.loads(bins), json.loads(counts), text and Guarantee.from_json(text)
+            )
+            for a, b, c, d, e, f, bins, counts, text in rows
         ]
 
     @property
@@ -175,10 +195,12 @@ class Recorder:
         self._tables: dict[tuple[str, str], _Table] = {}
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="drift")
+        self._unkept: list[Histogram] = []  # paid for and drawn, and the disk had no room for it
 
     def close(self) -> None:
         """Finish what is being told, and forget the running period."""
         self._thread.shutdown(wait=True)
+        self._keep()
         for table in self._tables.values():
             table.close()
         self.histograms.close()
@@ -188,6 +210,8 @@ class Recorder:
 
         Which periods are told must not depend on requests. What is not current is not counted.
         """
+        if self._unkept:
+            self._thread.submit(self._keep)
         now = {(served.name, served.version): served for served in current}
         with self._lock:
             for at in [at for at in self._tables if at not in now]:
@@ -237,9 +261,21 @@ class Recorder:
             told[axis.feature] = [int(v) for v in noisy.values[place : place + axis.size]]
             place += axis.size
         bins = {axis.feature: axis.names for axis in table.axes}
-        self.histograms.keep(
-            Histogram(model, version, start, self.seconds, self.epsilon, noisy.scale, bins, told)
+        says = Guarantee.of(grant.claim(_ASSUMED), grant.account)
+        self._unkept.append(
+            Histogram(model, version, start, self.seconds, self.epsilon, noisy.scale, bins, told, says)
         )
+        self._keep()
+
+    def _keep(self) -> None:
+        """Keep what was paid for; what finds no room is tried again, as long as the service runs."""
+        for histogram in list(self._unkept):
+            try:
+                self.histograms.keep(histogram)
+            except SfumatoError as error:
+                logs.event("drift_not_kept", logging.WARNING, model=histogram.model, **logs.fault(error))
+                return
+            self._unkept.remove(histogram)
 
 
 class _Table:
@@ -338,4 +374,5 @@ def report(histograms: Histograms, model: str, version: str = "") -> dict[str, A
                 "shares": {f: [round(s, 4) for s in period.shares(f)] for f in period.counts},
             }
         )
-    return {"model": model, "periods": lines}
+    whole = periods[0].promised.compose(*(p.promised for p in periods[1:])) if periods else Guarantee(())
+    return {"model": model, "periods": lines, "guarantee": json.loads(whole.to_json())}
