@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import warnings
 import zipfile
 from pathlib import Path
@@ -148,6 +149,14 @@ def test_what_a_cell_cannot_hold_is_text_or_refused(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match=words):
             output.write(wrong, tmp_path / "wrong.xlsx")
     assert [p.name for p in tmp_path.iterdir()] == ["t.xlsx"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists the open files")
+def test_a_sheet_that_is_refused_leaves_no_file_open(tmp_path: Path) -> None:
+    with pytest.raises(OutputError) as error:  # the error holds on to everything that was going on
+        output.write(pa.table({"a": ["x" * 40_000]}), tmp_path / "wrong.xlsx")
+    held = [os.readlink(f) for f in Path("/proc/self/fd").iterdir() if f.is_symlink()]
+    assert not [name for name in held if str(tmp_path) in name], error
 
 
 def _book(path: Path, sheet: bytes, stated: int | None = None) -> Path:

@@ -351,6 +351,9 @@ def write_sheet(chunks: Iterator[pa.Table], names: Sequence[str], draft: Path) -
         raise error.args[0] from None  # the system's own error, which tells a full disk from a locked one
     finally:
         book.fileclosed = True  # or its destructor would try once more
+        for page in book.worksheets():
+            if page.row_data_fh is not None:  # the rows so far, which only a whole book lets go of
+                page.row_data_fh.close()
 
 
 def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
