@@ -33,9 +33,11 @@ SEARCHES = {
 
 
 def seconds(search: object, p: Problem) -> tuple[float, object]:
-    start = time.process_time()
-    found = search.search(p, KAnonymity(5))
-    return time.process_time() - start, found
+    """Of one search. A short one is repeated: processor time may be told in hundredths of a second."""
+    start, times = time.process_time(), 0
+    while not times or time.process_time() - start < 0.05:
+        found, times = search.search(p, KAnonymity(5)), times + 1
+    return (time.process_time() - start) / times, found
 
 
 def adult() -> Problem:
