@@ -147,7 +147,7 @@ def _folders(previous: str | Path | None) -> list[Path]:
 
 def _accounts(plan: PlanDocument, previous: str | Path | None) -> str:
     """Whether the earlier release and this one are added up, where both claim an epsilon."""
-    return note_on_accounts(known_ledger(plan), _folders(previous))
+    return note_on_accounts(known_ledger(plan), _folders(previous)) if previous is not None else ""
 
 
 def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:
