@@ -187,6 +187,9 @@ def test_found_domains_leave_with_a_release_and_no_promise_rests_on_that(tmp_pat
     made = found(ledger)
     model = sf.PrivateSynthesizer(epsilon=1.0, delta=0.0).fit(made.table, ledger=ledger)
     release = model.sample(50)
+    model.save(tmp_path / "m.model")
+    for made_by in (model, sf.PrivateModel.load(tmp_path / "m.model")):  # a file of a model is anybody's, too
+        assert not any(c.public for c in made_by.sample(5).data.schema)
     out = release.save(tmp_path / "out")
     loaded = sf.Release.load(out)
     assert loaded.data.schema["age"].edges == made.schema["age"].edges

@@ -91,3 +91,15 @@ def test_what_is_wrong_is_said_before(tmp_path: Path) -> None:
     wrong = ASK.replace('["dx", "cost"]', '["dx", "none", "id"]')
     with pytest.raises(PlanError, match=r"(?s)schema: 'none'.*to find: 'id'"):
         Plan.read(written(tmp_path, with_steps(STEP).partition("[assess]")[0] + wrong))
+
+
+def test_a_later_step_may_rest_on_what_was_found_for_the_first(tmp_path: Path) -> None:
+    """Its own epsilon is about rows of the first result, and is not claimed; it is not refused either."""
+    asked(tmp_path)
+    first, rest = (tmp_path / "plan.toml").read_text().split("[domains]")
+    more = '[[steps]]\nname = "again"\nof = "rows"\nmethod = "marginals"\nrows = 30\nepsilon = 1.0\n'
+    named = first.replace("[[steps]]\n", '[[steps]]\nname = "rows"\n', 1)
+    (tmp_path / "plan.toml").write_text(f"{named}\n{more}\n[domains]{rest}")
+    Plan.read(tmp_path / "plan.toml").run(tmp_path / "release")
+    spent_in_all = spent(tmp_path)
+    assert 1.0 < spent_in_all < 1.05

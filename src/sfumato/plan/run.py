@@ -42,7 +42,7 @@ from sfumato.plan.output_folders import (
     there,
 )
 from sfumato.plan.preparation import Prepared, open_input, prepare
-from sfumato.plan.steps import Workbench, known_ledger, outdated, result, undo, work
+from sfumato.plan.steps import Workbench, known_ledger, outdated, rows_of, undo, work
 from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
 from sfumato.privacy.signatures import Trust
@@ -147,7 +147,7 @@ def _folders(previous: str | Path | None) -> list[Path]:
 
 def _accounts(plan: PlanDocument, previous: str | Path | None) -> str:
     """Whether the earlier release and this one are added up, where both claim an epsilon."""
-    return note_on_accounts(known_ledger(plan), _folders(previous))
+    return note_on_accounts(known_ledger(plan), _folders(previous)) if previous is not None else ""
 
 
 def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> Drift | None:
@@ -194,7 +194,7 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
             continue  # everything made of it is there
         source = table
         if step.of != INPUT:
-            source = result(bench, next(s for s in steps if s.name == step.of)).data
+            source = rows_of(bench, next(s for s in steps if s.name == step.of))
         work(bench, step, source)
     report(_LABEL, len(steps), len(steps))
 

@@ -29,7 +29,9 @@ from sfumato.privacy.signatures import Trust
 from sfumato.release import Release
 from sfumato.release.kept import kept, take_back
 from sfumato.release.people import known_people, people_of
-from sfumato.schema import Role
+from sfumato.schema import Role, Schema
+from sfumato.schema.provenance import Checked
+from sfumato.schema.search_record import known_as
 from sfumato.table import Table
 
 _UNKNOWN = 1.0  # an amount that is known when the data were counted: only its kind, unit and neighbours count
@@ -86,6 +88,12 @@ def work(bench: Workbench, step: Step, table: Table) -> None:
 def result(bench: Workbench, step: Step) -> Release:
     """The finished step as a release."""
     return Release.load(bench.folder(step))
+
+
+def rows_of(bench: Workbench, step: Step) -> Table:
+    """The rows of a finished step, for a later one: domains that were found for it were found by this run."""
+    table = result(bench, step).data
+    return table.with_schema(Schema(tuple(known_as(c, Checked.DRAWN) for c in table.schema)))
 
 
 # -- what it costs -----------------------------------------------------------------------------------

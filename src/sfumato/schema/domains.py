@@ -23,7 +23,7 @@ from sfumato.schema.standards import STANDARDS
 
 ADVICE = (
     "name a public list (standard = ...), let a person answer for it (sfumato schema declare), or find it "
-    "with a part of the budget (sfumato schema find)"
+    "with a part of the budget (sfumato schema find; in a file it counts where the ledger that paid is given)"
 )
 READ_OFF = "The values or bounds of a column were read off the data, or nobody says where they come from."
 

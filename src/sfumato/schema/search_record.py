@@ -70,6 +70,11 @@ def known_as(column: Column, how: Checked) -> Column:
     return replace(column, provenance=replace(said, checked=how))
 
 
+def as_released(column: Column) -> Column:
+    """The column as it leaves: a found domain that counted here is a release's word from now on."""
+    return known_as(column, Checked.RELEASED) if column.public else column
+
+
 def _check(column: Column, ledger: Ledger | None, trust: Trust) -> Checked:
     said = column.provenance
     if said is None or said.origin is not Origin.FOUND or said.domain != column.domain:

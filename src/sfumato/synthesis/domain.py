@@ -22,6 +22,7 @@ from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.schema.domains import ADVICE, search_cost, without_public_domain
+from sfumato.schema.search_record import as_released
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.bin_values import draw_within
@@ -144,7 +145,7 @@ class Domain:
     @property
     def schema(self) -> Schema:
         """The schema of synthetic rows: what was in the source as a missing code is empty here."""
-        return Schema(tuple(replace(b.column, missing_codes=(), reason="") for b in self.books))
+        return Schema(tuple(as_released(replace(b.column, missing_codes=(), reason="")) for b in self.books))
 
     def place(self, name: str) -> int:
         """Which column this is."""
