@@ -2,7 +2,7 @@
 
 1. how a survey was made (`design`); 2. who people and records are (`identifiers`); 3. what is known and what
 is wanted (`themes`); 4. what columns say of each other (`structure`). The first family that speaks decides,
-each by values before names; where none does, its values may lean to a safer role (`unexplained`), else the
+each by values before names; where none does, its values may lean to a safer role (`fallback`), else the
 column is 'other', and said to be unsure.
 """
 
