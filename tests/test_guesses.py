@@ -53,9 +53,13 @@ def numbers(digits: int = 7, seed: int = 0) -> list[int]:
 
 @pytest.mark.parametrize(
     "name",
-    ["NPI", "caseno", "Fallnr", "Fallnummer", "recnum", "mrn", "chart_no", "claimNo", "visit", "encounterid",
-     "num_dossier", "no_sejour", "ipp", "numero_historia", "expediente", "id_ingreso", "num_cartella",
-     "id_ricovero", "codice_paziente", "opnamenr", "patientnummer", "dossiernr", "lfdnr", "record", "x"],
+    # English, German, French; then Spanish, Italian, Dutch: forty, and one that says nothing
+    ["NPI", "caseno", "recnum", "mrn", "chart_no", "claimNo", "visit", "encounterid", "record", "hadm_id",
+     "acct_no", "SUBJID", "memberNumber", "Fallnr", "Fallnummer", "Aufnahmenr", "PatNr", "lfdnr",
+     "Versichertennr", "Laufnummer", "KrankenaktenNr", "num_dossier", "no_sejour", "ipp", "matricule",
+     "numero_patient", "id_sejour", "numero_historia",
+     "expediente", "id_ingreso", "nhc", "num_episodio", "num_cartella", "id_ricovero",
+     "codice_paziente", "nosologico", "opnamenr", "patientnummer", "dossiernr", "zorgnummer", "x"],
 )  # fmt: skip
 def test_record_numbers_that_are_whole_numbers_do_not_leave(name: str) -> None:
     assert guess(name, numbers()).role is Role.IDENTIFIER

@@ -24,7 +24,12 @@ def some(*values: Any) -> list[Any]:
 
 
 def roles(**columns: Any) -> Schema:
-    """The guesses at a table that is clearly about people: what is asked stands between sex and region."""
+    """The guesses at a table that is clearly about people: what is asked stands between age and a disease."""
+    known = {"sex": some("male", "female"), "age": some(*range(20, 90))}
+    return infer(pa.table(known | columns | {"diabetes": some(0, 1)}))
+
+
+def among_known(**columns: Any) -> Schema:
     known = {"sex": some("male", "female"), "age": some(*range(20, 90))}
     return infer(pa.table(known | columns | {"region": some("north", "south", "east")}))
 
@@ -40,10 +45,14 @@ def among_health(**columns: Any) -> Schema:
         ((0, 1), Role.SENSITIVE),
         (("ja", "nein"), Role.SENSITIVE),
         (("Y", "N", "U"), Role.SENSITIVE),
+        (("not at all", "several days", "nearly every day"), Role.SENSITIVE),
+        (("nunca", "a veces", "siempre"), Role.SENSITIVE),
         ((1, 2, 7, 9), Role.SENSITIVE),
+        ((0, 1, 2, 3), Role.SENSITIVE),
         (tuple(np.round(np.linspace(0.1, 9, 80), 2)), Role.SENSITIVE),
+        (tuple(range(90, 190)), Role.SENSITIVE),
         ((1, 2), Role.QUASI_IDENTIFIER),
-        ((1, 2, 3, 4, 5), Role.QUASI_IDENTIFIER),
+        (tuple(range(1, 9)), Role.QUASI_IDENTIFIER),
         (("qua", "bru", "zot"), Role.QUASI_IDENTIFIER),
     ],
 )
@@ -52,17 +61,43 @@ def test_what_nothing_explains_gets_the_safer_role_and_is_said_to_be_unsure(valu
     assert found.role is role and found.confidence == "unsure" and NOT_EXPLAINED in found.reason
 
 
-def test_columns_about_one_thing_stand_together() -> None:
-    words = some("qua", "bru", "zot")
-    assert among_health(zzq=words)["zzq"].role is Role.SENSITIVE
-    assert roles(zzq=words)["zzq"].role is Role.QUASI_IDENTIFIER
-    assert roles(zzq=some(*range(200, 290)))["zzq"].role is Role.QUASI_IDENTIFIER
+@pytest.mark.parametrize("values", [(0, 1), (1, 2, 3), ("qua", "bru", "zot"), tuple(range(200, 290))])
+def test_columns_about_one_thing_stand_together(values) -> None:
+    assert among_health(zzq=some(*values))["zzq"].role is Role.SENSITIVE
+    assert among_known(zzq=some(*values))["zzq"].role is Role.QUASI_IDENTIFIER
 
 
-def test_alone_or_in_great_numbers_they_are_left_as_they_are() -> None:
+def test_items_of_a_questionnaire_are_told_by_their_stem_and_their_values() -> None:
+    """Wherever they stand; others of the stem with other values are none."""
+    items = {f"q4_{i}": some("aa", "bb", "cc") for i in range(1, 5)}
+    found = among_known(**items, q4_9=some("qua", "bru"))
+    assert all(found[n].role is Role.SENSITIVE and "answers" in found[n].reason for n in items)
+    assert "answers" not in found["q4_9"].reason
+
+
+def test_ages_and_sexes_are_looked_for_where_no_name_says_them() -> None:
+    """Once each: of several columns like them the first; a name that says something else is none."""
+    columns = {f"f{i:04d}": some(*values) for i, values in enumerate(
+        (range(18, 93), range(18, 93), (1, 2), (1, 2), ("K", "M"), range(60, 190)))}  # fmt: skip
+    found = infer(pa.table({"no": [f"A{i:05d}" for i in range(ROWS)], **columns, "diabetes": some(0, 1)}))
+    assert "ages" in found["f0000"].reason and "ages" not in found["f0001"].reason
+    assert "sex" in found["f0002"].reason and "sex" not in found["f0003"].reason
+    assert found["f0000"].role is found["f0002"].role is Role.QUASI_IDENTIFIER
+    named = infer(pa.table({"id": range(ROWS), "group": some(1, 2), "diabetes": some(0, 1)}))
+    assert "sex" not in named["group"].reason
+
+
+def test_alone_they_are_left_as_they_are_and_many_are_not_all_made_more_general() -> None:
     assert infer(pa.table({"zzq": some("qua", "bru", "zot")}))["zzq"].role is Role.OTHER
-    many = {f"zzq{chr(97 + i // 5)}{chr(97 + i % 5)}": some("qua", "bru", "zot") for i in range(25)}
-    assert all(c.role is Role.OTHER for c in roles(**many) if c.name in many)
+    many = {f"zz{chr(97 + i)}q": some("qua", "bru", f"z{i}") for i in range(25)}
+    assert all(c.role is Role.SENSITIVE for c in among_known(**many) if c.name in many)
+
+
+@pytest.mark.parametrize("name", ["status", "stage", "class", "type", "klasse", "grado_nivel"])
+def test_words_that_say_nothing_of_what_a_column_is_about_do_not_make_it_harmless(name: str) -> None:
+    assert among_health(**{name: some("qua", "bru", "zot")})[name].role is Role.SENSITIVE
+    way = infer(pa.table({"sex": some("m", "f"), "admission_type": some(1, 2, 3)}))
+    assert way["admission_type"].role is Role.OTHER
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,52 @@ class Maker:
             out.append(f"756.{body[3:7]}.{body[7:11]}.{body[11]}{check}")
         return out
 
+    def _checked(self, n: int, k: int, weights: tuple[int, ...], check: Callable[[int], str]) -> list[str]:
+        """A day of birth and further digits, and what is made of their weighted sum."""
+        out = []
+        for _ in range(n):
+            body = f"{self._birthday():%y%m%d}" + "".join(str(d) for d in self.rng.integers(0, 10, k))
+            out.append(body + check(sum(w * int(c) for w, c in zip(weights, body, strict=True))))
+        return out
+
+    def _pesel(self, n: int) -> list[str]:
+        return self._checked(n, 4, (1, 3, 7, 9) * 2 + (1, 3), lambda total: str(-total % 10))
+
+    def _hetu(self, n: int) -> list[str]:
+        signs = "0123456789ABCDEFHJKLMNPRSTUVWXY"
+        days = [f"{self._birthday():%d%m%y}" for _ in range(n)]
+        tails = [f"{k:03d}" for k in self.rng.integers(2, 900, n)]
+        return [f"{d}-{t}{signs[int(d + t) % 31]}" for d, t in zip(days, tails, strict=True)]
+
+    def _chinese(self, n: int) -> list[str]:
+        weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+        out = []
+        for place in self._choice(n, ["110101", "310104", "440106", "510107"]):
+            body = f"{place}{self._birthday():%Y%m%d}{self.rng.integers(100, 1000)}"
+            total = sum(w * int(c) for w, c in zip(weights, body, strict=True))
+            out.append(body + "10X98765432"[total % 11])
+        return out
+
+    def _tckn(self, n: int) -> list[str]:
+        out = []
+        for body in self._digits(n, "9", "text"):
+            d = [int(c) for c in body]
+            tenth = (7 * sum(d[0::2]) - sum(d[1::2])) % 10
+            out.append(f"{body}{tenth}{(sum(d) + tenth) % 10}")
+        return out
+
+    def _cpf(self, n: int) -> list[str]:
+        out = []
+        for body in self._digits(n, "9", "text"):
+            for _ in range(2):
+                total = sum(int(c) * (len(body) + 1 - i) for i, c in enumerate(body))
+                body += str(-total % 11 % 10)
+            out.append(body)
+        return out
+
+    def _aadhaar(self, n: int) -> list[str]:
+        return [_with_verhoeff(body) for body in self._digits(n, "11", "text")]
+
     def _steuerid(self, n: int) -> list[str]:
         out = []
         for _ in range(n):

@@ -151,9 +151,9 @@ class Seen:
             self.made_of.append(set(of(table, "id")))
             genuine_work(bench, step, table)
 
-        def judged(bench: Any, found: Any, prepared: Any, earlier: Any) -> Any:
+        def judged(bench: Any, found: Any, prepared: Any, earlier: Any, known: Any) -> Any:
             self.judged.append((set(of(found.kept, "id")), set(of(found.held, "id"))))
-            return genuine_judged(bench, found, prepared, earlier)
+            return genuine_judged(bench, found, prepared, earlier, known)
 
         patch.setattr(run, "work", work)
         patch.setattr(run, "judged", judged)

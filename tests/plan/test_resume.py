@@ -36,7 +36,7 @@ def workplace_of(folder: Path) -> Path:
 
 def test_finished_steps_are_taken_as_they_are(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, run, "_judged")
+        cut(patch, run, "judged")
         with pytest.raises(StoppedError):
             ran(tmp_path)
     assert not (tmp_path / "release").exists() and workplace_of(tmp_path).stat().st_mode & 0o077 == 0
@@ -56,7 +56,7 @@ def test_what_is_drawn_from_a_key_is_drawn_the_same_after_a_stop(tmp_path: Path)
             ran(tmp_path)
     key = (workplace_of(tmp_path) / "run.key").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, run, "_judged")
+        cut(patch, run, "judged")
         with pytest.raises(StoppedError):
             ran(tmp_path)
     assert (workplace_of(tmp_path) / "run.key").read_bytes() == key
@@ -158,7 +158,7 @@ def test_the_register_is_not_entered_by_a_run_that_came_to_nothing(tmp_path: Pat
 def test_a_register_that_has_grown_since_is_looked_at_again(tmp_path: Path) -> None:
     plan = PLAN + '\n[register]\nfolder = "register"\n'
     with pytest.MonkeyPatch.context() as patch:
-        cut(patch, run, "_judged")
+        cut(patch, run, "judged")
         with pytest.raises(StoppedError):
             ran(tmp_path, plan)  # checked against an empty register, and stopped
     finer = plan.replace("top = 90 }", "top = 90, max_level = 0 }").replace("= 0.2", "= 1.0")

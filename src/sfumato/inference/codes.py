@@ -34,6 +34,7 @@ _SYSTEMS = tuple(
         ("tumour codes (ICD-O)", r"[89]\d{3}/[0-369]", True, 5, False),
         ("LOINC codes", r"\d{1,5}-\d", True, 10, False),
         ("NDC drug codes", r"\d{4,5}-\d{3,4}-\d{1,2}", True, 5, False),
+        ("French drug codes (CIP)", r"34009\d{8}", True, 5, False),
         ("ATC drug codes", r"[ABCDGHJLMNPRSV]\d\d[A-Z]{2}\d\d", True, 5, False),
         ("ICD-10 codes", r"[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[-+*!]?", True, 5, False),
         ("OPS procedure codes", r"[135689]-\d{2}[0-9a-z](\.[0-9a-z]{1,2})?(:[RLB])?", True, 5, False),

@@ -119,6 +119,13 @@ class Facts:
         """20240131 and the like throughout."""
         return shapes.is_compact_day(self.levels)
 
+    @cached_property
+    def is_day(self) -> bool:
+        """Days or times in any writing, stored as such or not: 20240131, 31.1.2024, 202401310815."""
+        if self.kind is Kind.DATE or self.compact_day or shapes.is_written_day(self.levels):
+            return True
+        return shapes.is_digit_time(self.levels, self.share_distinct)
+
     def median(self) -> float:
         """The median over the rows."""
         found = self.numbers

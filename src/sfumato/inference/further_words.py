@@ -158,7 +158,7 @@ FURTHER = {
     "drug": (
         "legemiddel legemidler lakemedel laegemiddel medisin medicin preparat virkestoff atckode "
         "medicacao farmacos prescricao receituario vaksine vaccin vacina vaccineproduct ddd generic gnrc "
-        "brand brandname drugname cmtrt cmdecod voorschrift zi zinummer zindex gpk hpk prk suply supply "
+        "brand brandname drugname cmtrt cmdecod voorschrift zinummer zindex gpk hpk prk suply supply "
         "dayssupply dyssply dspnsd packungsgroesse packung dosesequence doser medicacion"
     ),
     "disease": (

@@ -22,6 +22,7 @@ from sfumato.sources import is_text
 _NEARLY = 0.95  # different values per filled cell, from which on a column numbers its rows
 _FEW = 20  # values: a number of so few things names nobody
 _MANY = 50
+_SAME = 4
 _LONG = 7  # digits of a number that is no quantity, if all values have as many
 _QUANTITY = word_set("no num number nbr n nombre numero nmbr total")  # also 'how many'
 _COUNTED = _QUANTITY | word_set("nr nummer")  # of a hospital: whom it treats, rather than which it is
@@ -50,7 +51,7 @@ _IP = re.compile(r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)")
 
 def identifier(facts: Facts, reading: Reading) -> Clue | None:
     """Why a column names people or records, if it does."""
-    if not facts.filled or facts.kind in (Kind.DATE, Kind.TEXT, Kind.CODES):
+    if not facts.filled or facts.kind in (Kind.TEXT, Kind.CODES) or facts.is_day:
         return None
     return _by_form(facts, reading) or _by_direct_name(facts, reading) or _by_number(facts, reading)
 
@@ -92,7 +93,8 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
     of_place = "place" in reading and word in _NAME and facts.share_distinct < 0.2  # the name of a county
     if word and not elsewhere and not of_place and facts.kind is not Kind.FLAG and "count" not in reading:
         varied = facts.distinct >= _FEW and max(facts.widths) >= 5
-        if facts.type == "text" or (facts.is_whole_number and varied):
+        people = facts.distinct > _SAME or facts.filled < _MANY * 10  # four names are none of 500 people
+        if (facts.type == "text" and people) or (facts.is_whole_number and varied):
             return Clue(Role.IDENTIFIER, SURE, f"'{word}' in the name leads straight to a person")
     if not is_text(facts.levels.type) or facts.kind is not Kind.NOMINAL:
         return None
@@ -117,7 +119,7 @@ def _by_number(facts: Facts, reading: Reading) -> Clue | None:
     if facts.is_number and not facts.is_whole_number:
         return None
     unique = facts.distinct == facts.filled or (facts.share_distinct >= _NEARLY and facts.filled >= _FEW)
-    if not facts.compact_day and (word or alone) and not ("date" in reading and not noun):
+    if (word or alone) and not ("date" in reading and not noun):
         clue = _named(facts, reading, word, noun, elsewhere, alone, unique)
         if clue is not None:
             return clue
@@ -145,6 +147,10 @@ def _named(
     how_many = word in _QUANTITY and _before(reading, word, noun) and not _like_numbers(facts)
     if person and enough and not how_many:
         return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
+    if last and reading.only("number") and facts.distinct >= _FEW:
+        return Clue(
+            Role.PERSON, LIKELY, f"{said} is all its name says, and values repeat: {_different(facts)}"
+        )
     if noun or not elsewhere:
         many = facts.distinct >= _MANY and facts.share_distinct >= 0.05
         many = many and (_like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
@@ -160,15 +166,17 @@ def _before(reading: Reading, word: str, noun: str) -> bool:
 
 
 def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
-    measured = reading.first(*_MEASURED)
-    if facts.is_whole_number and not facts.compact_day:
-        if measured or facts.filled < _FEW or facts.kind is Kind.ORDINAL:
-            return None
+    if facts.is_whole_number:
         numbers = facts.numbers
+        if facts.filled < _FEW or facts.kind is Kind.ORDINAL:
+            return None
+        if reading.first(*_MEASURED) and not (unique and _too_long_to_count(facts, reading)):
+            return None
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
             return Clue(Role.IDENTIFIER, LIKELY, f"whole numbers one after the other, {_different(facts)}")
         one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
-        if unique and facts.filled >= 100 and (max(facts.widths) >= 5 or one_width):
+        short = max(facts.widths) < 6 and facts.distinct < facts.filled  # some repeat, as measurements do
+        if unique and facts.filled >= 100 and not short and (max(facts.widths) >= 5 or one_width):
             sure = LIKELY if one_width else UNSURE
             return Clue(Role.IDENTIFIER, sure, f"whole numbers that hardly repeat: {_different(facts)}")
         if (
@@ -211,6 +219,11 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
     return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
+
+
+def _too_long_to_count(facts: Facts, reading: Reading) -> bool:
+    """Nine digits or more, each row its own: no count or result has them, whatever the name says."""
+    return min(facts.widths) >= 9 and len(facts.widths) == 1 and not reading.first("money", "income")
 
 
 def _evenly(facts: Facts, one_width: bool) -> bool:

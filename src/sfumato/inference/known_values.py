@@ -74,11 +74,27 @@ _COUNTRIES = (
     "marruecos germania spagna svizzera marocco duitsland frankrijk spanje turkije marokko nederland "
     "suriname sverige norge danmark suomi syrien syria irak eritrea somalia rumania brasil angola"
 )
+_RELIGIONS = (
+    "catholic protestant christian orthodox lutheran muslim islam islamic jewish judaism hindu hinduism "
+    "buddhist sikh atheist agnostic none evangelisch katholisch muslimisch juedisch konfessionslos "
+    "catholique protestant musulman juif catolica catolico evangelica cattolica cattolico musulmano ebreo "
+    "katholiek moslim joods"
+)
+_COUNTRY_CODES = word_set(
+    "deu fra ita esp prt nld bel lux aut che pol cze svk hun rou bgr grc tur swe nor dnk fin isl irl gbr "
+    "eng sco wal nir usa can mex bra arg col per ven chn ind pak bgd jpn kor vnm phl tha idn rus ukr syr "
+    "irq irn afg mar dza tun egy nga gha ken eth som zaf aus nzl"
+)
+_COUNTRY_PAIRS = word_set(
+    "DE FR IT ES PT NL BE LU AT CH PL CZ SK HU RO BG GR TR SE NO DK FI IE GB UK US CA MX BR AR CN IN PK JP "
+    "KR RU UA SY"
+)
+_BLOOD = re.compile(r"(A|B|AB|O|0) ?(RH)? ?(\+|-|pos|neg|positive|negative)?", re.IGNORECASE)
 _LISTS = tuple(
     (what, frozenset(w for word in text.split() for w in words(word)))
     for what, text in (
         ("sexes", _SEX), ("marital states", _MARITAL), ("groups of origin", _RACE), ("regions", _STATES),
-        ("countries", _COUNTRIES),
+        ("countries", _COUNTRIES), ("religions", _RELIGIONS),
     )
 )  # fmt: skip
 _GIVEN = (
@@ -114,8 +130,40 @@ _DEGREES = word_set(
     "mild moderate severe extreme minor major leicht mittel schwer leger modere severe leve moderado grave "
     "lieve moderato licht matig ernstig lett moderat alvorlig"
 )
+# Answers to a question: how much, how often, how well, how far one agrees.
+_ANSWERS = word_set(
+    "yes no not none never rarely seldom sometimes often usually always daily weekly monthly former current "
+    "past ever agree disagree neutral strongly slightly somewhat several nearly quite very little good bad "
+    "fair poor excellent better worse same low normal high higher lower elevated absent present unknown "
+    "refused true false ja nein nie selten manchmal oft haeufig immer taeglich gut schlecht mittel sehr kaum "
+    "stimme trifft zu weiss niedrig hoch erhoeht frueher aktuell ehemals oui non jamais rarement parfois "
+    "souvent toujours bon mauvais moyen tres peu accord pas eleve faible ancien actuel si nunca raramente "
+    "veces siempre bueno malo regular muy poco acuerdo alto bajo nao sempre mai talvolta spesso buono "
+    "cattivo molto accordo basso ex nee nooit soms vaak altijd goed slecht zeer eens oneens hoog laag "
+    "gestopt nej nei aldrig aldri ibland ofte alltid bra god darlig sjelden tidigare tidligere tak nigdy "
+    "czasem czesto zawsze dobry zly evet hayir bazen her zaman iyi kotu kylla ei koskaan joskus usein aina "
+    "hyva huono lopettanut ano ne nikdy da nu igen nem soha"
+)
 _GENOTYPE = re.compile(r"[ACGT][/|]?[ACGT]|[eE*]\d[/|][eE*]\d|[01][/|][01]")
-_STAGE = re.compile(r"(stage |stadium |stade )?(0|I{1,3}|IV)[ABC]?\d?", re.IGNORECASE)
+_STAGE = re.compile(
+    r"((?i:stage |stadium |stade ))?(?i:(0|I{1,3}|IV|VI{0,3})[ABC]?\d?)|[pcy]?[TNM][0-4X][a-d]{0,2}"
+)
+_BAND = re.compile(
+    r"[<>≤≥]=? ?(\d+)|(\d+) ?(?:-|–|to|bis|a|à|tot|till) ?(\d+)|"
+    r"(\d+) ?(?:\+|and over|and older|plus|oder mehr)|"
+    r"(?:under|over|unter|ueber|über|moins de|plus de|menos de|meno di|onder|boven) (\d+)",
+    re.IGNORECASE,
+)
+_YEARS = re.compile(r" ?(years?|yrs?|jahre|ans|anos|años|anni|jaar|let|lat|ar|år)\.?$", re.IGNORECASE)
+_OLDEST = 115
+_UNIT = re.compile(
+    r"%|[munpkµ]?(g|mol|l|eq|m|iu|u|s|kat|gy|bq|osm)(/([dmµup]?l|kg|g|min|h|d|day|hr|mol|mmol|m2|24h|1\.73.*))?|"
+    r"m?iu/m?l|mm ?hg|cm ?h2o|bpm|/min|(beats|breaths|insp)/min|°?[cf]|cm|mm|km|kcal|kj|"
+    r"10\^?[0-9]+/[uµ]?l|[km]?/[uµ]l|"
+    r"ratio|score|cells/.*|copies/.*|kg/m2|sec(onds?)?|min(utes?)?|hours?|days?|weeks?|months?|years?|"
+    r"tage|stunden|jahre|g/24h|tabl?\.?|stk",
+    re.IGNORECASE,
+)
 _HEALTH = frozenset(w for w in words_of("disease", "symptom", "drug") if len(w) >= 5) - word_set(
     "history chronic condition conditions medicine medication prescription prescriptions decide private "
     "reaction attack blind morse mood steps generic brand supply problem vision hearing eating"
@@ -127,6 +175,11 @@ _POSTCODES = tuple(
         ("Canadian postcodes", r"[ABCEGHJ-NPR-TVXY]\d[A-Z] ?\d[A-Z]\d"),
         ("Dutch postcodes", r"[1-9]\d{3} [A-Z]{2}"),
         ("ZIP codes", r"\d{5}-\d{4}"),
+        ("Polish postcodes", r"\d{2}-\d{3}"),
+        ("Portuguese postcodes", r"\d{4}-\d{3}"),
+        ("Brazilian postcodes", r"\d{5}-\d{3}"),
+        ("Japanese postcodes", r"\d{3}-\d{4}"),
+        ("Swedish or Czech postcodes", r"\d{3} \d{2}"),
     )
 )
 _LEADING_ZERO = re.compile(r"0\d{4}")
@@ -156,6 +209,10 @@ def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
         and sum(n for v, n in zip(values, counts, strict=True) if v in _STATE_LETTERS) >= 0.95 * total
     ):
         return "states" if len(values) >= 8 or any(v in values for v in ("CA", "NY", "TX", "FL")) else ""
+    if len(values) >= 3 and all(v.lower() in _COUNTRY_CODES for v in values):
+        return "countries"
+    if len(values) >= 4 and all(v in _COUNTRY_PAIRS or v.lower() in _COUNTRY_PAIRS for v in values):
+        return "countries"
     for what, known in _LISTS:
         hits = [(cell & known, n) for cell, n in cells]
         if sum(n for hit, n in hits if hit) < _SHARE * total or sum(bool(h) for h, _ in hits) < 2:
@@ -181,12 +238,40 @@ def health_words(values: Sequence[str], counts: Sequence[int]) -> str:
         hits = [n for v, n in zip(values, counts, strict=True) if known.intersection(words(v))]
         if len(hits) >= 2 and sum(hits) >= _SHARE * total:
             return what
-    hits = [n for v, n in zip(values, counts, strict=True) if _STAGE.fullmatch(v.strip())]
-    if len(hits) >= 3 and sum(hits) >= 0.8 * total:
+    stages = [v.strip() for v in values if _STAGE.fullmatch(v.strip())]
+    hits = [n for v, n in zip(values, counts, strict=True) if v.strip() in stages]
+    if len(hits) >= 3 and not all(v.isdigit() for v in stages) and sum(hits) >= 0.8 * total:
         return "stages"
+    if len(values) >= 3 and all(_BLOOD.fullmatch(v.strip()) for v in values):
+        return "blood groups"
     cells = [(words(v), n) for v, n in zip(values, counts, strict=True) if len(v) <= _SHORT]
     hits = [n for cell, n in cells if any(w in _HEALTH or is_drug(w) for w in cell)]
     return "diseases, complaints or drugs" if len(hits) >= 2 and sum(hits) >= 0.6 * total else ""
+
+
+def age_bands(values: Sequence[str]) -> bool:
+    """Whether all are ranges of numbers that ages can have: 15-24, 70+, <40."""
+    found = [_BAND.fullmatch(_YEARS.sub("", v.strip())) for v in values]
+    hits = [int(g) for hit in found if hit is not None for g in hit.groups() if g is not None]
+    bands = sum(hit is not None for hit in found)
+    enough = bands == len(values) >= 2 or bands >= max(3, len(values) - 2)
+    return enough and len(values) <= 40 and 30 <= max(hits) <= _OLDEST
+
+
+def units(values: Sequence[str]) -> bool:
+    """Whether all are units of measurement."""
+    telling = any(len(v.strip()) > 1 or "%" in v for v in values)  # m and f are sexes
+    return telling and 2 <= len(values) <= 200 and all(_UNIT.fullmatch(v.strip()) for v in values)
+
+
+def answers(values: Sequence[str], counts: Sequence[int]) -> bool:
+    """Whether nearly all are answers to a question: how much, how often, how well."""
+    if not 2 <= len(values) <= 12:
+        return False
+    hits = [
+        n for v, n in zip(values, counts, strict=True) if _ANSWERS.intersection(words(v)) and len(v) <= _SHORT
+    ]
+    return len(hits) >= 2 and sum(hits) >= 0.7 * sum(counts)
 
 
 def postcodes(values: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from sfumato.inference.other_words import in_english
 from sfumato.inference.vocabulary import NEUTRAL, WHOLE_ONLY, WORDS, word_set, words_of
 
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -34,7 +35,7 @@ _SHARP = str.maketrans(
     }
 )
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
-_ENDS = word_set("id nr no nb dt cd dx hx hh yr")  # short words that end longer ones
+_ENDS = word_set("id nr no nb dt cd dx hx hh yr wt")  # short words that end longer ones
 _STARTS = word_set("id hh dx rx nr")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
@@ -95,7 +96,9 @@ class Reading:
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name, in small letters and without accents."""
-    plain = unicodedata.normalize("NFKD", name.translate(_SHARP)).encode("ascii", "ignore").decode()
+    plain = (
+        unicodedata.normalize("NFKD", in_english(name).translate(_SHARP)).encode("ascii", "ignore").decode()
+    )
     return tuple(part.lower() for part in _CUT.findall(plain))
 
 

@@ -2,7 +2,7 @@
 
 1. how a survey was made (`design`); 2. who people and records are (`identifiers`); 3. what is known and what
 is wanted (`themes`); 4. what columns say of each other (`structure`). The first family that speaks decides,
-each by values before names; where none does, its values may lean to a safer role (`unexplained`), else the
+each by values before names; where none does, its values may lean to a safer role (`fallback`), else the
 column is 'other', and said to be unsure.
 """
 
@@ -18,7 +18,7 @@ from sfumato.inference.clues import LIKELY, UNSURE, Clue
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
-from sfumato.inference.vocabulary import NEUTRAL, WORDS
+from sfumato.inference.vocabulary import GENERIC, NEUTRAL, WORDS
 from sfumato.schema import Kind, Role
 
 _LONG = 200  # rows in which codes of a system repeat
@@ -44,7 +44,7 @@ def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[
         return found
     by_name = {f.name: f for f in facts}
     found = structure.related(sample, by_name, readings, found)
-    return found | fallback.safer(by_name, found)
+    return found | fallback.safer(by_name, readings, found)
 
 
 def readings_of(facts: Iterable[Facts], names: Sequence[str] | None = None) -> Mapping[str, Reading]:
@@ -84,7 +84,8 @@ def _outweighed(facts: Facts, named: Clue, wanted: Clue | None) -> bool:
         return "the values look like" in wanted.why  # a code system that is known by its own check digits
     # Every row may have its own value because the table is short or the codes are many.
     by_values = named.why.startswith(("every", "nearly every", "whole numbers"))
-    if by_values and wanted.role is Role.SENSITIVE and "the values" not in wanted.why and _is_own_text(facts):
+    by_name = wanted.role is Role.SENSITIVE and "the values" not in wanted.why
+    if by_values and by_name and (_is_own_text(facts) or _is_own_number(facts, named)):
         return False  # no diagnosis is another one in every row: whatever its name says, it finds the row
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
 
@@ -96,9 +97,17 @@ def _is_own_text(facts: Facts) -> bool:
     return sum(_AMOUNT.fullmatch(t) is None for t in facts.texts[:200]) > 0.5 * len(facts.texts[:200])
 
 
+def _is_own_number(facts: Facts, named: Clue) -> bool:
+    """Long numbers of which a long table has another one in every row."""
+    long = facts.filled >= _LONG and min(facts.widths, default=0) >= 6
+    return long and named.confidence == LIKELY and named.why.startswith("whole numbers")
+
+
 def _other(reading: Reading) -> Clue:
     word = reading.first("thing", "count", "stratum", "psu", "date", "body", "weight", "text")
     word = word or next((w for w in reading.words if w in NEUTRAL), "")
-    if word and all(w in WORDS or w in NEUTRAL for w in reading.words if len(w) > 2 and not w.isdigit()):
+    way = reading.first("event", "stay", "record")  # the type of an admission, the status of a claim
+    read = [w for w in reading.words if len(w) > 2 and not w.isdigit()]
+    if word and (word not in GENERIC or way) and all(w in WORDS or w in NEUTRAL for w in read):
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
     return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

@@ -18,6 +18,11 @@ _COMPACT_DAYS = (  # 20240131, 31012024, 01312024
 )
 _LOCAL_DAY = r"^\d{1,2}[./-]\d{1,2}[./-]\d{4}$"
 _SHORT_DAY = r"^((0?[1-9]|[12]\d|3[01])[./-]){2}\d{2}$"
+_WRITTEN_DAYS = (  # 31.1.2024, 2024/1/31, also with a time
+    r"^\d{1,2}[./-]\d{1,2}[./-](1[89]|20)\d\d([ T]\d.*)?$",
+    r"^(1[89]|20)\d\d[./-]\d{1,2}[./-]\d{1,2}([ T]\d.*)?$",
+)
+_DIGIT_TIME = f"^{_YEAR}{_MONTH}{_DATE}([01]\\d|2[0-3])([0-5]\\d){{1,2}}$"  # 202401310815
 _GROUPS = r"([., '\x{a0}\x{202f}]\d{3})"
 _THOUSANDS = rf"^[+-]?(0|[1-9]\d{{0,2}}{_GROUPS}*)([.,]\d+)?$"
 _NEARLY = (  # text that is nearly something else, and what to do about it
@@ -40,6 +45,9 @@ _SHAPES = (
     (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
     (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
     (r"^https?://\S+$", "web addresses"),
+    (r"^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", "addresses of devices"),
+    (r"^[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){4,7}$", "internet addresses"),
+    (r"^([A-Za-z]:)?[^\s:*?]*[\\/][^:*?]*\.[A-Za-z0-9]{2,5}$", "names of files"),
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
     (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
 )
@@ -89,6 +97,23 @@ def is_compact_day(values: pa.Array) -> bool:
     if not is_text(values.type):
         texts = pc.utf8_lpad(texts, 8, "0")  # 1312024 was 01312024
     return any(_share(texts, form) == 1.0 for form in _COMPACT_DAYS)
+
+
+def is_written_day(values: pa.Array) -> bool:
+    """Days with separators, as text, throughout; with a time or without."""
+    if not len(values) or not is_text(values.type):
+        return False
+    return any(_share(values.slice(0, 200), form) == 1.0 for form in _WRITTEN_DAYS)
+
+
+def is_digit_time(values: pa.Array, share_distinct: float) -> bool:
+    """202401310815 throughout. Numbers of cases begin with a day too: times have many hours, or repeat."""
+    if not len(values) or not (is_text(values.type) or pa.types.is_integer(values.type)):
+        return False
+    texts = values.slice(0, 1000).cast(pa.string())
+    if _share(texts, _DIGIT_TIME) < 1.0:
+        return False
+    return share_distinct < 0.5 or len(pc.unique(pc.utf8_slice_codeunits(texts, 8, 10))) >= 6
 
 
 def _is_calendar(values: pa.Array) -> bool:

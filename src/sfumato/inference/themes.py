@@ -6,6 +6,8 @@ than what is known ('family income'), except where the known thing is the subjec
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from sfumato.inference import known_values
@@ -39,12 +41,16 @@ _WORDS = {
 }  # fmt: skip
 _COMMON_WORDS = word_set("exp med res mi ms hr pay def ing dis stat eth mar civil reg land area general fall")
 ROUND = "who knows it exactly finds the row, so round it"
+_YEAR = re.compile(r"(?<!\d)(1[89]|20)\d\d")
 _MOST_SEXES = 12
 _OLDEST = 125
 
 
 def theme(facts: Facts, reading: Reading) -> Clue | None:
     """Why an intruder may know the column, or want it; nothing if neither name nor values say so."""
+    text = is_text(facts.levels.type) and facts.kind is not Kind.TEXT
+    if text and known_values.units(facts.texts):
+        return Clue(Role.OTHER, LIKELY, "the values are units of measurement")
     coded = _by_codes(facts, reading)
     named = _by_name(facts, reading)
     if coded is not None and (named is None or named.role is not Role.SENSITIVE):
@@ -56,7 +62,16 @@ def theme(facts: Facts, reading: Reading) -> Clue | None:
         return valued
     if valued is not None and valued.role is named.role:
         return Clue(named.role, SURE, f"{named.why}, and {valued.why}")
+    if valued is not None and _leave_no_doubt(facts, valued):
+        return valued  # a word of one language is another one elsewhere
     return named
+
+
+def _leave_no_doubt(facts: Facts, valued: Clue) -> bool:
+    """Values that are hardly anything else, whatever the name says: sexes, countries, years of births."""
+    if valued.role is not Role.QUASI_IDENTIFIER or valued.confidence == UNSURE or facts.is_day:
+        return False
+    return facts.distinct >= 3 or "sexes" in valued.why
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -66,7 +81,7 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
     """Codes of a code system of health care."""
     if facts.kind is Kind.CODES:
         return Clue(Role.SENSITIVE, LIKELY, "several codes of a person in a cell")
-    if facts.kind in (Kind.DATE, Kind.TEXT, Kind.FLAG) or facts.compact_day:
+    if facts.kind in (Kind.TEXT, Kind.FLAG) or facts.is_day:
         return None
     counts = facts.kind is Kind.NUMERIC or not is_text(facts.levels.type)
     if counts and not (facts.is_whole_number and min(facts.widths, default=0) >= 6):
@@ -81,7 +96,7 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
 
 
 def _by_values(facts: Facts, reading: Reading) -> Clue | None:
-    if facts.kind is Kind.DATE or facts.compact_day:
+    if facts.is_day:
         back = _years_back(facts)
         why = "days that reach back a lifetime, as of births" if back else "the day of an event may be known"
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, why)
@@ -114,16 +129,9 @@ def _years_back(facts: Facts) -> bool:
         texts = [t.zfill(8) for t in facts.texts]
         at = slice(0, 4) if all(t[:2] in ("18", "19", "20") for t in texts) else slice(4, 8)
         found = [int(t[at]) for t in texts]
-        return max(found) - min(found) > 40
-    values = (
-        [v for v in (facts.levels[0].as_py(), facts.levels[-1].as_py()) if v is not None]
-        if facts.distinct
-        else []
-    )
-    if not values:
-        return False
-    years = [t[:4] for t in facts.texts if t[:4].isdigit()]
-    return bool(years) and int(max(years)) - int(min(years)) > 40
+    else:
+        found = [int(hit.group()) for t in facts.texts if (hit := _YEAR.search(t))]
+    return bool(found) and max(found) - min(found) > 40
 
 
 def _like_birth_years(facts: Facts) -> bool:
@@ -161,8 +169,7 @@ def _like_money(facts: Facts) -> bool:
 
 
 def _by_name(facts: Facts, reading: Reading) -> Clue | None:
-    dated = facts.kind is Kind.DATE or facts.compact_day
-    if dated:
+    if facts.is_day:
         word = reading.first("birth", "death", "event")
         return _quasi(word, "the day of something others notice", SURE) if word else None
     return (
@@ -280,18 +287,14 @@ def _known(facts: Facts, reading: Reading) -> Clue | None:
         return None  # days in hospital, visits to a doctor
     if concept == "place" and number and not facts.is_whole_number and not _coordinate(reading):
         return None
-    if (
-        concept in ("site", "place")
-        and reading.first("event", "thing") not in ("", "code")
-        and facts.distinct < 30
-        and "place" not in reading
-    ):
-        return Clue(Role.OTHER, UNSURE, f"'{word}' in the name, but about the way of an admission")
+    way = reading.first("event", "thing") not in ("", "code") and "number" not in reading
+    if concept == "site" and way and facts.distinct < 30 and "place" not in reading:
+        return None  # the way of an admission
     return _quasi(word, _WORDS[concept], _confidence(facts, word))
 
 
 def _coordinate(reading: Reading) -> bool:
-    return any(w in ("lat", "lon", "lng", "latitude", "longitude", "gps") for w in reading.words)
+    return any(w.startswith(("lat", "lon", "lng", "gps", "coord", "koord")) for w in reading.words)
 
 
 def _event(facts: Facts, reading: Reading) -> Clue | None:

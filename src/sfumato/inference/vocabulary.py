@@ -8,6 +8,7 @@ Words of three letters or more also make up longer ones ('Fallnummer', 'geboorte
 from __future__ import annotations
 
 from sfumato.inference.further_words import FURTHER
+from sfumato.inference.other_words import OTHERS
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -68,7 +69,7 @@ _ABOUT = {
     "thing": (
         "type typ tipo soort source origin disposition status category cat kind drug medication product "
         "test lab plan column variable version batch mode modus modalita concept class klasse classe "
-        "grade level group gruppe groupe scale item question day days week month year code unit device "
+        "grade level group gruppe groupe scale item question day days week month year code unit "
         "method quelle origen origine herkomst art grund motivo motif reden description desc grad niveau "
         "nivel livello"
     ),
@@ -334,8 +335,16 @@ NEUTRAL = word_set(
     "statement estate notebook showcase update landscape important report agent"
 )
 
+# Words that say what kind of thing a column is, not what about: a status may be a marriage's or a tumour's.
+GENERIC = word_set(
+    "type typ tipo soort status state category cat kategori kategorie categoria categorie kind class klasse "
+    "classe stage grade grad level niveau nivel livello group grp gruppe groupe gruppo scale item question "
+    "code mode modus modalita source quelle origin description desc art grund motif motivo reden concept "
+    "flag value score index panel priority bewertung plan product method test position"
+)
+
 WORDS: dict[str, frozenset[str]] = {}
-for _concept, _text in (*_ABOUT.items(), *FURTHER.items()):
+for _concept, _text in (*_ABOUT.items(), *FURTHER.items(), *OTHERS.items()):
     for _word in _text.split():
         WORDS[_word] = WORDS.get(_word, frozenset()) | {_concept}
 

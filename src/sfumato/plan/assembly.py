@@ -16,7 +16,7 @@ from sfumato.plan.document import FORM, PlanDocument
 from sfumato.plan.leftovers import keep_unused
 from sfumato.plan.limits import looser
 from sfumato.plan.outcome import Run
-from sfumato.plan.output_folders import KEY, RECORD, drafted, folders, form_mark, stamp
+from sfumato.plan.output_folders import KEY, RECORD, drafted, folders, form_mark, keep_judged, stamp
 from sfumato.plan.page import page_of
 from sfumato.plan.preparation import Opened
 from sfumato.plan.step import Step
@@ -106,6 +106,8 @@ def _assemble(
             write_text(internal / "report.json", text, private=True)
         else:
             page.save(internal / f"report.{suffix}")
+    if judged is not None:
+        keep_judged(internal, plan, step, release, judged, previous)
     if FORM in outputs and judged is not None:
         signed_for = determination_of(plan, step, stamped, found, judged)
         signed_for.save(internal / "determination.html")

@@ -170,6 +170,21 @@ class PlanDocument:
             parts["hold_back"] = self.table("assess")["hold_back"]
         return _digest({**parts, "reading": reading, "files": self._files})
 
+    def judged_by(self, step: Step) -> str:
+        """Of everything that decides how a step's release is judged: runs that agree in it judge it alike.
+
+        Who signs, why a missed limit is accepted, and how things are written are not in it.
+        """
+        wanted = self.table("assess")
+        beside = {
+            name: _digest_of(self.path(wanted[name]))
+            for name in ("control", "population")
+            if isinstance(wanted.get(name), str) and self.path(wanted[name]).is_file()
+        }
+        return _digest(
+            {"made_by": self.made_by(step), "assess": wanted, "limits": self.limits, "files": beside}
+        )
+
     def _columns(self) -> dict[str, Any]:
         return {
             name: {k: v for k, v in entry.items() if k != "reviewed"}

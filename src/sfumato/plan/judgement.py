@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,14 +43,17 @@ TWICE = (
 
 
 def judged(
-    bench: Workbench, split: Split, prepared: Prepared, earlier: Sequence[Any]
+    bench: Workbench,
+    split: Split,
+    prepared: Prepared,
+    earlier: Sequence[Any],
+    known: Mapping[str, Assessment] = MappingProxyType({}),
 ) -> dict[str, Assessment]:
-    """The assessment of each released step."""
-    wanted = bench.plan.table("assess")
-    if wanted.get("skip"):
+    """The assessment of each released step. known: those that need not be made a second time."""
+    if bench.plan.table("assess").get("skip"):
         return {}
     case = _Case(bench, split.kept, prepared.table, _control(bench.plan, split), earlier)
-    return {step.name: case.assessment(step) for step in bench.plan.released}
+    return {s.name: known.get(s.name) or case.assessment(s) for s in bench.plan.released}
 
 
 def _control(plan: PlanDocument, split: Split) -> Table | None:

@@ -6,21 +6,27 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, OutputError, VerificationError
+from sfumato.io.atomic import write_text
 from sfumato.plan.document import FORM, PlanDocument
 from sfumato.plan.outcome import Run
 from sfumato.plan.step import Step
-from sfumato.plan.steps import Workbench
+from sfumato.plan.steps import Workbench, result
 from sfumato.plan.workplace import SPLIT_KEY, Workplace
 from sfumato.privacy import Guarantee
 from sfumato.release import Release, fingerprint, read_key, verify
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.assessment.judgement import Assessment
+
 RECORD = "run.json"
 KEY = "release.key"
+JUDGED = "assessment.json"
 
 
 def refuse_folder(out: Path) -> None:
@@ -144,6 +150,56 @@ def take_over(bench: Workbench, source: Path, table: Table, *, asked: bool) -> N
         raise DataError(
             f"'{source.name}' is not what this plan makes of this data.", hint="run without --record"
         )
+
+
+def keep_judged(
+    internal: Path,
+    plan: PlanDocument,
+    step: Step,
+    release: Release,
+    judged: Assessment,
+    previous: Sequence[str],
+) -> None:
+    """Write the assessment down, with what it was about: the rows, the limits, the earlier release."""
+    from sfumato.assessment.memory import written_down
+
+    document = {
+        "note": "internal: must not leave the house",
+        **_about_judging(internal, plan, step, release, previous),
+        "assessment": written_down(judged),
+    }
+    write_text(internal / JUDGED, json.dumps(document, ensure_ascii=False) + "\n", private=True)
+
+
+def judged_before(bench: Workbench, source: Path, previous: Sequence[str]) -> dict[str, Assessment]:
+    """The assessments of an earlier run that a new one would repeat: of the same rows, by the same limits."""
+    from sfumato.assessment.memory import read_back
+
+    steps = {s.name: s for s in bench.plan.released}
+    found: dict[str, Assessment] = {}
+    for folder, record in records(source):
+        step, internal = steps.get(record["step"]), folder / "internal"
+        if step is None or not bench.done(step):
+            continue
+        try:
+            document = json.loads((internal / JUDGED).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # a release of before: it is judged anew
+        about = _about_judging(internal, bench.plan, step, result(bench, step), previous)
+        if all(document.get(name) == value for name, value in about.items()):
+            found[step.name] = read_back(document["assessment"])
+    return found
+
+
+def _about_judging(
+    internal: Path, plan: PlanDocument, step: Step, release: Release, previous: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "version": version("sfumato"),
+        "judged_by": plan.judged_by(step),
+        "rows": fingerprint(release.data, read_key(internal / KEY)),
+        "previous": list(previous),
+    }
 
 
 def require_sound(plan: PlanDocument, out: Path) -> None:

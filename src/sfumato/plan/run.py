@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
 from sfumato.plan import drift as drifting
@@ -26,7 +26,6 @@ from sfumato.plan.document import INPUT, PlanDocument
 from sfumato.plan.drift import Drift
 from sfumato.plan.earlier import before, marks
 from sfumato.plan.found_domains import with_found_domains
-from sfumato.plan.holdback import Split
 from sfumato.plan.holdback import split as split_off
 from sfumato.plan.judgement import judged
 from sfumato.plan.leftovers import keep_unused
@@ -34,6 +33,7 @@ from sfumato.plan.outcome import Run
 from sfumato.plan.output_folders import (
     as_it_was,
     is_draft,
+    judged_before,
     keep_who_was_held_back,
     records,
     refuse_folder,
@@ -41,7 +41,7 @@ from sfumato.plan.output_folders import (
     take_over,
     there,
 )
-from sfumato.plan.preparation import Prepared, open_input, prepare
+from sfumato.plan.preparation import open_input, prepare
 from sfumato.plan.steps import Workbench, known_ledger, outdated, rows_of, undo, work
 from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
@@ -51,7 +51,6 @@ from sfumato.release import fingerprint
 from sfumato.table import Table
 
 if TYPE_CHECKING:
-    from sfumato.assessment.judgement import Assessment
     from sfumato.sources import DataLike
 
 __all__ = ["Run", "run"]
@@ -122,7 +121,12 @@ def run(
         resumed = tuple(_do_steps(bench, prepared.table))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
-        found_by_step = _judged(bench, split, prepared, earlier.given)
+        known = {
+            name: one
+            for folder in earlier_ones
+            for name, one in judged_before(bench, folder, marks(previous)).items()
+        }
+        found_by_step = judged(bench, split, prepared, earlier.given, known)
         said = tuple(n for n in (*notes, earlier.note, _accounts(plan, previous)) if n)
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
                    prepared=prepared, split=split, notes=said, together=earlier.note,
@@ -197,9 +201,3 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
             source = rows_of(bench, next(s for s in steps if s.name == step.of))
         work(bench, step, source)
     report(_LABEL, len(steps), len(steps))
-
-
-def _judged(
-    bench: Workbench, split: Split, prepared: Prepared, earlier: Sequence[Any]
-) -> dict[str, Assessment]:
-    return judged(bench, split, prepared, earlier)
