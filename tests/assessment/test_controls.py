@@ -86,6 +86,14 @@ def test_rows_of_the_release_are_no_control(share: float) -> None:
     assert clean.thresholds[0].outcome == "not examined" and "rows of the release" in clean.because
 
 
+def test_few_rows_of_the_original_in_the_control_are_said() -> None:
+    """Seven rows with a cost of their own: by chance they would be of one file every other time."""
+    original, rest = people(1), people(2)
+    result = judged(original, people(3), pa.concat_tables([original.slice(0, 7), rest.slice(7)]))
+    assert any("rows of the control equal a row of the original" in n for n in result.notes)
+    assert not any("rows of the control" in n for n in judged(original, people(3), rest).notes)
+
+
 def test_a_release_without_twins_is_not_taken_for_the_control() -> None:
     rng = np.random.default_rng(0)
     few = [pa.table({"a": rng.integers(0, 40, 900), "b": rng.integers(0, 30, 900)}) for _ in range(3)]

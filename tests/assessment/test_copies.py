@@ -213,6 +213,7 @@ def test_what_is_said_to_be_seen_is_seen() -> None:
         inside[copied] = own[copied]
         hits += tail(inside, np.where(rng.random(2_000) < 0.2, own, -np.inf)).p <= 0.01
     assert 0.02 < share < 0.2 and hits >= 85
+    assert detectable(own[:1], met, 2_000, 0.01) == 1  # one person cannot stand out among two thousand
 
 
 def test_rarity_follows_what_hangs_together() -> None:

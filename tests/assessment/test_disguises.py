@@ -193,5 +193,6 @@ def test_codes_of_other_people_are_read_without_bringing_them_nearer(code: str, 
     assert judged(others)["people nearly copied"].details["p"] > 1e-6
     copies = judged(original)
     assert copies["people nearly copied"].details["p"] < 1e-6
+    assert copies["copied rows"].value > 0.8 or code.endswith("x")
     rows = [p["row of the original"] == p["row of the release"] for p in copies.people]
     assert np.mean(rows) > 0.9

@@ -94,6 +94,11 @@ def test_numbers_around_which_differs_are_none() -> None:
     assert numbers_in({"34 years": 0.5, "3 months": 0.5}) == {}
     assert numbers_in({"34": 0.5, "35": 0.5}) == numbers_in({"2020-01-02": 0.5, "2020-02-02": 0.5}) == {}
     assert numbers_in({"EUR 1,200": 0.5, "EUR 900": 0.5}) == {"EUR 1,200": 1200, "EUR 900": 900}
+    assert numbers_in({"$1,234.56": 0.5, "$845.10": 0.5}) == {"$1,234.56": 1234.56, "$845.10": 845.1}
+    assert numbers_in({"1.234,56 EUR": 0.5, "845,10 EUR": 0.5}) == {
+        "1.234,56 EUR": 1234.56,
+        "845,10 EUR": 845.1,
+    }
     assert numbers_in({"34,5 kg": 0.5, "-2 kg": 0.5}) == {"34,5 kg": 34.5, "-2 kg": -2}
     assert numbers_in({}) == numbers_in({"unknown": 1.0}) == {}
 

@@ -52,6 +52,7 @@ _LABEL = "parts of the assessment"
 _OF_COPIES = frozenset({"copied rows", "people nearly copied", "largest risk of a single record"})
 # The chance of as many equal rows at which a control is no control: by an exact test, and by one that is not.
 _OVERLAPPING = {"original": 1e-3, "release": 1e-4}
+_SUSPECT = 0.05  # at which it is said
 
 
 def assess(
@@ -193,6 +194,12 @@ def _notes(case: Case) -> tuple[str, ...]:
         notes.append(
             "No control was given: attacks are held against a plain guess only, which overstates them. "
             "Every row was input, so nobody can say what the release tells of people who are not in it."
+        )
+    found = case.overlap
+    if found is not None and found.rows and _OVERLAPPING["original"] < found.p <= _SUSPECT:
+        notes.append(
+            f"About {found.rows:,} of the {found.control:,} rows of the control equal a row of the original, "
+            "more than chance explains, but too few to be sure. If they are the same people, leave them out."
         )
     if any(a.claim is not None and a.refutes() for a in case.subject.audits):
         notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")

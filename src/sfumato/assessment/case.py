@@ -235,7 +235,7 @@ class Case:
             original, files.released, control, columns=self.pair.columns, known=self.known,
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
-            brief=self.brief,
+            brief=self.brief, part=0.5 if files.learnt else 1.0,
         )  # fmt: skip
         return replace(found, people=in_whole(found.people)) if files.learnt else found
 

@@ -40,6 +40,8 @@ _WORK = 1e10  # words that may be looked at while columns are chosen
 _BEAM = 4  # sets of columns that are extended side by side
 _TRIED = 50_000  # people on whom the choice is tried, and as many of the control
 _PAIRS = 2e8  # people times records that are compared by the tolerant intruder
+_COLUMNS = 20  # known columns from which on fewer pairs are compared
+_AT_ONCE = 20_000_000  # words that are compared sooner than threads are started
 _LEAST = 500  # people who are attacked however long the release is
 _MARGINS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # bits
 _SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.999)
@@ -103,7 +105,8 @@ def tolerant(
     How well, and how much worse, is chosen on other people than those attacked. pairs: people times records
     that are compared; people are drawn by the key where there are more.
     """
-    most = max(_LEAST, int(pairs / pair.released.rows()) // 2)
+    fewer = max(1.0, len(known) / _COLUMNS)  # each column more takes its time
+    most = max(_LEAST, int(pairs / fewer / pair.released.rows()) // 2)
     own, everyone, strangers = _given(pair, known, key, truth, control, most)
     seen = agreement(pair, known, strangers)
     first, rest = _parted(everyone, own, None if seen.control is None else len(seen.control), key)
@@ -245,7 +248,10 @@ class _Search:
         def look_at(part: slice) -> None:
             kernels.alone(some[part], self.bits, starts, self.words, out[part])
 
-        in_threads(look_at, len(lines))
+        if self.words * some.size < _AT_ONCE:
+            look_at(slice(None))
+        else:
+            in_threads(look_at, len(lines))
         return out
 
 

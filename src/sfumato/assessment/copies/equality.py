@@ -33,13 +33,14 @@ class EqualRows:
     n: how many rows of each file are equal to it: original, released, control; the last None without one.
     rarity: -log p of each different row by chance (`RowTree`).
     tail: originals that are met in the release, against controls. seen: the smallest share of copied rows
-    that would be seen 95 times in 100.
+    that would be seen 95 times in 100. part: the share of the originals that is looked at.
     """
 
     n: tuple[Ints, Ints, Ints | None]
     rarity: Floats
     tail: Tail
     seen: float
+    part: float = 1.0
 
     @property
     def equal(self) -> int:
@@ -80,7 +81,8 @@ class EqualRows:
         weights = np.array(precisions)
         value = float((weights * values).sum() / weights.sum())
         half = _Z / float(np.sqrt(weights.sum()))
-        low, mid, high = (min(1.0, max(0.0, x)) for x in (value - half, value, value + half))
+        ends = (value - half, value, value + half)
+        low, mid, high = (min(1.0, max(0.0, x / self.part)) for x in ends)
         return mid, low, high
 
     def _strata(self) -> Iterator[NDArray[np.bool_]]:

@@ -75,14 +75,16 @@ def find(
     most_work: int,
     error: float,
     brief: bool = False,
+    part: float = 1.0,
 ) -> Copies:
     """Equal rows in all rows; near copies within `most_work` comparisons of cells; identifiers that survive.
 
     columns: those compared. known: the quasi-identifiers. whole: original, release and control with all their
     columns. error: the chance at which copying counts as seen. brief: whether near copies are not looked for
-    where equal rows alone decide; nobody is named then.
+    where equal rows alone decide; nobody is named then. part: the share of all originals that is given.
     """
     exact = equal_rows(original, released, control, columns, error, key.derive("equal rows"))
+    exact = replace(exact, part=part)
     ids = survivors(*whole)
     sample = _sample(original, released, control, columns, known, meanings, key, most_work)
     if brief and not ids and len(sample.kept) and exact.tail.p * 3 <= error:

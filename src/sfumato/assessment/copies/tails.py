@@ -107,9 +107,11 @@ def detectable(
     best = 1.0
     for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
         cut = own[order][min(int(np.searchsorted(running, share)), len(order) - 1)]
-        reached = float(n_own[own >= cut].sum()) / originals
+        many = int(n_own[own >= cut].sum())
         chance = float(n_out[outside >= cut].sum()) * originals / controls
         # hits needed: h >= z sqrt(2 chance + h), solved for h
         hits = (z * z + z * math.sqrt(z * z + 8 * chance)) / 2
-        best = min(best, max(hits, fewest / 0.95) / (released * reached))
+        needed = max(hits, fewest / 0.95)
+        if needed <= many:  # of fewer people even all would not be enough
+            best = min(best, needed * originals / (released * many))
     return best

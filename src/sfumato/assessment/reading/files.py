@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.io import scan
@@ -14,9 +16,12 @@ from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity
 from sfumato.release import STANDS_FOR, Release
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Schema, Value
+from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 Meanings = Mapping[str, Mapping[str, Sequence[Value]]]
+
+_HELD = 5_000_000  # cells of a file that is held in memory
 
 
 def opened(
@@ -34,12 +39,27 @@ def opened(
     if isinstance(data, Table):
         return data if known is None else data.with_schema(known)
     try:
-        if known is None:
-            return scan(data, keep_text=keep_text)
-        return scan(data, known, columns=known.names, keep_text=True)
+        table = (
+            scan(data, keep_text=keep_text)
+            if known is None
+            else scan(data, known, columns=known.names, keep_text=True)
+        )
     except SfumatoError as error:
         error.message = f"{what}: {error.message}"
         raise
+    return _held(table)
+
+
+def _held(table: Table) -> Table:
+    """A small file in memory: a judge reads single columns, thousands of times where there are hundreds."""
+    if not isinstance(table.source, BatchSource) or table.source.flavour != "file":
+        return table
+    kept: list[pa.RecordBatch] = []
+    for batch in table.source.batches(table.columns):
+        kept.append(batch)
+        if sum(b.num_rows for b in kept) * len(table.columns) > _HELD:
+            return table
+    return Table.from_arrow(pa.Table.from_batches(kept), table.schema) if kept else table
 
 
 def is_release(path: str | Path) -> bool:

@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-_CELL = re.compile(r"^(?:([+-]?\d+(?:[.,]\d+)?)|(\D+?)(\d+(?:[.,]\d+)?))(\D.*|)$", re.DOTALL)
-_THOUSANDS = re.compile(r"^[+-]?\d{1,3},\d{3}$")
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?"
+_CELL = re.compile(rf"^(?:([+-]?(?:{_NUMBER}))|(\D+?)({_NUMBER}))(\D.*|)$", re.DOTALL)
+_THOUSANDS = re.compile(r"^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
 _SURE = 0.98  # of the cells with the same around their number
 
 
@@ -15,7 +16,7 @@ def numbers_in(levels: Mapping[str, float]) -> dict[str, float]:
     """The number of each text that has the same around it as nearly all others; nothing for plain numbers.
 
     levels: texts, and the share of the cells with each. A comma is that of a decimal, unless three digits
-    follow it everywhere.
+    follow it everywhere: then it parts thousands.
     """
     found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for text in levels:
@@ -29,5 +30,7 @@ def numbers_in(levels: Mapping[str, float]) -> dict[str, float]:
     commas = [d for d in digits.values() if "," in d]
     if most == ("", "") and not commas:
         return {}
-    sign = "" if commas and all(_THOUSANDS.match(d) for d in commas) else "."
-    return {text: float(d.replace(",", sign)) for text, d in digits.items()}
+    if all(_THOUSANDS.match(d) for d in commas):
+        return {text: float(d.replace(",", "")) for text, d in digits.items()}
+    plain = {text: d.replace(".", "") if "," in d else d for text, d in digits.items()}
+    return {text: float(d.replace(",", ".")) for text, d in plain.items()}
