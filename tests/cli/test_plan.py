@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -128,7 +129,11 @@ def test_a_default_run_is_judged_by_those_held_back(tmp_path: Path, sfumato: Sfu
     plan = tmp_path / "plan.toml"
     text = plan.read_text(encoding="utf-8")
     assert "\nhold_back = 0.1 " in text
-    plan.write_text(text.replace('effort = "normal"', 'effort = "quick"'), encoding="utf-8")
+    quick = re.sub(
+        r"work_limit = \d+", "work_limit = 1000", text.replace('effort = "normal"', 'effort = "quick"')
+    )
+    assert quick.count("work_limit = 1000") == text.count("work_limit")
+    plan.write_text(quick, encoding="utf-8")
     answer = sfumato("run", plan, "--out", tmp_path / "release", "--json")
     said = parsed(answer.out)
     assert answer.code == (0 if said["met"] else 1) and CANARY not in answer.all

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import http.server
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -47,6 +48,20 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(addresses.CLOUDS, "s3", "a_package_that_nobody_has")
     with pytest.raises(MissingExtraError, match="cloud"):
         scan("s3://bucket/x.csv")
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://box/x.csv", "gs://box/x.csv", "abfs://box/x.csv", "abfss://box/x.csv"]
+)
+def test_without_its_driver_a_cloud_is_refused_with_what_to_install(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fsspec alone is not enough: each cloud has a package of its own, and nothing connects without it."""
+    for driver in ("s3fs", "gcsfs", "adlfs"):
+        monkeypatch.setitem(sys.modules, driver, None)
+    with pytest.raises(MissingExtraError, match=address.partition(":")[0]) as caught:
+        scan(address)
+    assert "sfumato[cloud]" in str(caught.value) and "box" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
