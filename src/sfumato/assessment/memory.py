@@ -61,7 +61,7 @@ def read_back(kept: Mapping[str, Any]) -> Assessment:
 _OTHERS = ("notes", "rows", "columns", "quasi_identifiers", "effort", "because", "advice", "people")
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: Score | Threshold | Skipped | Figure | DataTable) -> dict[str, Any]:
     return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
 
 
@@ -80,7 +80,7 @@ def _drawn(kept: Mapping[str, Any]) -> Figure:
     return Figure(**{**kept, "table": table})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Values of JSON: numpy's numbers become Python's, days and times say what they are."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}

@@ -76,7 +76,7 @@ def anonymize_in_one(
 
 
 def synthesize_in_one(
-    terminal: Terminal, reading: ReadOptions, data: str, out: Path, *, rows: Any, overwrite: bool
+    terminal: Terminal, reading: ReadOptions, data: str, out: Path, *, rows: object, overwrite: bool
 ) -> int:
     """Propose, draw and judge synthetic rows, and say what comes next."""
     from sfumato.cli.method_options import step_of

@@ -271,7 +271,7 @@ def _entry(guess: Guess) -> Iterator[str]:
     yield f"{_key(column.name)} = {{ {', '.join(parts)}, reviewed = false }}\n"
 
 
-def entry_line(name: str, role: Role, hierarchy: Any) -> str:
+def entry_line(name: str, role: Role, hierarchy: object) -> str:
     """The line of a column in the plan, as it would stand there in another role."""
     return f"{_key(name)} = {{ role = {value(str(role))}, hierarchy = {value(hierarchy)}, reviewed = false }}"
 
@@ -286,7 +286,7 @@ def _key(name: str) -> str:
     return tomli_w.dumps({name: 1}).rpartition(" = ")[0]
 
 
-def value(given: Any) -> str:
+def value(given: object) -> str:
     """A value of TOML on one line."""
     if isinstance(given, Mapping):
         return "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in given.items()) + " }"
