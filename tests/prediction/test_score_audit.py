@@ -112,7 +112,7 @@ def bound_to_expect(p: float, q: float, trials: int) -> tuple[float, float]:
     [(sharp_additive, 0.67, 0.31, 4_000), (sharp_forest, 0.58, 0.35, 12_000)],
 )
 def test_what_is_published_passes_a_longer_audit(mechanism: Any, p: float, q: float, draws: int) -> None:
-    """p, q: of the event that tells most, as the confirming half of an audit of this size has found it."""
+    """p, q: of the event that tells most; the first from 2,000 confirming draws, the second from 500."""
     expected, spread = bound_to_expect(p, q, draws // 2)
     assert expected - norm.isf(1e-7) * spread > 0.2, "a sound audit shows less once in ten million"
     found = audited(mechanism, draws)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -141,7 +143,13 @@ def searched(
             whole = whole if signer is None else whole.signed(*signer)
             kept(lambda path: write_text(path, whole.to_json(), overwrite=True), file)
         found = _read(file, table, ledger)
-        kept(lambda path: write(path, found.schema), out)
+        draft = place.folder / place.target.name  # there, so that a kill leaves nothing beside the schema
+        shutil.copyfile(place.target, draft)
+        kept(lambda path: write(path, found.schema), draft)
+        remarks = draft.with_name(f"{draft.name}.bak")  # of the old file, where it had any
+        if remarks.exists():
+            os.replace(remarks, place.target.with_name(remarks.name))
+        place.place_file(draft)
         place.remove()
     return found
 
