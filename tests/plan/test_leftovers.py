@@ -40,7 +40,7 @@ def spent(folder: Path) -> float:
 def test_what_was_paid_for_is_kept_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, plan(tmp_path, 0.5, method))
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, plan(tmp_path, 0.5, method))
     assert spent(tmp_path) == 0.5
     done = plan(tmp_path, 0.25, method).run(tmp_path / "out", other_people=True)
     assert spent(tmp_path) == 0.75 and sf.verify(tmp_path / "out").ok
@@ -60,15 +60,15 @@ def test_what_was_paid_for_is_kept_and_named(
 def test_the_earlier_plan_still_finds_its_result_until_another_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, plan(tmp_path, 0.5))
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, plan(tmp_path, 0.25))
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, plan(tmp_path, 0.5))
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, plan(tmp_path, 0.25))
     done = plan(tmp_path, 0.5).run(tmp_path / "out", other_people=True)
     assert spent(tmp_path) == 0.75 and done.resumed == ("rows",)
     assert sum("epsilon = 0.25" in n for n in done.notes) == 1
 
 
 def test_killed_after_the_release_was_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, plan(tmp_path, 0.5))
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, plan(tmp_path, 0.5))
     stop("sfumato.plan.assembly.keep_unused", monkeypatch, tmp_path, plan(tmp_path, 0.25))
     assert (tmp_path / "out").exists() and not (tmp_path / "out-paid-for").exists()
     done = plan(tmp_path, 0.25).run(tmp_path / "out", other_people=True)
@@ -88,7 +88,7 @@ def test_what_was_drawn_and_lost_is_said_too(tmp_path: Path, monkeypatch: pytest
 
 
 def test_without_a_ledger_it_is_kept_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, plan(tmp_path, 0.5, ledger=False))
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, plan(tmp_path, 0.5, ledger=False))
     done = plan(tmp_path, 0.25, ledger=False).run(tmp_path / "out", other_people=True)
     assert sum("without a ledger" in n for n in done.notes) == 1
     (kept,) = (tmp_path / "out-paid-for").iterdir()
@@ -97,7 +97,7 @@ def test_without_a_ledger_it_is_kept_as_well(tmp_path: Path, monkeypatch: pytest
 
 def test_what_cost_nothing_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Plan.read(written(tmp_path))
-    stop("sfumato.plan.run._judged", monkeypatch, tmp_path, first)
+    stop("sfumato.plan.run.judged", monkeypatch, tmp_path, first)
     text = (tmp_path / "plan.toml").read_text().replace("k = 3", "k = 4").replace("k = 5", "k = 4")
     (tmp_path / "plan.toml").write_text(text)
     Plan.read(tmp_path / "plan.toml").run(tmp_path / "out")
