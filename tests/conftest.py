@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -139,6 +140,14 @@ def _tell_group(item: pytest.Item) -> None:
     suffix = f"@{'_'.join(groups)}"
     if groups and hasattr(item, "_id") and not item.nodeid.endswith(suffix):
         item._id = type(item._id).parse(item.nodeid + suffix)
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """No garbage is collected: that costs what other tests left behind, and is not what is measured."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 # --- data and engines -----------------------------------------------------------------------------

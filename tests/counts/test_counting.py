@@ -66,6 +66,7 @@ def test_all_pairs_of_thirteen_columns_need_few_joints() -> None:
     assert len(joints) <= 13  # as many as a projective plane has lines
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_a_wide_table_is_planned_quickly() -> None:
     names = [f"c{i}" for i in range(100)]
     start = time.process_time()

@@ -236,6 +236,7 @@ def test_what_is_no_model_at_all_is_refused(tmp_path: Path, raw: bytes) -> None:
         load(tmp_path / "x.sfm")
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_huge_files_devices_and_missing_files_are_refused_at_once(tmp_path: Path) -> None:
     with (tmp_path / "huge.sfm").open("wb") as sink:
         sink.truncate(2**40)  # a sparse terabyte
